@@ -1,11 +1,11 @@
 """Sequence models that copy, point, plan and read definitions.
 
-`tfcopy.load` opens an exported model, to ask it. The parts are modules of
-their own: `tfcopy.layers`, `tfcopy.models`, `tfcopy.losses`,
-`tfcopy.training`, `tfcopy.decoding`, `tfcopy.data`; `tfcopy.recipes` holds the
-commands. To import `tfcopy` takes no time, since it imports none of them before
-they are used. As soon as Keras is imported, too, all layers and models are
-registered, and `keras.models.load_model` opens what was saved of them.
+`tfcopy.load` loads an exported model for inference. The parts are modules:
+`tfcopy.layers`, `tfcopy.models`, `tfcopy.losses`, `tfcopy.training`,
+`tfcopy.decoding`, `tfcopy.data`; `tfcopy.recipes` holds the commands. `import
+tfcopy` takes no time, since a module is imported when it is first used. When
+Keras is imported as well, all layers and models are registered with it, and
+`keras.models.load_model` loads the models that contain them.
 """
 
 import importlib
@@ -17,7 +17,7 @@ __version__ = "0.1.0"
 
 _MODULES = ("data", "decoding", "evaluation", "layers", "losses", "models")
 _MODULES += ("recipes", "serving", "tokens", "training")
-# What users ask for, and the modules that hold it.
+# Names that users import from `tfcopy`, and the modules that define them.
 _NAMES = {
     "AskError": "tfcopy.serving.client_library.signatures",
     "Translation": "tfcopy.serving.client_library.answer_lines",
@@ -39,10 +39,10 @@ def __dir__():
 
 
 def _register(keras):
-    """Imports all classes that Keras is to know, now that it is there."""
+    """Imports the modules whose classes register themselves with Keras."""
     parts = [x for name, x in sys.modules.items() if name[:7] == "tfcopy."]
-    # A part of tfcopy that is just importing Keras registers its own classes,
-    # and cannot be imported again meanwhile.
+    # If a part of tfcopy is importing Keras, that part registers its own
+    # classes, and cannot be imported a second time meanwhile.
     if not any(x.__spec__._initializing for x in parts):
         importlib.import_module("tfcopy.models")
         if keras.backend.backend() == "tensorflow":

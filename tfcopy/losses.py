@@ -1,12 +1,13 @@
-"""The losses: negative log-likelihoods of a `CopyDistribution`.
+"""Losses, the negative log-likelihoods of a `CopyDistribution`, and penalties.
 
 A loss takes the batch (see `data.pairs.pipeline`) and the model's distribution,
-and gives the cost of each target word, `(B, T)`, in nats; `LabelSmoothing`
-gives a penalty with it. The caller masks the padding.
+and returns the cost of each target token, `(B, T)`, in nats; `LabelSmoothing`
+also returns a penalty. The caller masks the padding.
 
-Models that read definitions give scores instead. `next_word` has the shape of
-the others; `span` and `label` have one cost per example, `(B, 1)`, and need the
-trainer's `targets="start"` or `targets="label"`.
+Models that read definitions return scores instead of a distribution. The cost
+of `next_word` has the shape `(B, T)`, too. `span` and `label` return one cost
+per example, `(B, 1)`, and need the trainer's `targets="start"` or
+`targets="label"`.
 """
 
 import keras
@@ -20,16 +21,16 @@ from tfcopy.layers.tensors import log_softmax_at
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 def generated(batch, distribution):
-    """Every word is generated; those outside the vocabulary as UNK.
+    """Computes the loss if every token is generated, OOV words as UNK.
 
-    The objective of a baseline that cannot copy.
+    This is the objective of a baseline that cannot copy.
     """
     return -copying.generate_log_probs(distribution, batch["target_ids"])
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 def observed(batch, distribution):
-    """The labels say which words are pointed at, and where.
+    """Computes the loss if labels mark the copied tokens and their positions.
 
     Reference:
         [Gulcehre et al., 2016](https://arxiv.org/abs/1603.08148), eq. 8.
@@ -44,7 +45,9 @@ def observed(batch, distribution):
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 def marginal(batch, distribution):
-    """A word may be generated, or copied from any position that holds it.
+    """Computes the loss summed over all ways to produce each token.
+
+    A token may be generated, or copied from any position that holds it.
 
     Reference:
         [Gu et al., 2016](https://arxiv.org/abs/1603.06393), eq. 4-6.
@@ -55,13 +58,13 @@ def marginal(batch, distribution):
 
 
 def restricted(loss, vocabulary_size):
-    """A loss that takes batches with `candidate_ids`, `(K,)`, as well.
+    """Returns a loss that accepts batches with `candidate_ids`, `(K,)`, too.
 
-    Words that are not among them count as UNK, unless they are copied.
+    Words that are not candidates count as UNK, unless they are copied.
 
     Args:
-        loss: One of the above.
-        vocabulary_size: V, of the ids of the batch.
+        loss: `generated`, `observed` or `marginal`.
+        vocabulary_size: V, the size of the vocabulary of the batch's ids.
 
     Reference:
         [Gulcehre et al., 2016](https://arxiv.org/abs/1603.08148), section 5.1.
@@ -81,21 +84,23 @@ def restricted(loss, vocabulary_size):
 
 
 def next_word(batch, logits):
-    """The words of a text are `target_ids`, `(B, T)`; scores `(B, T, V)`.
+    """Computes the loss of a language model, from logits `(B, T, V)`.
 
-    Unknown words have the class UNK, and count like all others.
+    The labels are `target_ids`, `(B, T)`. Unknown words have the class UNK, and
+    count like all others.
 
     Reference:
         [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section
-        4.3; a batch costs the mean over its texts of their sums.
+        4.3; the cost of a batch is the mean over its texts of their sums.
     """
     return -log_softmax_at(logits, batch["target_ids"])
 
 
 def span(batch, scores):
-    """An answer is the words from `start` to `end`, exclusive, both `(B,)`.
+    """Computes the loss of a span of text, the answer to a question.
 
-    `-log p(start) - log p(end)` of the scores of a `coattention` model.
+    It is `-log p(start) - log p(end)` for the scores of a `coattention` model.
+    The span goes from `start` to `end`, exclusive, both `(B,)`.
 
     Reference:
         [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section
@@ -107,7 +112,9 @@ def span(batch, scores):
 
 
 def label(batch, logits):
-    """The class is `label`, `(B,)`; scores `(B, C)`, as in `esim`.
+    """Computes the loss of a classifier, such as `esim`, from logits `(B, C)`.
+
+    The class is `label`, `(B,)`.
 
     Reference:
         [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section
@@ -117,19 +124,19 @@ def label(batch, logits):
 
 
 def _label_cost(logits, labels):
-    """`-log softmax(logits)` at the labels, `(B, 1)`.
+    """Computes `-log softmax(logits)` at the labels, `(B, 1)`.
 
-    Not fused: it would be compiled for each length of a context.
+    `log_softmax_at` is not used: it compiles for each length of a context.
     """
     log_probs = ops.log_softmax(ops.cast(logits, "float32"))
     return -ops.take_along_axis(log_probs, ops.expand_dims(labels, -1), axis=-1)
 
 
 def of_head(head):
-    """The objective of a head's paper, as a loss.
+    """Returns the objective of a head's paper, as a loss.
 
     Args:
-        head: A head, of which `log_likelihood` is used.
+        head: A head; the loss is its negative `log_likelihood`.
     """
 
     def function(batch, distribution):
@@ -139,10 +146,10 @@ def of_head(head):
 
 
 def coverage(attention):
-    """The cost of attending to the same place again: `sum_j min(a_tj, c_tj)`.
+    """Computes the cost of repeated attention: `sum_j min(a_tj, c_tj)`.
 
-    `c_t` is the sum of the attention of the steps before; the first step
-    costs nothing. It works with the attention of any cell and any head.
+    `c_t` is the sum of the attention weights of all earlier steps; the first
+    step costs nothing. The attention may come from any cell and any head.
 
     Args:
         attention: Logs of the attention weights, `(B, T, S)`, float32.
@@ -159,22 +166,22 @@ def coverage(attention):
 
 
 def total(penalties):
-    """One penalty for `Trainer` that is the sum of several; `None` of none."""
+    """Returns the sum of penalties as one for `Trainer`, or `None` for none."""
     if not penalties:
         return None
     return lambda *arguments: sum(x(*arguments) for x in penalties)
 
 
 class CommitmentPenalty:
-    """Keeps a planner's commitment plans from being certain, for `Trainer`.
+    """Penalty on certain commitment plans of a planner, for `Trainer`.
 
-    `weight / (T_b + 1e-4) sum_i (1/k - p_i)^2` of each target word, where T_b
-    is the length of its target and `p` the distribution that the commitment
-    plan in force was drawn from. It is a mean over the words, while the loss is
-    a sum.
+    For each target token it is `weight / (T_b + 1e-4) sum_i (1/k - p_i)^2`. T_b
+    is the length of its target, and `p` is the distribution that the current
+    commitment plan was drawn from. The penalty is thus a mean over the tokens,
+    while the loss is a sum.
 
     Args:
-        weight: Its weight relative to the loss; 3e-5 in the authors' code.
+        weight: Weight relative to the loss; 3e-5 in the authors' code.
 
     Reference:
         [Gulcehre et al., 2017](https://arxiv.org/abs/1706.05087), section
@@ -192,16 +199,16 @@ class CommitmentPenalty:
 
 
 class LabelSmoothing:
-    """A loss, and what label smoothing adds to it as a penalty.
+    """Loss with label smoothing, which is returned as a separate penalty.
 
     With the rate `e` the objective is `(1 - e) loss - e / W sum_w log p(w)`,
     which keeps a head from being certain of any word. The sum is over the W
-    words that can be said: the vocabulary, or the words of a batch with
-    `candidate_ids`, without PAD, UNK and BOS. `p(w)` adds up all ways to say a
-    word, so that copying a word costs no more than generating it.
+    words that can be produced: the vocabulary, or the candidates of a batch
+    with `candidate_ids`, without PAD, UNK and BOS. `p(w)` adds up all ways to
+    produce a word, so that copying a word costs no more than generating it.
 
     Args:
-        loss: The loss that is smoothed, one of this module's.
+        loss: The loss to smooth, a function of this module.
         rate: e, from 0 to 1.
 
     Reference:
@@ -222,15 +229,16 @@ class LabelSmoothing:
 
 
 class GuidedAlignment:
-    """Draws the attention to the words that a target word translates.
+    """Penalty that trains the attention towards given word alignments.
 
-    `-weight sum_j A_tj log a_tj` of each target word, where `a_t` is the
-    attention behind it and `A_t` the batch's `alignment`, `(B, T, S)`, in which
-    a word's links share 1. A word without links costs nothing, nor does a batch
-    without an `alignment`, such as those of a validation set.
+    For each target token it is `-weight sum_j A_tj log a_tj`. `a_t` is the
+    attention at its step, and `A_t` comes from the batch's `alignment`,
+    `(B, T, S)`, in which the links of a token sum to 1. A token without links
+    costs nothing. A batch without an `alignment`, for instance of a validation
+    set, costs nothing either.
 
     Args:
-        weight: Its weight relative to the loss.
+        weight: Weight relative to the loss.
 
     Reference:
         [Chen et al., 2016](https://arxiv.org/abs/1607.01628), eq. 4 and 5.
@@ -242,18 +250,18 @@ class GuidedAlignment:
     def __call__(self, batch, distribution):
         if "alignment" not in batch:
             return ops.zeros_like(batch["target_ids"], dtype="float32")
-        # Zeros of the alignment stand at padding, whose logs are very low.
+        # At padding the alignment is zero, and the logs are very low.
         costs = batch["alignment"] * -distribution.attention
         return self.weight * ops.sum(costs, axis=-1)
 
 
 class CoveragePenalty:
-    """`coverage` of a batch, as a penalty for `Trainer`.
+    """Penalty on repeated attention, for `Trainer`; see `coverage`.
 
     Args:
-        weight: Its weight relative to the loss.
-        enabled: Optional scalar variable that multiplies it, such as that of a
-            `CoverageAttention` that is enabled during training.
+        weight: Weight relative to the loss.
+        enabled: Optional scalar variable, a factor of the penalty, such as
+            `enabled` of a `CoverageAttention` that is enabled during training.
     """
 
     def __init__(self, weight=1.0, enabled=None):

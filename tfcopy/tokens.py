@@ -1,4 +1,4 @@
-"""Shared constants: special ids and subwords, fields of batches, heads."""
+"""Constants of the package: special ids and subwords, names of the heads."""
 
 PAD = 0
 UNK = 1
@@ -7,10 +7,10 @@ EOS = 3
 
 SPECIAL_TOKENS = ("<pad>", "<unk>", "<s>", "</s>")
 
-# A blank, as pieces of words are spelt.
+# Stands for a blank inside subwords.
 BLANK = "▁"
-# The piece before each text, of byte pairs that were trained with one. Its
-# brackets are no bytes, so that no piece of text is spelt like it.
+# First subword of each text, for byte pairs that were trained with one. No byte
+# is mapped to its brackets, so that it never equals a subword of the text.
 START = "⟨s⟩"
 
 # Pointer labels that are not a source position.
@@ -22,10 +22,10 @@ NO_COPY = -1
 
 
 class Batch(dict):
-    """A batch, a dict of tensors by name, with an error that names them.
+    """Batch: a dict of tensors by name, which reports missing names.
 
     Raises:
-        ValueError: By `batch[name]` of a tensor that it lacks.
+        ValueError: If `batch[name]` is looked up and the batch lacks it.
     """
 
     def __missing__(self, name):
@@ -35,7 +35,7 @@ class Batch(dict):
         )
 
 
-# The names of output heads, and the classes of `layers` they are.
+# Output heads: name in flags, and class in `layers`.
 HEADS = {
     "softmax": "SoftmaxHead",
     "pointer_softmax": "PointerSoftmaxHead",

@@ -274,7 +274,7 @@ def test_bad_input_gives_clear_messages():
         evaluation.character_rouge,
         evaluation.novel_sentence_rate,
     ):
-        with pytest.raises(ValueError, match="2 hypotheses and 1 others"):
+        with pytest.raises(ValueError, match="2 hypotheses, 1 texts"):
             metric(["a", "b"], ["a"])
         with pytest.raises(ValueError, match="0 hypotheses"):
             metric([], [])

@@ -64,9 +64,9 @@ def test_ones_own_head_is_made_with_the_options_of_all(my_heads):
         ("..:Mine", "cannot be imported"),
         ("ends:Mine", "cannot be imported .SystemExit: 0"),
         ("fails:Mine", "cannot be imported .ZeroDivisionError"),
-        ("my_heads:number", "no head; it must be a subclass"),
-        ("os.path:join", "no head; it must be a subclass"),
-        ("tfcopy.layers:BahdanauAttention", "no head; it must be a subclass"),
+        ("my_heads:number", "not a head; it must be a sub"),
+        ("os.path:join", "not a head; it must be a sub"),
+        ("tfcopy.layers:BahdanauAttention", "not a head; it must be a sub"),
         ("my_heads:Unregistered", "it must be registered"),
     ],
 )

@@ -171,7 +171,7 @@ def test_a_preset_names_no_file_to_write(evil, name, inner):
         part = part["tokenizer"]["config"]
     part["config_file"] = name.format(evil)
     path.write_text(json.dumps(content))
-    with pytest.raises(ValueError, match="outside.json' is not within its"):
+    with pytest.raises(ValueError, match="a file name in .*outside.json"):
         models.CopyCausalLM.from_preset(str(path.parent))
 
 

@@ -1,4 +1,4 @@
-"""Search for the best target sentence or span, on every Keras backend."""
+"""Beam search, sampling and best spans, on every Keras backend."""
 
 from tfcopy.decoding.beam_search import SearchResult, beam_search
 from tfcopy.decoding.ensemble import Ensemble

@@ -1,8 +1,8 @@
-"""The loop of a search over steps, for a whole batch.
+"""The loop over the steps of a search, for a whole batch.
 
-A search is cheapest if sentences that are done leave the batch. XLA, and so
-JAX, knows static shapes alone: there the loop runs until the last sentence is
-done.
+A search is cheapest if finished sentences leave the batch. XLA, and thus JAX,
+supports only static shapes. There the loop runs until the last sentence is
+finished.
 """
 
 import math
@@ -15,13 +15,14 @@ from tfcopy.layers.loop import has_history, is_history, with_room
 if keras.backend.backend() == "tensorflow":
     import tensorflow as tf
 
-# Sentences leave together, since a gather of what is left costs, too.
+# Finished sentences leave the batch once at most this share of it is left: the
+# gather of the other sentences has a cost, too.
 _WORTH_LEAVING = 0.8
-# How sums are rounded depends on the shapes of the matrices multiplied, but
-# not among numbers of sentences that are a multiple of this.
+# The shapes of multiplied matrices affect the rounding of sums. For numbers of
+# sentences that are multiples of this one, the rounding is the same.
 _MULTIPLE = 8
-# Where shapes are static, a step attends to all rows that a history has room
-# for. Most answers take less than this share of the greatest length.
+# With static shapes, a step attends to all rows of a history, even if empty.
+# Most outputs are shorter than this share of the maximum length.
 _SHORT = 1 / 3
 
 
@@ -29,16 +30,19 @@ def run(search, state, records, options):
     """Runs a search to its end.
 
     Args:
-        search: An object of
+        search: An object with these methods:
 
-            - `sentences(numbers)`: what a step reads of the sentences of these
-              numbers, `(B,)`;
-            - `step(step, state, records, sentences)`: gives `(state, records)`;
-            - `unfinished(state)`: which sentences need more steps, `(B,)`;
-            - `outcome(step, state, sentences)`: a nested structure of tensors
+            - `sentences(numbers)`: returns the inputs of a step for the
+              sentences with these numbers, `(B,)`;
+            - `step(step, state, records, sentences)`: returns
+              `(state, records)`;
+            - `unfinished(state)`: returns which sentences need more steps,
+              `(B,)`;
+            - `outcome(step, state, sentences)`: returns nested tensors
               `(B, ...)`;
-            - `take(state, places)`: the state of some sentences, `(B,)`.
-        state: What a step changes, of all sentences, before the first step.
+            - `take(state, places)`: returns the state of some sentences,
+              `(B,)`.
+        state: State of all sentences before the first step.
         records: `Records`.
         options: `SearchOptions`.
 
@@ -89,7 +93,7 @@ def run(search, state, records, options):
         unfinished = search.unfinished(state)
         left = _number_left(search, state)
         left = tf.minimum(_rounded_up(left, multiple), size)
-        # Those left, in their order, and some that are done.
+        # The unfinished sentences, in order, then some finished ones.
         _, kept = tf.math.top_k(tf.cast(unfinished, tf.int32), left)
         state = search.take(state, kept)
         return step, tf.gather(numbers, kept), state, records, outcome
@@ -102,10 +106,10 @@ def run(search, state, records, options):
 
 
 def _rooms(state, options):
-    """Steps that histories have room for in one loop after another.
+    """Returns the number of steps up to which each of the loops runs.
 
-    There are two of them: XLA of TensorFlow 2.21 refuses a third loop over the
-    same constants (tensorflow#122886).
+    There are at most two loops: XLA in TensorFlow 2.21 refuses a third loop
+    over the same constants (tensorflow#122886).
     """
     longest = options.max_length
     if not has_history(state) or longest == 1:
@@ -139,14 +143,14 @@ def _number_left(search, state):
 
 
 def _rounded_up(number, multiple):
-    """The next multiple, but not zero: a step has at least one sentence."""
+    """Rounds up to a multiple, never zero: a step needs at least a sentence."""
     return tf.maximum((number - 1) // multiple + 1, 1) * multiple
 
 
 def _growing(variables):
-    """The shapes of a loop's variables, which may change their first axis.
+    """Returns the shapes of a loop's variables, whose first axis may change.
 
-    A `History` grows along its third axis, too.
+    The third axis of a `History` may change, too.
     """
     return tree.traverse(_invariant, variables)
 

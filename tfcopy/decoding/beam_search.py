@@ -1,4 +1,4 @@
-"""One beam search for every model of the zoo.
+"""Beam search for all sequence-to-sequence models of the package.
 
 Shapes: B batch, K beams, N returned hypotheses, L maximum length, S source
 steps, V target vocabulary.
@@ -32,7 +32,7 @@ from tfcopy.decoding.top_k import top_k
 from tfcopy.layers.copying import MASKED
 from tfcopy.layers.tensors import take, take_each
 
-# The least attention that a source position counts as having received.
+# Minimum of the attention that the coverage penalty assumes for a position.
 _LEAST_COVERAGE = 1e-12
 
 
@@ -40,15 +40,16 @@ class SearchResult(NamedTuple):
     """The best hypotheses, the best first.
 
     Attributes:
-        ids: Extended ids, `(B, N, L)`; PAD after EOS. A hypothesis that does
-            not exist (fewer than N were found) is all PAD.
-        scores: `(B, N)`, after the penalties; about `MASKED` if there is no
-            such hypothesis.
-        copied_from: `(B, N, L)`; the source position a word was copied from,
-            `tokens.GENERATE` if it was generated.
-        generate_probs: `(B, N, L)`; the probability, before each word (and
-            EOS), that it would be generated: the switch, p_gen.
-        attention: `(B, N, L, S)`, or `(B, N, 0, S)` if not asked for.
+        ids: Extended ids, `(B, N, L)`; PAD after EOS. If fewer than N
+            hypotheses were found, the others are all PAD.
+        scores: `(B, N)`, after the penalties; about `MASKED` for a hypothesis
+            that is all PAD.
+        copied_from: `(B, N, L)`; the source position that a token was copied
+            from, `tokens.GENERATE` if it was generated.
+        generate_probs: `(B, N, L)`; the probability at each token, including
+            EOS, of generating instead of copying (the switch, p_gen).
+        attention: `(B, N, L, S)`, or `(B, N, 0, S)` without
+            `return_attention`.
     """
 
     ids: Any
@@ -69,10 +70,11 @@ def beam_search(
 ):
     """Searches for the most probable target sentences.
 
-    A hypothesis that chooses EOS is finished: it is set aside, keeps its
-    place, and leaves one beam less to the others. With `refill` the best of
-    the unfinished take the place instead. A sentence is done when K are
-    finished, or as soon as none alive can get into the N best.
+    A hypothesis that ends with EOS is finished. It is set aside and keeps its
+    beam, so that the others have one beam less. With `refill`, the best
+    unfinished hypotheses take its beam instead. The search of a sentence ends
+    when K hypotheses are finished, or when no unfinished one can still become
+    one of the N best.
 
     Args:
         model: A `Seq2Seq`, or anything with `encode`, `decode_step` and
@@ -81,20 +83,21 @@ def beam_search(
         source_copy_ids: `(B, S)`.
         options: `SearchOptions`.
         prefix: Optional extended ids `(B, P)` that every hypothesis begins
-            with; PAD where a row's prefix has ended.
-        source_inputs: Optional dict of what else the model's `encode` takes,
-            by name, such as the definitions of source words.
-        protected: Boolean, `(B, S)`, the source positions whose words must be
-            said, with the option `must_copy`; none of them is UNK. Or
-            integers: 2 for words that must be said in the order of the source,
-            1 for others that must be said, 0 for the rest; and 3 for words
-            that must be said right after the one before, as a run with it.
+            with; PAD after the end of a shorter prefix.
+        source_inputs: Optional dict of further arguments of the model's
+            `encode`, by name, such as the definitions of source words.
+        protected: With the option `must_copy`, the source positions whose
+            tokens are required, `(B, S)`. Boolean, or integers: 0 for tokens
+            that are not required, 1 for required ones, 2 for required ones that
+            must keep the order of the source, and 3 for tokens that must
+            directly follow the previous one, as part of its run. None of them
+            may be UNK.
 
     Returns:
         `SearchResult`.
 
     Raises:
-        ValueError: If words must be copied but none are `protected`.
+        ValueError: If `must_copy` is set but `protected` is `None`.
 
     Reference:
         [Gulcehre et al., 2016](https://arxiv.org/abs/1603.08148) (with
@@ -104,13 +107,14 @@ def beam_search(
     """
     options = options or SearchOptions()
     if options.must_copy and protected is None:
-        raise ValueError("`must_copy` needs the `protected` positions.")
+        raise ValueError("`must_copy` needs `protected`. Received: None.")
     source = source_ids, source_copy_ids
     if options.must_copy:
         source += (protected,)
     search = _Search(model, source, options, prefix, source_inputs)
     batch, size = ops.shape(source_ids)
-    # With `refill` a step records those that end beside those that go on.
+    # With `refill`, a step adds records of both the hypotheses that end and
+    # those that continue.
     twice = options.refill and not options.sample
     rows = batch * options.num_beams * (2 if twice else 1)
     step, finished, records = batch_loop.run(
@@ -142,10 +146,10 @@ def beam_search(
 
 
 class _State(NamedTuple):
-    """What a step changes.
+    """State of a search, which a step changes.
 
     Attributes:
-        words: The last words, extended ids, `(B, K)`.
+        words: The last tokens, extended ids, `(B, K)`.
         model: The model's state, nested tensors `(B, K, ...)`.
         alive: `Alive`.
         finished: `Finished`.
@@ -158,7 +162,7 @@ class _State(NamedTuple):
 
 
 class _Sentences(NamedTuple):
-    """What a step reads of the sentences.
+    """Tensors of the sentences, which a step reads.
 
     Attributes:
         memory: The model's `Memory`.
@@ -172,7 +176,7 @@ class _Sentences(NamedTuple):
 
 
 class _Search:
-    """A search, as `batch_loop.run` wants it."""
+    """Beam search with the methods that `batch_loop.run` calls."""
 
     def __init__(self, model, source, options, prefix, inputs):
         self.model = model
@@ -182,7 +186,7 @@ class _Search:
         self.memory, self.first = model.encode(*source[:2], **(inputs or {}))
 
     def first_state(self):
-        """`_State` of all sentences before the first step."""
+        """Returns the `_State` of all sentences before the first step."""
         source = self._describe(self.source)
         alive, finished = first_hypotheses(source, self.options)
         return _State(
@@ -193,7 +197,7 @@ class _Search:
         )
 
     def sentences(self, numbers):
-        """`_Sentences` of these numbers, `(B,)`."""
+        """Returns the `_Sentences` with these numbers, `(B,)`."""
         return _Sentences(
             memory=self.memory.take(numbers),
             source=self._describe([take(x, numbers) for x in self.source]),
@@ -212,15 +216,15 @@ class _Search:
         )
 
     def take(self, state, places):
-        """`_State` of the sentences at these places, `(B,)`."""
+        """Returns the `_State` of the sentences at these indices, `(B,)`."""
         return tree.map_structure(lambda x: take(x, places), state)
 
     def unfinished(self, state):
-        """Which sentences could still change their N best, `(B,)`."""
+        """Returns which sentences can still change their N best, `(B,)`."""
         return _can_improve(state.alive, state.finished, self.options)
 
     def step(self, step, state, records, sentences):
-        """One word more: `(state, records)`."""
+        """Extends all beams by one token; returns `(state, records)`."""
         source, options = sentences.source, self.options
         distribution, attention, model_state = self.model.decode_step(
             state.words, state.model, sentences.memory
@@ -265,10 +269,11 @@ class _Search:
         )
 
     def outcome(self, step, state, sentences):
-        """The N best, `Finished`; those cut off at the end among them.
+        """Returns the N best hypotheses as `Finished`, even if cut off.
 
-        These come after all others, unless they compete, and those without
-        words that must be said come last.
+        Hypotheses that were cut off come after all finished ones, unless
+        `unfinished_compete`. Among them, those that lack required tokens come
+        last.
         """
         options, alive = self.options, state.alive
         scores = _score(alive, step, sentences.source, options)
@@ -282,7 +287,7 @@ class _Search:
         best = together(state.finished, cut_off(complete))
         if options.unfinished_compete:
             best = best_of(best, options.num_beams)
-        # By place: float32 has no room for ranks beside the scores.
+        # By rank alone: a sum of ranks and scores would lose float32 digits.
         found = together(best, cut_off(ops.logical_not(complete)))
         rank = ops.arange(found.scores.shape[1], dtype="float32")
         priority = ops.where(found.scores > EMPTY, -rank, MASKED)
@@ -290,7 +295,7 @@ class _Search:
 
 
 def _continuations(distribution, source, alive, options, step, prefix):
-    """The next words, after all that is forbidden or forced."""
+    """Computes the next tokens, and applies all constraints and the prefix."""
     extra = options.max_length if options.no_repeat_ngram else 0
     continuations = next_words(distribution, source, options, step, extra)
     if options.must_copy:
@@ -316,7 +321,7 @@ def _continuations(distribution, source, alive, options, step, prefix):
 
 
 def _force(continuations, distribution, source, options, step, prefix):
-    """Leaves only the prefix's word, as the first continuation."""
+    """Replaces the continuations by the next token of the prefix, if any."""
     length = ops.shape(prefix)[1]
     column = take(prefix, ops.minimum(step, length - 1), axis=1)
     forced = ops.logical_and(step < length, column != tokens.PAD)  # (B,)
@@ -337,18 +342,18 @@ def _force(continuations, distribution, source, options, step, prefix):
 
 
 def _repeats_ngram(history, ids, step, size):
-    """Which continuations would repeat an n-gram, `(B, K, continuations)`."""
+    """Returns which continuations repeat an n-gram, `(B, K, continuations)`."""
     length = history.shape[2]
     places = ops.arange(length)
-    # Position i ends an n-gram whose beginning equals the latest words.
+    # Positions that end an n-gram whose other tokens equal the latest tokens.
     same = ops.logical_and(places >= size - 1, places < step)
     for back in range(1, size):
         latest = take(history, ops.maximum(step - back, 0), axis=2)
         shifted = ops.roll(history, back, axis=2)
         same = ops.logical_and(same, shifted == ops.expand_dims(latest, 2))
     same = ops.logical_and(same, step >= size - 1)
-    said = ops.where(same, history, -1)  # (B, K, L); no word has the id -1
-    hits = ops.expand_dims(ids, 3) == ops.expand_dims(said, 2)
+    ends = ops.where(same, history, -1)  # (B, K, L); no token has the id -1
+    hits = ops.expand_dims(ids, 3) == ops.expand_dims(ends, 2)
     return ops.any(hits, axis=-1)
 
 
@@ -363,23 +368,23 @@ def _grow(
     records,
     options,
 ):
-    """The K best continuations of a sentence's beams, or a draw of each.
+    """Selects a sentence's K best continuations, or draws one for each beam.
 
     Args:
         alive: `Alive`.
         continuations: `Continuations`.
-        kept: Boolean, as the continuations' ids, those to choose from; `None`
+        kept: Boolean, `(B, K, C + S)`, the continuations to select from; `None`
             for all.
         attention: `(B, K, S)`.
         log_generate: `(B, K)`.
         source: `Source`.
-        step: Number of words so far.
-        records: `Records`, which get the continuations.
+        step: Number of tokens so far.
+        records: `Records`, to which the selected continuations are added.
         options: `SearchOptions`.
 
     Returns:
-        `(parents, words, alive, records)`: the beams they continue and the
-        words they add, both `(B, K)`, `Alive` and `Records`.
+        `(parents, words, alive, records)`: the beams that are extended and the
+        new tokens, both `(B, K)`, `Alive` and `Records`.
     """
     beams = alive.log_probs.shape[1]
     total = ops.expand_dims(alive.log_probs, 2) + continuations.log_probs
@@ -430,23 +435,23 @@ def _grow(
 
 
 def _finish(grow, score, finished, records, options):
-    """Sets aside the hypotheses that chose EOS, which leave a beam less.
+    """Sets aside hypotheses that end with EOS; each leaves one beam less.
 
     Args:
-        grow: Function of `Records` and a mask of continuations, or `None`, to
-            what `_grow` returns.
-        score: Function of hypotheses to their scores.
+        grow: Function from `Records` and a mask of continuations, or `None`, to
+            the results of `_grow`.
+        score: Function from hypotheses to their scores.
         finished: `Finished`.
         records: `Records`.
         options: `SearchOptions`.
 
     Returns:
-        `(parents, words, alive, finished, records)`: as `_grow`, and
-        `Finished`.
+        `(parents, words, alive, finished, records)`: the results of `_grow`,
+        and `Finished`.
     """
     parents, words, grown, records = grow(records)
     exist = grown.log_probs > EMPTY
-    if not options.sample:  # whose beams keep their places
+    if not options.sample:  # In sampling, beams keep their places.
         rank = ops.arange(words.shape[1], dtype="int32")
         places = rank < words.shape[1] - count(finished)
         exist = ops.logical_and(exist, places)
@@ -458,15 +463,21 @@ def _finish(grow, score, finished, records, options):
 
 
 def _finish_and_refill(grow, score, ends, finished, records, options):
-    """Refills finished beams; a sentence is done when K have finished.
+    """Refills the beams of finished hypotheses, until K have finished.
 
-    Down the list of all continuations, from the best: those with EOS are set
-    aside and others go on, until there are K of either.
+    It goes through all continuations from the best to the worst. Those with EOS
+    are set aside, and all others continue, until there are K of either kind.
 
     Args:
+        grow: As in `_finish`.
+        score: As in `_finish`.
         ends: Boolean, the continuations that are EOS.
+        finished: As in `_finish`.
+        records: As in `_finish`.
+        options: As in `_finish`.
 
-    The others, and what is returned, are as in `_finish`.
+    Returns:
+        The results of `_finish`.
     """
     parents, words, alive, records = grow(records, ops.logical_not(ends))
     _, _, ended, records = grow(records, ends)
@@ -476,25 +487,25 @@ def _finish_and_refill(grow, score, ends, finished, records, options):
     reached = ops.logical_and(reached, places)
     reached = ops.logical_and(reached, ended.log_probs > EMPTY)
     finished = _add(ended, reached, finished, score, options)
-    # So that no result depends on the length of other sentences.
+    # Otherwise results would depend on the length of other sentences.
     alive = only(alive, count(finished) < words.shape[1])
     return parents, words, alive, finished, records
 
 
 def _add(ended, exist, finished, score, options):
-    """The best K of the hypotheses finished before and now."""
+    """Returns the best K of all hypotheses that have finished so far."""
     now = Finished(ops.where(exist, score(ended), MASKED), ended.last)
     return best_of(together(finished, now), options.num_beams)
 
 
 def _score(alive, length, source, options):
-    """Log-probabilities after the penalties, `(B, K)`."""
+    """Computes the log-probabilities after the penalties, `(B, K)`."""
     scores = alive.log_probs
     if options.length_penalty:
         length = ops.cast(length + options.length_offset, "float32")
         scores = scores / ops.power(length, options.length_penalty)
     if options.coverage_penalty:
-        # A position without attention must not cost infinitely much.
+        # Clipped, since a position without attention would cost infinity.
         covered = ops.log(ops.clip(alive.coverage, _LEAST_COVERAGE, 1.0))
         covered = ops.where(ops.expand_dims(source.real, 1), covered, 0.0)
         penalty = options.coverage_penalty * ops.sum(covered, axis=-1)
@@ -503,10 +514,11 @@ def _score(alive, length, source, options):
 
 
 def _can_improve(alive, finished, options):
-    """Which sentences could still change their N best, `(B,)`.
+    """Returns which sentences can still change their N best, `(B,)`.
 
-    Log-probabilities only fall, and no penalty but the division by the length
-    ever raises a score: the bound is exact. All samples are finished.
+    Log-probabilities never rise, and no penalty but the division by the length
+    can raise a score. Hence the bound is exact. Samples always run to their
+    end.
     """
     highest = ops.max(alive.log_probs, axis=1)
     if options.sample:

@@ -1,10 +1,11 @@
-"""The words that may come next, few enough to rank.
+"""Candidates for the next token of each beam, few enough to rank.
 
-A beam never looks at all V + S words: the K best words to generate and the S
-positions to point at hold its K best, exactly. All ways to say a word are one
-continuation: at its first position if the source holds it.
+A beam does not rank all V + S continuations. Its K best are, exactly, among the
+K best generated tokens and the S source positions. All ways to produce a token
+are merged into one continuation. For a token of the source, this is its first
+position.
 
-Shapes: B batch, K beams, C generated words, S source steps, V target
+Shapes: B batch, K beams, C generated tokens, S source steps, V target
 vocabulary.
 """
 
@@ -22,22 +23,22 @@ _ALMOST_ALL = 1.0 - 1e-6
 
 
 class Source(NamedTuple):
-    """What a search needs to know of the source, made once per sentence.
+    """Tensors that describe the source, computed once per sentence.
 
     Attributes:
         ids: Copy ids, `(B, S)`.
         valid: Boolean, `(B, S)`; positions that may be copied.
-        word: `(B, S)`, the first position that holds the same word.
-        first: Boolean, `(B, S)`; a word's first position, and its first one
-            where a run begins.
-        same: `(B, S, S)`, 1.0 where two positions hold one word.
+        word: `(B, S)`, the first position that holds the same token.
+        first: Boolean, `(B, S)`; the first position of each token, among the
+            positions where a run begins, and among all others.
+        same: `(B, S, S)`, 1.0 where two positions hold the same token.
         real: Boolean, `(B, S)`; all but the padding.
-        known: Boolean, `(B, S)`; words of the target vocabulary.
-        missing: Boolean, `(B, V)`, words of `source_only` that it does not
-            hold, and required ones, which are said at their first position;
-            or `None`.
-        runs: The `Runs` of words that must be said; or `None`.
-        keys: `(B,)`, numbers that depend on the text; or `None`.
+        known: Boolean, `(B, S)`; tokens of the target vocabulary.
+        missing: Boolean, `(B, V)`, tokens that are never generated: tokens of
+            `source_only` that the source does not hold, and required ones,
+            which are continuations at their first position; or `None`.
+        runs: The `Runs` of required tokens, or `None`.
+        keys: Hashes of the texts, `(B,)`, or `None`.
     """
 
     ids: Any
@@ -53,21 +54,22 @@ class Source(NamedTuple):
 
 
 class Continuations(NamedTuple):
-    """Next words of each beam: C generated ones, then the S positions.
+    """Next tokens of each beam: C generated ones, then the S positions.
 
     Attributes:
-        ids: Extended ids of the generated words, `(B, K, C)`; those of the
-            positions are the source's.
+        ids: Extended ids of the generated tokens, `(B, K, C)`. The ids of the
+            positions are in `Source`.
         log_probs: `(B, K, C + S)`, about `MASKED` where not allowed.
-        copied: `(B, K, S)`, the logs of pointing at each position, not
-            merged: `best_place` tells by them which one a word is copied from.
-        is_copied: Boolean, `(B, K, S)`; whether a word is mostly copied.
-        first_from: `(B, K)`; the position that the first of the generated words
-            is copied from, after all, or `tokens.GENERATE`. `None` if no word
-            is forced.
-        kinds: int32, `(B, K, S)`, what saying the word of a position is, as of
-            `required_words.ways`. `None` if none must be said.
-        following: As of `required_words.Left`.
+        copied: `(B, K, S)`, `log p` of pointing at each position, not merged.
+            `best_place` selects the copied position from them.
+        is_copied: Boolean, `(B, K, S)`; whether copying is the likeliest way to
+            produce the token.
+        first_from: `(B, K)`; if a token is forced, it is the first of the
+            generated ones, and this is the position that it is copied from, or
+            `tokens.GENERATE`. `None` if no token is forced.
+        kinds: int32, `(B, K, S)`, the kind of each position's continuation,
+            from `required_words.ways`. `None` without required tokens.
+        following: `following` of `required_words.Left`.
     """
 
     ids: Any
@@ -79,7 +81,7 @@ class Continuations(NamedTuple):
     following: Any = None
 
     def words(self, source):
-        """Extended ids of all, `(B, K, C + S)`."""
+        """Returns the extended ids of all, `(B, K, C + S)`."""
         copied = ops.broadcast_to(
             ops.expand_dims(source.ids, 1),
             (*ops.shape(self.ids)[:2], ops.shape(source.ids)[1]),
@@ -87,16 +89,17 @@ class Continuations(NamedTuple):
         return ops.concatenate([self.ids, copied], axis=-1)
 
     def choose(self, chosen, source):
-        """Words of some continuations of any beam of a sentence.
+        """Looks up continuations that were chosen among a sentence's beams.
 
         Args:
-            chosen: Places in `log_probs` without its second axis, `(B, N)`.
+            chosen: Indices into `log_probs`, flattened to `(B, K * (C + S))`;
+                `(B, N)`.
             source: `Source`.
 
         Returns:
-            `(parents, words, copied_from, kinds)`: the beams that they
-            continue, extended ids, the positions that they are copied from
-            (`tokens.GENERATE` if generated), and what they are, as of
+            `(parents, words, copied_from, kinds)`: the beams that they extend,
+            extended ids, the positions that they are copied from
+            (`tokens.GENERATE` if generated), and their kinds, for
             `required_words.after`; all `(B, N)`.
         """
         beams = self.ids.shape[1]
@@ -128,7 +131,7 @@ class Continuations(NamedTuple):
             within, nowhere, copied = required_words.places(
                 words, kinds, following, copied, source
             )
-            # A word that cannot be generated is copied from where it stands.
+            # A token that cannot be generated is copied from its position.
             known = take_each(source.known, position)
             nowhere = ops.logical_and(nowhere, known)
             is_copied = ops.logical_and(is_copied, ops.logical_not(nowhere))
@@ -150,15 +153,15 @@ def describe_source(
     protected=None,
     sample=False,
 ):
-    """`Source` of a batch.
+    """Computes the `Source` of a batch.
 
     Args:
         source_ids: `(B, S)`.
         source_copy_ids: `(B, S)`.
         vocabulary_size: V.
         source_only: As in `SearchOptions`.
-        protected: `(B, S)`, positions of words that must be said, as in
-            `beam_search`; or `None`.
+        protected: `(B, S)`, positions of required tokens, as in `beam_search`;
+            or `None`.
         sample: As in `SearchOptions`.
     """
     valid = source_copy_ids >= 0
@@ -171,7 +174,7 @@ def describe_source(
             words, (1, -1, 1)
         )
         absent = ops.logical_not(ops.any(is_at, axis=-1))
-        # A product with one-hot rows would take them all into the graph.
+        # A product with one-hot rows would store them all in the graph.
         missing = ops.scatter(
             ops.expand_dims(words, 1),
             ops.cast(ops.transpose(absent), "float32"),
@@ -181,7 +184,7 @@ def describe_source(
         only = ops.any(is_at, axis=1)
     first, runs = word, None
     if protected is not None:
-        # What can only be copied must not be copied from the middle of a run.
+        # Tokens that can only be copied must not come from inside a run.
         only = ops.logical_or(only, source_copy_ids >= vocabulary_size)
         runs = required_words.describe(protected, same, valid, only)
         apart = required_words.generated_apart(
@@ -207,43 +210,43 @@ def describe_source(
 
 
 def next_words(distribution, source, options, step, extra=0):
-    """The continuations of one step.
+    """Computes the continuations of one step.
 
     Args:
         distribution: A `CopyDistribution` of `(B, K, ...)`.
         source: `Source`.
         options: `SearchOptions`.
-        step: Number of words so far; scalar tensor.
-        extra: How many more words a later filter may remove from a beam.
+        step: Number of tokens so far; scalar tensor.
+        extra: Maximum number of tokens that a later filter removes per beam.
 
     Returns:
         `Continuations`.
     """
     beams = options.num_beams
     logits = ops.cast(distribution.generate_logits, "float32")
-    sayable = _rows(_sayable(logits, source))
+    masked = _rows(_mask_missing(logits, source))
     logits = _rows(logits)  # (B * K, V)
     copied = distribution.copy_log_probs
 
     forbidden = [tokens.PAD, tokens.BOS]
     if options.forbid_unk:
         forbidden.append(tokens.UNK)
-    # One more for EOS, which may be too early or is set aside.
+    # One more for EOS, which may be forbidden or set aside.
     count = beams + len(forbidden) + 1 + extra
     if logits.shape[-1] is None:
         count = ops.minimum(count, distribution.vocabulary_size)
     else:
         count = min(count, logits.shape[-1])
-    if options.sample:  # from all words
+    if options.sample:  # from all tokens
         count = 1
-    log_probs, ids = top_k(sayable, count)
-    # The normaliser, from the softmax (one fused operation) of the best word.
+    log_probs, ids = top_k(masked, count)
+    # The normaliser, from the softmax (one fused operation) of the best token.
     best = take_each(ops.softmax(logits, axis=-1), ids[:, :1])
     log_generate = ops.reshape(distribution.log_generate, (-1, 1))
     offset = log_generate + ops.log(best) - log_probs[:, :1]
     if options.sample:
-        log_probs, count = sayable, ops.shape(sayable)[1]
-        ids = ops.zeros_like(sayable, dtype="int32") + ops.arange(
+        log_probs, count = masked, ops.shape(masked)[1]
+        ids = ops.zeros_like(masked, dtype="int32") + ops.arange(
             count, dtype="int32"
         )
     if options.forbid_unk and options.rescale:
@@ -254,7 +257,7 @@ def next_words(distribution, source, options, step, extra=0):
     log_probs = ops.reshape(log_probs + offset, (-1, beams, count))
 
     def banned(words):
-        """Whether generated or copied."""
+        """Returns which tokens must be neither generated nor copied."""
         found = words == forbidden[0]
         for word in forbidden[1:]:
             found = ops.logical_or(found, words == word)
@@ -264,7 +267,7 @@ def next_words(distribution, source, options, step, extra=0):
             found = ops.logical_or(found, too_early)
         return found
 
-    # A generated word that the source holds is already among the copied.
+    # Generated tokens that the source holds are merged with the copied ones.
     bans = ops.logical_or(banned(ids), _held(ids, source, options))
     pointing = copied
     copied, is_copied = _merge(logits, offset, pointing, source, options)
@@ -283,8 +286,8 @@ def next_words(distribution, source, options, step, extra=0):
 
 
 def _held(ids, source, options):
-    """Which generated words the source holds, as `ids` or `(B, 1, C)`."""
-    if options.sample:  # ids are all words
+    """Returns whether the source holds generated tokens, `(B, K or 1, C)`."""
+    if options.sample:  # `ids` is the whole vocabulary
         held = required_words.generated_apart(
             source.ids, source.valid, ops.shape(ids)[2]
         )
@@ -297,24 +300,24 @@ def _rows(x):
     return ops.reshape(x, (-1, x.shape[-1] or ops.shape(x)[-1]))
 
 
-def _sayable(logits, source):
-    """Logits without those of words that the source would have to hold."""
+def _mask_missing(logits, source):
+    """Masks the logits of tokens that are never generated."""
     if source.missing is None:
         return logits
     return ops.where(ops.expand_dims(source.missing, 1), MASKED, logits)
 
 
 def _log_rest(log_prob):
-    """`log(1 - p)`, finite even where nothing is left."""
+    """Computes `log(1 - p)`, finite even where `p` is 1."""
     return ops.log1p(-ops.minimum(ops.exp(log_prob), _ALMOST_ALL))
 
 
 def _merge(logits, offset, copied, source, options):
-    """Merges all ways to say each word of the source, at its first position.
+    """Merges all ways to produce each token of the source.
 
     Returns:
-        `(log_probs, is_copied)`, both `(B, K, S)`; whether pointing is the
-        greater part.
+        `(log_probs, is_copied)`, both `(B, K, S)`. `is_copied` is `True` if
+        copying is more probable than generating.
     """
     beams = options.num_beams
     vocabulary_size = logits.shape[-1] or ops.shape(logits)[-1]
@@ -339,27 +342,27 @@ def _merge(logits, offset, copied, source, options):
 
 
 def best_place(copied, source, ids, copied_from):
-    """The position at which each copied word is pointed at most, `(B, K)`.
+    """Returns the most probable position of each copied token, `(B, K)`.
 
     Args:
-        copied: The logs of pointing at each position, `(B, K, S)`.
+        copied: `log p` of pointing at each position, `(B, K, S)`.
         source: `Source`.
         ids: Extended ids, `(B, K)`.
-        copied_from: `tokens.GENERATE` where the word is generated, `(B, K)`.
+        copied_from: `tokens.GENERATE` where the token is generated, `(B, K)`.
     """
     holds = ops.expand_dims(source.ids, 1) == ops.expand_dims(ids, 2)
-    # Never a position that must not be copied: no word has its id.
+    # No token has the id of a position that must not be copied.
     best = argmax(ops.where(holds, copied, 2 * MASKED))
     return ops.where(copied_from == tokens.GENERATE, tokens.GENERATE, best)
 
 
 def log_prob_of(distribution, source, ids, options):
-    """`log p` and position of one given word per sentence, for prefixes.
+    """Computes `log p` and position of a given token per sentence.
 
     Args:
         distribution: A `CopyDistribution` of `(B, K, ...)`.
         source: `Source`.
-        ids: Extended ids, `(B,)`.
+        ids: Extended ids of the next token of a prefix, `(B,)`.
         options: `SearchOptions`.
 
     Returns:
@@ -381,7 +384,7 @@ def log_prob_of(distribution, source, ids, options):
         total, either = ops.logsumexp(copied, axis=-1), ops.logaddexp
     total = ops.maximum(total, MASKED)
     best = argmax(copied)
-    # A word that can be neither generated nor copied counts as UNK.
+    # A token that can be neither generated nor copied counts as UNK.
     possible = ops.logical_or(in_vocabulary, total <= MASKED / 2)
     generated = ops.where(possible, generated, MASKED)
     return (

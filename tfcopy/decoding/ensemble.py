@@ -1,4 +1,4 @@
-"""Several models that search as one.
+"""Ensemble of several models, for beam search.
 
 Shapes: B batch, K beams, S source steps, V target vocabulary, M members.
 """
@@ -12,20 +12,18 @@ from tfcopy.layers.loop import Memory
 
 
 class Ensemble:
-    """Searches by the mean of the distributions of several models.
+    """Model whose distribution is the mean over several models.
 
-    The mean is that of probabilities, not of their logs, and of all ways to
-    say a word: one member may generate it where another one points at it. Each
-    part of a member's distribution, the words that it generates and the
-    positions that it points at, is averaged with the same part of the others,
-    which is the same.
+    The mean is over probabilities, not over their logs. It includes all ways to
+    produce a token: one member may generate it where another points at it. This
+    equals a mean of each part, of generated tokens and of source positions,
+    over all members.
 
     Args:
-        models: `Seq2Seq`s of the same target vocabulary, which read the same
-            source ids.
+        models: `Seq2Seq`s with the same source and target vocabularies.
 
     Raises:
-        ValueError: If there is no model, or they do not fit together.
+        ValueError: If there is no model, or if the models do not match.
     """
 
     def __init__(self, models):
@@ -38,8 +36,8 @@ class Ensemble:
             )
         if any(model.source_inputs for model in self.models):
             raise ValueError(
-                "The `models` of an ensemble must read ids alone, no "
-                "definitions."
+                "The `models` of an ensemble must take ids as their only "
+                "inputs, and no definitions."
             )
         (self.vocabulary_size,) = sizes
         self.source_inputs = ()
@@ -50,7 +48,7 @@ class Ensemble:
         return [x for model in self.models for x in model.variables]
 
     def encode(self, source_ids, source_copy_ids):
-        """As `Seq2Seq.encode`; each member has its own memory and state."""
+        """Encodes as `Seq2Seq.encode`, with a memory and a state per member."""
         found = [
             model.encode(source_ids, source_copy_ids) for model in self.models
         ]
@@ -58,14 +56,14 @@ class Ensemble:
         return _together(memories), states
 
     def restrict(self, memory, candidate_ids, log_weights=None):
-        """As `Seq2Seq.restrict`."""
+        """Restricts the vocabulary, as `Seq2Seq.restrict` does."""
         return _together(
             model.restrict(part, candidate_ids, log_weights)
             for model, part in self._parts(memory)
         )
 
     def decode_step(self, ids, state, memory):
-        """As `Seq2Seq.decode_step`, with the mean of all distributions."""
+        """Runs a step as `Seq2Seq.decode_step`; averages the distributions."""
         found = [
             model.decode_step(ids, own, part)
             for (model, part), own in zip(self._parts(memory), state)
@@ -75,7 +73,7 @@ class Ensemble:
         return _mean(distributions), attention, states
 
     def _parts(self, memory):
-        """The members, each with its memory."""
+        """Returns the members, each with its memory."""
         names = map(str, range(len(self.models)))
         return [(m, memory.part(name)) for m, name in zip(self.models, names)]
 
@@ -88,7 +86,7 @@ def _together(memories):
 
 
 def _mean(distributions):
-    """The mean of `CopyDistribution`s of the same words and positions."""
+    """Computes the mean of `CopyDistribution`s with the same shapes."""
 
     def generated(x):
         logits = ops.cast(x.generate_logits, "float32")
@@ -96,8 +94,8 @@ def _mean(distributions):
         return words + ops.expand_dims(x.log_generate, -1)
 
     return CopyDistribution(
-        # Their softmax is the mean of generated words: log_generate is their
-        # normaliser.
+        # The softmax of these is the mean over generated tokens, since
+        # log_generate is their normaliser.
         generate_logits=_log_mean(map(generated, distributions)),
         log_generate=_log_mean(x.log_generate for x in distributions),
         copy_log_probs=_log_mean(x.copy_log_probs for x in distributions),

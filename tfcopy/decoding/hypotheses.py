@@ -1,8 +1,8 @@
-"""Hypotheses of a search, and the records of what they have chosen.
+"""Hypotheses of a search, and the records of their tokens.
 
-A record is a word of a hypothesis. It knows the record of the word before, so
-that hypotheses that begin alike share records and a step copies no histories.
-Record 0 stands before the first word of all of them.
+A record is one token of a hypothesis, with a link to the record of the token
+before it. Hypotheses with the same prefix share records, and a step does not
+copy the tokens of a beam. Record 0 precedes the first token of all hypotheses.
 
 Shapes: B batch, K beams, N hypotheses, L maximum length, S source steps, M
 records.
@@ -20,22 +20,22 @@ from tfcopy.layers.copying import MASKED
 from tfcopy.layers.loop import is_history
 from tfcopy.layers.tensors import copies, take, take_each
 
-# The record before the first word.
+# Number of the record before the first token.
 START = 0
 
 
 class Records(NamedTuple):
-    """The words of all hypotheses that a search has looked at.
+    """Tokens of all hypotheses of a search, whether kept or not.
 
     Attributes:
         tables: Dict of
 
-            - `words`, `(M, 4)`: the record of the word before, the number of
-              words before, the word's extended id, and the position that it
+            - `words`, `(M, 4)`: the record of the previous token, the number of
+              tokens before this one, its extended id, and the position that it
               was copied from (`tokens.GENERATE` if it was generated);
-            - `log_generate`, `(M,)`: `log p(generate)` before the word;
-            - `attention`, `(M, S)`: the weights before the word, if asked for.
-        count: How many records there are; scalar.
+            - `log_generate`, `(M,)`: `log p(generate)` at the token;
+            - `attention`, `(M, S)`: attention weights at the token; optional.
+        count: Number of records; scalar.
     """
 
     tables: dict
@@ -43,10 +43,10 @@ class Records(NamedTuple):
 
 
 def first_records(capacity, attention_size=None, static_shapes=False):
-    """`Records` with the one before the first word.
+    """Returns `Records` with the record before the first token.
 
     Args:
-        capacity: How many more there will be at most.
+        capacity: Maximum number of records to be added.
         attention_size: S, or `None` without attention.
         static_shapes: As in `SearchOptions`.
     """
@@ -65,19 +65,20 @@ def first_records(capacity, attention_size=None, static_shapes=False):
 
 
 def write(records, step, before, words, copied_from, log_generate, attention):
-    """Adds a record for each word of the beams.
+    """Adds a record for the new token of each beam.
 
     Args:
         records: `Records`.
-        step: Number of words before; scalar tensor.
-        before: The records of the words before, `(B, K)`.
+        step: Number of tokens so far; scalar tensor.
+        before: Records of the previous tokens, `(B, K)`.
         words: Extended ids, `(B, K)`.
         copied_from: `(B, K)`.
         log_generate: `(B, K)`.
-        attention: `(B, K, S)`, or `None` if the records hold none.
+        attention: `(B, K, S)`, or `None` if the records have no attention.
 
     Returns:
-        `(records, added)`, the new records' own numbers, `(B, K)`.
+        `(records, added)`; `added` has the numbers of the new records,
+        `(B, K)`.
     """
     steps = ops.zeros_like(words) + step
     links = ops.stack([before, steps, words, copied_from], axis=2)
@@ -100,17 +101,17 @@ def write(records, step, before, words, copied_from, log_generate, attention):
 
 
 def read(records, last, length, longest):
-    """The hypotheses that end with some records.
+    """Traces hypotheses back from their last records.
 
     Args:
         records: `Records`.
-        last: `(B, N)`.
+        last: Last record of each hypothesis, `(B, N)`.
         length: L.
-        longest: The number of words of the longest; scalar tensor.
+        longest: Number of tokens of the longest hypothesis; scalar tensor.
 
     Returns:
-        `(ids, copied_from, generate_probs, attention)`, `(B, N, L)` and, of the
-        attention, `(B, N, L, S)` or `None`; behind the end PAD,
+        `(ids, copied_from, generate_probs, attention)`, `(B, N, L)`, and for
+        the attention `(B, N, L, S)` or `None`. After the end they hold PAD,
         `tokens.GENERATE` and zeros.
     """
     tables = {name: content(table) for name, table in records.tables.items()}
@@ -141,20 +142,21 @@ def read(records, last, length, longest):
     )
 
 
-# A score below this belongs to no hypothesis.
+# A lower score marks an empty slot without a hypothesis.
 EMPTY = MASKED / 2
 
 
 class Alive(NamedTuple):
-    """Hypotheses that may go on, the best first.
+    """Unfinished hypotheses, the best first.
 
     Attributes:
-        log_probs: `(B, K)`; about `MASKED` if there is none.
-        last: `(B, K)`, the record of the last word.
-        words: `(B, K, L)`, all words so far; `(B, K, 0)` if nothing asks.
-        coverage: `(B, K, S)`, attention so far; `(B, K, 0)` if nothing asks.
-        left: What must still be said, `required_words.Left`; `(B, K, 0)` if
-            nothing asks.
+        log_probs: `(B, K)`; about `MASKED` for an empty slot.
+        last: `(B, K)`, the record of the last token.
+        words: `(B, K, L)`, all tokens so far; `(B, K, 0)` if not needed.
+        coverage: `(B, K, S)`, sum of the attention so far; `(B, K, 0)` if not
+            needed.
+        left: `required_words.Left`, the required tokens that are left;
+            `(B, K, 0)` if not needed.
     """
 
     log_probs: Any
@@ -165,11 +167,11 @@ class Alive(NamedTuple):
 
 
 class Finished(NamedTuple):
-    """Hypotheses that have chosen EOS, the best first.
+    """Hypotheses that end with EOS, the best first.
 
     Attributes:
         scores: `(B, K)`, the log-probabilities after the penalties; about
-            `MASKED` if there is none.
+            `MASKED` for an empty slot.
         last: `(B, K)`, the record of EOS.
     """
 
@@ -178,9 +180,9 @@ class Finished(NamedTuple):
 
 
 def first_hypotheses(source, options):
-    """`Alive`, one empty hypothesis per sentence, and no `Finished`.
+    """Returns `Alive`, one empty hypothesis per sentence, and empty `Finished`.
 
-    Samples all begin with one of their own.
+    In sampling, each beam begins with an empty hypothesis.
 
     Args:
         source: `Source`.
@@ -208,27 +210,27 @@ def first_hypotheses(source, options):
 
 
 def only(alive, kept):
-    """A copy in which only the hypotheses of `kept` `(B, K)` exist."""
+    """Returns a copy with only the hypotheses of `kept`, `(B, K)`."""
     return alive._replace(log_probs=ops.where(kept, alive.log_probs, MASKED))
 
 
 def count(finished):
-    """The number of finished hypotheses, `(B, 1)`."""
+    """Returns the number of finished hypotheses, `(B, 1)`."""
     exist = ops.cast(finished.scores > EMPTY, "int32")
     return ops.sum(exist, axis=1, keepdims=True)
 
 
 def together(*groups):
-    """The hypotheses of several `Finished`, one group after the other."""
+    """Concatenates the hypotheses of several `Finished`."""
     return Finished(*(ops.concatenate(x, axis=1) for x in zip(*groups)))
 
 
 def best_of(hypotheses, number, priority=None):
-    """`Finished`, the `number` with the highest priority, in order.
+    """Returns `Finished`, the hypotheses with the highest priority, in order.
 
     Args:
         hypotheses: `Finished`, in any order, of M hypotheses.
-        number: How many of the M.
+        number: Number of hypotheses to return, at most M.
         priority: `(B, M)`; the scores themselves if `None`.
     """
     if priority is None:
@@ -238,7 +240,7 @@ def best_of(hypotheses, number, priority=None):
 
 
 def with_beams(nested, beams):
-    """Each tensor `(B, ...)` once for each beam, `(B, K, ...)`.
+    """Copies each tensor `(B, ...)` for each beam, `(B, K, ...)`.
 
     Args:
         nested: Nested tensors and `History`s.
@@ -254,11 +256,11 @@ def with_beams(nested, beams):
 
 
 def follow(nested, parents):
-    """What beams have that continue others.
+    """Gathers the state of beams that extend other beams.
 
     Args:
-        nested: Nested tensors `(B, K, ...)` and `History`s.
-        parents: The beams that are continued, `(B, K)`.
+        nested: State of all beams: nested tensors `(B, K, ...)` and `History`s.
+        parents: The beams that are extended, `(B, K)`.
     """
 
     def choose(x):
@@ -274,12 +276,12 @@ if keras.backend.backend() == "tensorflow":
 
 
 def make(first, capacity, static_shapes=False):
-    """A table of some rows.
+    """Makes a table with some rows, to which rows can be added.
 
     Args:
-        first: `(N, ...)`.
-        capacity: How many rows it will have at most.
-        static_shapes: Whether the loop is compiled by XLA.
+        first: The rows, `(N, ...)`.
+        capacity: Maximum number of rows.
+        static_shapes: Whether XLA compiles the loop.
     """
     if static_shapes or keras.backend.backend() != "tensorflow":
         table = ops.zeros((capacity, *first.shape[1:]), dtype=first.dtype)
@@ -295,12 +297,12 @@ def make(first, capacity, static_shapes=False):
 
 
 def extend(table, rows, count):
-    """The table with more rows.
+    """Adds rows to a table.
 
     Args:
         table: From `make`.
         rows: `(N, ...)`.
-        count: The number of rows so far; scalar tensor.
+        count: Number of rows so far; scalar tensor.
     """
     if not ops.is_tensor(table):
         return table.write(table.size(), rows)
@@ -309,5 +311,5 @@ def extend(table, rows, count):
 
 
 def content(table):
-    """All rows, `(M, ...)`; M is the capacity or the number of rows."""
+    """Returns all rows, `(M, ...)`; M is the capacity or the number of rows."""
     return table if ops.is_tensor(table) else table.concat()

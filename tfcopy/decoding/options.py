@@ -1,9 +1,9 @@
-"""The options of a search."""
+"""Options of beam search and sampling."""
 
 import dataclasses
 import math
 
-# A step of more would fill the memory: each beam has a row of all words.
+# More beams would fill the memory: each has a row for the whole vocabulary.
 MOST_BEAMS = 10_000
 
 
@@ -12,56 +12,58 @@ class SearchOptions:
     """Options of `beam_search`.
 
     Attributes:
-        num_beams: Hypotheses kept at each step; 1 is greedy search.
-        num_hypotheses: How many of them are returned, the best first.
-        max_length: Most tokens of a hypothesis, EOS included.
-        min_length: Fewest tokens before EOS.
+        num_beams: Hypotheses kept at each step, K; 1 is greedy search.
+        num_hypotheses: Number of hypotheses to return, the best first.
+        max_length: Maximum number of tokens of a hypothesis, including EOS.
+        min_length: Minimum number of tokens before EOS.
         length_penalty: Scores are divided by `length ** length_penalty`: 0
-            ranks by log-probability, 1 by its mean.
-        length_offset: Added to that length; 1 counts BOS, as See et al. do.
+            ranks by log-probability, 1 by its mean per token.
+        length_offset: Added to that length; 1 counts BOS, as in See et al.
         refill: Whether K hypotheses continue when others finish, until K have
-            finished, as in See et al. Otherwise each leaves one beam less.
+            finished, as in See et al. Otherwise each finished hypothesis leaves
+            one beam less.
         coverage_penalty: Weight of `sum_j log min(1, attention on j)`, added
             to a finished hypothesis (Wu et al., 2016, eq. 14); j are the
             source positions without the padding.
         no_repeat_ngram: Length of the n-grams that may not occur twice in a
-            hypothesis, copied words included; 0 switches it off. EOS is always
-            allowed.
-        forbid_unk: Whether UNK is forbidden, both generated and copied.
+            hypothesis, including copied tokens; 0 switches it off. EOS is
+            always allowed.
+        forbid_unk: Whether to forbid UNK, both generated and copied.
         unfinished_compete: Whether hypotheses that are cut off at `max_length`
             compete with the finished ones by their scores, as in the code of
-            dl4mt and of CopyNet; otherwise they rank below all of these.
-        rescale: Whether the other words then share the mass of UNK, so that
-            they sum to one, as in Gu et al.'s code.
-        source_only: Ids of words that are allowed only if the source holds
-            them, such as the placeholders of its entities.
-        must_copy: Whether every protected word of the source is said exactly as
-            often as it stands there: no hypothesis ends before, unless the
-            words do not fit into `max_length`; it then ranks last.
-        sample: Whether each of the K beams draws its words at random instead,
-            independently of the others. The hypotheses are then samples, ranked
-            by their scores, some of them perhaps equal; `refill` has no effect.
-        temperature: Divides the log-probabilities that samples are drawn by:
-            below 1 likely words become likelier, near 0 search is greedy.
-        top_k: Samples are drawn from so many words, the most probable ones; 0
-            for all.
-        top_p: Samples are drawn from the fewest words whose probabilities make
-            up this share.
-        sample_seed: Another number gives other samples. Those of a text depend
-            on it and on the text alone.
-        merge: How all ways to say a word, generating it and pointing at each
-            of its positions, are one: `"sum"` adds them up; `"max"` takes the
-            best, as the pointer softmax paper does. Samples add them up.
-        return_attention: Whether the result holds the attention.
-        same_in_every_batch: Whether no hypothesis depends on the number of
-            sentences searched for at once, to the last bit on processors with
-            AVX-512: sentences then leave a batch by eights, since sums of
-            other numbers of rows are rounded differently there. Where
-            sentences do not leave, on other backends than TensorFlow, it has
-            no effect.
-        static_shapes: Whether no shape depends on values, so that XLA can
-            compile the search; on other backends than TensorFlow it is always
-            so. Sentences that are done then stay in the batch.
+            dl4mt and of CopyNet. Otherwise they rank below all finished ones.
+        rescale: Whether the other tokens share the mass of a forbidden UNK, so
+            that they sum to one, as in Gu et al.'s code.
+        source_only: Ids of tokens that are allowed only if the source holds
+            them, such as placeholders of entities.
+        must_copy: Whether each protected token of the source must occur in the
+            hypothesis exactly as often as in the source. No hypothesis ends
+            before that, unless the tokens do not fit into `max_length`; it then
+            ranks last.
+        sample: Whether to sample instead: each of the K beams draws its tokens
+            at random, independently of the others. The hypotheses are then
+            samples, ranked by their scores, and may be equal; `refill` has no
+            effect.
+        temperature: Divides the log-probabilities for sampling. Below 1, likely
+            tokens become likelier; near 0, search is greedy.
+        top_k: Number of most probable tokens to sample from; 0 for all.
+        top_p: Samples are drawn from the smallest set of tokens whose
+            probabilities sum to this share.
+        sample_seed: Seed of the samples. The samples of a text depend only on
+            the seed and the text.
+        merge: How to merge all ways to produce a token, by generating it and by
+            pointing at each of its positions: `"sum"` adds them up; `"max"`
+            takes the best, as in the pointer softmax paper. Sampling always
+            adds them up.
+        return_attention: Whether to return the attention.
+        same_in_every_batch: Whether hypotheses must not depend on the number of
+            sentences in a batch, to the last bit on processors with AVX-512.
+            Sentences then leave a batch in multiples of eight, since other
+            numbers of rows change the rounding of sums. It has an effect only
+            on TensorFlow; on other backends sentences do not leave the batch.
+        static_shapes: Whether to avoid shapes that depend on values, so that
+            XLA can compile the search; always so on other backends than
+            TensorFlow. Finished sentences then stay in the batch.
     """
 
     num_beams: int = 5
@@ -110,7 +112,7 @@ class SearchOptions:
             )
         if not 0 <= self.length_penalty < math.inf:
             raise ValueError(
-                "`length_penalty` must be a number of at least 0. "
+                "`length_penalty` must be at least 0 and finite. "
                 f"Received: {self.length_penalty}."
             )
         if self.length_offset < 0:
@@ -154,5 +156,5 @@ class SearchOptions:
 
     @property
     def adds_ways(self):
-        """Whether a word counts by all ways to say it, not by the best."""
+        """`True` if the score of a token adds up all ways to produce it."""
         return self.merge == "sum" or self.sample

@@ -1,14 +1,14 @@
-"""Runs of the source's words that a hypothesis must say, none too often.
+"""Constrained search: runs of source tokens that a hypothesis must contain.
 
-A run is a word, or several that are said one after the other: what was one span
-of the text before it was cut into pieces. A run is required as often as the
-source holds it. Where several begin with the same words, what follows tells
-which one is said. All ways to say a word, of generating it and of pointing at
-any of its positions, count as one. Of some runs, such as `%s` and `%d`, the
-order counts, too: the next one to be said is the first that has not been said.
+A run is one token, or several consecutive ones: a span of the text before its
+tokenisation. A hypothesis must contain a run exactly as often as the source. If
+several runs have the same first tokens, the tokens after these decide which run
+it is. All ways to produce a token, by generating it and by pointing at any of
+its positions, are equivalent. Some runs, such as `%s` and `%d`, must also keep
+their order: only the first of those that are left may be next.
 
-The first word of a run is a continuation at its first position where a run
-begins, and any other word one at its first other position.
+As a continuation, the first token of a run is at its first position where a run
+begins. Any other token is at the first of its other positions.
 
 Shapes: B batch, K beams, S source steps, V target vocabulary.
 """
@@ -21,33 +21,34 @@ from tfcopy import tokens
 from tfcopy.layers.copying import MASKED
 from tfcopy.layers.tensors import argmax, take_each
 
-# The log-probability of a required word that the model gives less, or none:
-# so that it can be said where nothing else may be.
+# Minimum of the log-probability of required tokens, which may be the only ones
+# that are allowed.
 LEAST = -1e3
-# More than the times that any run is left to be said.
+# More than the number of occurrences of any run.
 NO_TURN = 1e6
-# What `protected` says of a position: the order of its run counts, it goes on.
+# Values of `protected`: the first token of an ordered run; a later token of a
+# run.
 IN_TURN, GOES_ON = 2, 3
-# What a continuation is: a word outside of runs, the first or a later one of a
-# run, a given one, which may be any of these, or one that is forbidden.
+# Kinds of continuations: a token outside of runs; the first token of a run; a
+# later one; a token of the prefix, which may be any of these; a forbidden one.
 PLAIN, BEGINS, CONTINUES, GIVEN, NEVER = range(5)
 
 
 class Runs(NamedTuple):
-    """The runs of a source that must be said, all `(B, S)` but `same`.
+    """Required runs of a source, all `(B, S)` but `same`.
 
     Attributes:
-        starts: Boolean, where one begins.
-        inner: Boolean, where one goes on.
-        ends: Boolean, its last position.
-        first: Of each position of a run, where the first equal run begins.
-        length: Its number of words, where it begins; 0 elsewhere.
-        said: Its words before a position.
+        starts: Boolean, the first position of each run.
+        inner: Boolean, all later positions of runs.
+        ends: Boolean, the last position of each run.
+        first: For each position of a run, the start of the first equal run.
+        length: Number of tokens of a run, at its start; 0 elsewhere.
+        offset: Number of tokens of a run before a position.
         same: `(B, S, S)`, 1.0 where two equal runs begin.
-        plain: Boolean, positions whose word may be said outside of runs.
-        in_turn: Where runs begin that must be said in the order of the source,
-            how often they stand further on, elsewhere `NO_TURN`; or `None` if
-            there are none.
+        plain: Boolean, positions whose token is also allowed outside of runs.
+        in_turn: At the start of a run that must keep the order of the source,
+            the number of equal runs further on, elsewhere `NO_TURN`; or `None`
+            if the order of no run is required.
     """
 
     starts: Any
@@ -55,23 +56,25 @@ class Runs(NamedTuple):
     ends: Any
     first: Any
     length: Any
-    said: Any
+    offset: Any
     same: Any
     plain: Any
     in_turn: Any
 
 
 class Left(NamedTuple):
-    """What each beam must still say.
+    """Required tokens that each beam has not generated yet.
 
     Attributes:
-        counts: int32, `(B, K, S)`, how often, where the first equal run begins.
-        following: int32, `(B, K, S)`: `CONTINUES` at what may follow in a run
-            that has begun, `NEVER` at what may not follow, since a run would
-            have been said as other words; `PLAIN` elsewhere.
-        done: int32, `(B, K)`, where the run begins that has just been said,
-            while a longer one may still go on; S after a given word that may
-            be the first of a run, or stand outside of runs; or -1.
+        counts: int32, `(B, K, S)`, the number of times that a run is left, at
+            the start of the first equal run; 0 elsewhere.
+        following: int32, `(B, K, S)`: `CONTINUES` at the next tokens of runs
+            that have begun; `NEVER` at tokens that must not be next, since they
+            would form a run out of tokens outside of runs; `PLAIN` elsewhere.
+        done: int32, `(B, K)`, the start of the run that has just been
+            completed, while a longer run may still continue; S after a token of
+            the prefix that may be either the first of a run or outside of runs;
+            otherwise -1.
     """
 
     counts: Any
@@ -80,21 +83,21 @@ class Left(NamedTuple):
 
 
 def describe(protected, same, valid, only=False):
-    """`Runs` of a batch.
+    """Computes the `Runs` of a batch.
 
     Args:
         protected: `(B, S)`, as in `beam_search`.
-        same: `(B, S, S)`, 1.0 where two positions hold one word.
+        same: `(B, S, S)`, 1.0 where two positions hold the same token.
         valid: Boolean, `(B, S)`; positions that may be copied.
-        only: Boolean, `(B, S)`; positions of words that may be said outside of
-            runs only if the source holds them there.
+        only: Boolean, `(B, S)`; positions of tokens that are allowed outside of
+            runs only if the source holds them outside of runs, too.
     """
     has_turns = ops.dtype(protected) != "bool"
     protected = ops.where(valid, ops.cast(protected, "int32"), 0)
     positions = ops.arange(ops.shape(same)[1], dtype="int32")
     is_later = ops.expand_dims(positions, 1) < positions
     outer = protected != GOES_ON
-    # Where the run of a position would begin, and what follows it.
+    # Where the run of a position begins, and the number of its tokens.
     others = ops.expand_dims(outer, 1)
     before = ops.logical_and(ops.logical_not(is_later), others)
     begin = ops.max(ops.where(before, positions, 0), axis=2)
@@ -109,7 +112,7 @@ def describe(protected, same, valid, only=False):
         found = ops.matmul(same, ops.expand_dims(ops.cast(mask, "float32"), 2))
         return ops.squeeze(found, 2) > 0
 
-    # What is a run of one word is one wherever it stands alone.
+    # If a token is a run of its own anywhere, it is one wherever it is alone.
     short = hold_a_word_of(ops.logical_and(starts, length == 1))
     longer = ops.logical_or(inner, ops.logical_and(starts, length > 1))
     short = ops.logical_and(short, ops.logical_not(longer))
@@ -132,7 +135,7 @@ def describe(protected, same, valid, only=False):
         ends=ops.logical_and(in_run, positions == last),
         first=take_each(first, begin),
         length=length,
-        said=positions - begin,
+        offset=positions - begin,
         same=equal,
         plain=ops.logical_or(
             free,
@@ -143,9 +146,9 @@ def describe(protected, same, valid, only=False):
 
 
 def _equal_runs(same, starts, length):
-    """Where two equal runs begin, `(B, S, S)`, 1.0 or 0.0."""
+    """Returns where two equal runs begin, `(B, S, S)`, 1.0 or 0.0."""
     size = ops.shape(same)[1]
-    # By the distance of two positions, words behind them are a column.
+    # Two runs are compared along a column, if indexed by their distance.
     different = ops.cumsum(_by_distance(1.0 - same), axis=1)
     different = ops.pad(different, [[0, 0], [1, 0], [0, 0]])
     places = ops.arange(size, dtype="int32")
@@ -164,7 +167,7 @@ def _equal_runs(same, starts, length):
 
 
 def _by_distance(x):
-    """`(B, S, S)` to such, of which `[p, d]` was `[p, p + d]`; else 1.0."""
+    """Moves `[p, p + d]` of `(B, S, S)` to `[p, d]`; 1.0 beyond the end."""
     size = ops.shape(x)[1]
     x = ops.pad(x, [[0, 0], [0, 0], [0, size]], constant_values=1.0)
     x = ops.pad(ops.reshape(x, (-1, 2 * size * size)), [[0, 0], [0, size]])
@@ -172,7 +175,7 @@ def _by_distance(x):
 
 
 def _of_distance(x):
-    """The inverse, 0.0 where the second position is the earlier one."""
+    """Moves `[p, d]` of `(B, S, S)` to `[p, p + d]`; 0.0 elsewhere."""
     size = ops.shape(x)[1]
     x = ops.pad(x, [[0, 0], [0, 0], [0, size + 1]])
     x = ops.reshape(x, (-1, size * (2 * size + 1)))[:, : 2 * size * size]
@@ -180,7 +183,7 @@ def _of_distance(x):
 
 
 def generated_apart(source_ids, required, vocabulary_size):
-    """Words that must not be generated beside their position, `(B, V)`."""
+    """Returns which tokens are continuations of positions only, `(B, V)`."""
     batch, size = ops.shape(source_ids)
     hit = ops.logical_and(required, source_ids < vocabulary_size)
     columns = ops.where(hit, source_ids, tokens.PAD)
@@ -197,14 +200,14 @@ def generated_apart(source_ids, required, vocabulary_size):
 
 
 def possible(copied, runs):
-    """`(B, K, S)` with at least `LEAST` at words of runs."""
+    """Raises log-probabilities, `(B, K, S)`, to at least `LEAST` in runs."""
     in_run = ops.logical_or(runs.starts, runs.inner)
     least = ops.where(in_run, LEAST, MASKED)
     return ops.maximum(copied, ops.expand_dims(least, 1))
 
 
 def first_left(source):
-    """What must be said of a source, as `Left` of `(B, ...)`."""
+    """Returns all required tokens of a source, as `Left` of `(B, ...)`."""
     runs = source.runs
     counts = ops.cast(ops.sum(runs.same, axis=2), "int32")
     places = ops.arange(ops.shape(counts)[1], dtype="int32")
@@ -217,7 +220,7 @@ def first_left(source):
 
 
 def is_complete(left):
-    """Which beams have said all, boolean `(B, K)`; all if nothing is asked."""
+    """Returns which beams contain all required tokens, if any, `(B, K)`."""
     if not isinstance(left, Left):
         return ops.all(left == 0, axis=2)
     return ops.logical_and(
@@ -226,16 +229,16 @@ def is_complete(left):
 
 
 def _must_go_on(left):
-    """Which beams are within a run, boolean `(B, K)`."""
+    """Returns which beams have begun a run and must continue it, `(B, K)`."""
     has_begun = ops.any(left.following == CONTINUES, axis=2)
     return ops.logical_and(has_begun, left.done < 0)
 
 
 def ways(source, left):
-    """What saying the word of each position would be, int32 `(B, K, S)`.
+    """Returns the kind of each position as a continuation, int32 `(B, K, S)`.
 
-    `BEGINS` where a run may begin, `CONTINUES` where one may go on, `NEVER`
-    where the word must not be said, and elsewhere `PLAIN`.
+    It is `BEGINS` if the token may begin a run, `CONTINUES` if it may continue
+    one, `NEVER` if it is forbidden, and otherwise `PLAIN`.
 
     Args:
         source: `Source`.
@@ -268,13 +271,13 @@ def ways(source, left):
 
 
 def _may_begin(left, runs):
-    """Where a run begins that is left and has its turn, `(B, K, S)`."""
+    """Returns where a run begins that is left and allowed next, `(B, K, S)`."""
     times = ops.matmul(ops.cast(left.counts, "float32"), runs.same)
     may_begin = times > 0
     if runs.in_turn is None:
         return may_begin
-    # Of the runs whose order counts the first that has not been said; of its
-    # positions, the last.
+    # Among the ordered runs, the first that is left, at the last of its
+    # positions.
     is_left = times > ops.expand_dims(runs.in_turn, 1)
     following = argmax(ops.cast(is_left, "int32"))
     following = ops.expand_dims(take_each(runs.first, following), 2)
@@ -286,25 +289,25 @@ def _may_begin(left, runs):
 
 
 def after(left, parents, words, kinds, source):
-    """What must still be said.
+    """Returns the required tokens that are left after a step.
 
     Args:
-        left: `Left`, of beams.
-        parents: `(B, N)`, beams.
-        words: `(B, N)`, extended ids of the words that they have said.
-        kinds: `(B, N)`, what these are: `BEGINS`, `CONTINUES` or `PLAIN`, or
-            `GIVEN` of words that were forced.
+        left: `Left` of the beams before the step.
+        parents: The beams that are extended, `(B, N)`.
+        words: Extended ids of the new tokens, `(B, N)`.
+        kinds: Kinds of the new tokens, `(B, N)`: `BEGINS`, `CONTINUES` or
+            `PLAIN`, or `GIVEN` for tokens of the prefix.
         source: `Source`.
     """
     runs = source.runs
     left = Left(*(take_each(x, parents) for x in left))
-    said = ops.expand_dims(source.ids, 1) == ops.expand_dims(words, 2)
+    holds = ops.expand_dims(source.ids, 1) == ops.expand_dims(words, 2)
     kinds = ops.expand_dims(kinds, 2)
-    later = ops.logical_and(said, left.following == CONTINUES)
+    later = ops.logical_and(holds, left.following == CONTINUES)
     later = ops.logical_and(later, kinds >= CONTINUES)
     goes_on = ops.any(later, axis=2, keepdims=True)
     places = ops.arange(ops.shape(source.ids)[1], dtype="int32")
-    begun = ops.logical_and(said, _may_begin(left, runs))
+    begun = ops.logical_and(holds, _may_begin(left, runs))
     begun = ops.logical_and(begun, ops.expand_dims(runs.first == places, 1))
     begun = ops.logical_and(
         begun, ops.logical_or(kinds == BEGINS, kinds == GIVEN)
@@ -314,18 +317,18 @@ def after(left, parents, words, kinds, source):
     first = ops.expand_dims(runs.first, 1)
     done = ops.max(ops.where(ops.logical_and(here, ends), first, -1), axis=2)
     counts = left.counts - _one_hot(done, places)
-    # The shorter run was not said after all.
+    # A longer run continues, so that the shorter one is left again.
     undone = ops.where(ops.squeeze(goes_on, 2), left.done, -1)
     counts = counts + _one_hot(undone, places)
-    # A given word may begin a run where it is free to stand outside, too. What
-    # is free is no run of one word.
+    # A token of the prefix may begin a run although it is also allowed outside
+    # of runs. Such a token is never a run of its own.
     either = ops.logical_and(begun, ops.expand_dims(runs.plain, 1))
     either = ops.logical_and(either, kinds == GIVEN)
     either = ops.logical_and(either, ops.logical_not(goes_on))
     either = ops.any(either, axis=2)
     done = ops.where(either, ops.shape(places)[0], done)
-    # Where a word that begins runs is said outside of them.
-    outside = ops.logical_and(said, ops.expand_dims(runs.starts, 1))
+    # Where the first token of a run is used outside of runs.
+    outside = ops.logical_and(holds, ops.expand_dims(runs.starts, 1))
     within = ops.any(here, axis=2, keepdims=True)
     within = ops.where(ops.expand_dims(either, 2), here, within)
     outside = ops.logical_and(outside, ops.logical_not(within))
@@ -337,14 +340,15 @@ def after(left, parents, words, kinds, source):
 
 
 def repeats(words, left, ended):
-    """Beams that have said the same as an earlier one, and must say the same.
+    """Returns which beams repeat an earlier one, in tokens and in `Left`.
 
-    Runs that begin alike can be read in the same words in several ways.
+    If runs have the same first tokens, the same tokens may belong to runs in
+    several ways.
 
     Args:
-        words: All words so far, `(B, K, L)`.
+        words: All tokens so far, `(B, K, L)`.
         left: `Left`.
-        ended: Boolean, `(B, K)`, beams that need say nothing more.
+        ended: Boolean, `(B, K)`, beams for which `left` no longer matters.
 
     Returns:
         Boolean, `(B, K)`.
@@ -360,24 +364,24 @@ def repeats(words, left, ended):
 
 
 def _one_hot(places, positions):
-    """int32, 1 at a place of `(B, N)`; nothing where that is -1."""
+    """Returns the one-hot of places, `(B, N)`, int32; zeros for -1."""
     return ops.cast(ops.expand_dims(places, 2) == positions, "int32")
 
 
 def constrain(continuations, source, left, kinds, step, max_length):
-    """Forbids what would make a hypothesis incomplete, or say a run again.
+    """Forbids continuations that would violate the required runs.
 
-    There is no end before all runs have been said, and none is said more
-    often than required, nor out of turn. Where there is just room for what is
-    left, nothing else is said.
+    EOS is forbidden as long as a run is left. A run is forbidden once it occurs
+    as often as required, or before its turn. If the remaining length only just
+    suffices for the runs that are left, all other tokens are forbidden.
 
     Args:
         continuations: `Continuations`.
         source: `Source`.
         left: `Left`.
         kinds: From `ways`.
-        step: Number of words so far; scalar tensor.
-        max_length: Most tokens of a hypothesis, EOS included.
+        step: Number of tokens so far; scalar tensor.
+        max_length: Maximum number of tokens of a hypothesis, including EOS.
 
     Returns:
         `Continuations`, with `kinds` and `following`.
@@ -385,7 +389,7 @@ def constrain(continuations, source, left, kinds, step, max_length):
     runs = source.runs
     go_on = ops.expand_dims(_must_go_on(left), 2)
     begun = ops.where(
-        left.following == CONTINUES, ops.expand_dims(runs.said, 1), 0
+        left.following == CONTINUES, ops.expand_dims(runs.offset, 1), 0
     )
     begun = ops.where(go_on, ops.max(begun, axis=2, keepdims=True), 0)
     count = left.counts * ops.expand_dims(runs.length, 1)
@@ -407,19 +411,20 @@ def constrain(continuations, source, left, kinds, step, max_length):
 
 
 def places(words, kinds, following, copied, source):
-    """Where words are copied from: those of runs of several there alone.
+    """Restricts the positions that tokens of runs are copied from to the runs.
 
     Args:
         words: Extended ids of some continuations, `(B, N)`.
-        kinds: `(B, N)`, what they are.
-        following: As of `Left`, of the beams that they continue.
-        copied: The logs of pointing at each position, `(B, N, S)`.
+        kinds: Their kinds, `(B, N)`.
+        following: `following` of `Left`, for the beams that they extend.
+        copied: `log p` of pointing at each position, `(B, N, S)`.
         source: `Source`.
 
     Returns:
-        `(within, nowhere, copied)`: boolean `(B, N)`, the words that are part
-        of a run of several, and those outside of runs that the source holds in
-        runs alone; and `copied` with about `MASKED` at other positions.
+        `(within, nowhere, copied)`: boolean `(B, N)`, tokens that are part of a
+        run of several tokens; boolean `(B, N)`, tokens outside of runs that the
+        source holds only in such runs; and `copied` with about `MASKED` at
+        positions that are not allowed.
     """
     runs, kinds = source.runs, ops.expand_dims(kinds, 2)
     longer = ops.logical_and(runs.starts, ops.logical_not(runs.ends))
@@ -443,10 +448,10 @@ def places(words, kinds, following, copied, source):
 
 
 def exempt(bans, kinds):
-    """Bans of continuations, without those of words that must be said.
+    """Lifts the bans of tokens that are part of required runs.
 
     Args:
-        bans: Boolean, `(B, K, C + S)`.
+        bans: Boolean, `(B, K, C + S)`, forbidden continuations.
         kinds: From `ways`.
     """
     generated = ops.shape(bans)[2] - ops.shape(kinds)[2]

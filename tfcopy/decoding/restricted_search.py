@@ -1,4 +1,4 @@
-"""Search among some words of a large vocabulary.
+"""Beam search that generates only some words of a large vocabulary.
 
 Shapes: B batch, S source steps, T target steps, K candidates.
 """
@@ -12,13 +12,13 @@ from tfcopy.layers.heads.softmax_head import restrict
 
 
 class Candidates(NamedTuple):
-    """The only words that a search generates.
+    """Words that a search may generate.
 
     Attributes:
-        ids: `(K,)`, ascending, without repetition; the special tokens among
-            them.
+        ids: `(K,)`, ascending, without repetition; they include the special
+            tokens.
         log_weights: Optional `(B, K)`, added to the words' logits: 0, or
-            `MASKED` for words that a sentence does not generate.
+            `MASKED` for words that must not be generated for a sentence.
     """
 
     ids: Any
@@ -35,18 +35,17 @@ def search_among(
     source_inputs=None,
     protected=None,
 ):
-    """`beam_search` that generates no words but the candidates.
+    """Runs `beam_search` with generation restricted to the candidates.
 
-    All words of a source can still be copied, those of the vocabulary too.
+    All words of a source can still be copied, even words of the vocabulary.
 
     Args:
         candidates: `Candidates`.
         model: A `Seq2Seq`.
         source_ids: `(B, S)`.
         source_copy_ids: `(B, S)`.
-        options: `SearchOptions`; words that are `source_only` must be among
-            the candidates, and have no other place there than in the
-            vocabulary.
+        options: `SearchOptions`. The words of `source_only` must be among the
+            candidates, with the same index there as in the vocabulary.
         prefix: As in `beam_search`.
         source_inputs: As in `beam_search`.
         protected: As in `beam_search`.
@@ -79,7 +78,7 @@ def search_among(
 
 
 class _Restricted:
-    """The model, restricted to a vocabulary of the candidates."""
+    """Model restricted to a vocabulary of the candidates."""
 
     def __init__(self, model, candidates, source_copy_ids):
         self.model = model
@@ -93,7 +92,7 @@ class _Restricted:
             source_ids, self.source_copy_ids, **source_inputs
         )
         memory = self.model.restrict(memory, *self.candidates)
-        # Where it is read, whatever the model keeps.
+        # Added here, since a model need not keep the copy ids in its memory.
         return memory.updated({"source_copy_ids": self.source_copy_ids}), state
 
     def decode_step(self, ids, state, memory):
@@ -103,7 +102,7 @@ class _Restricted:
 
 
 def _whole(ids, candidate_ids, source_copy_ids):
-    """The inverse of `restrict`: `(B, T)` to extended ids, `(B, T)`."""
+    """Inverts `restrict`: `(B, T)` to extended ids, `(B, T)`."""
     count = ops.shape(candidate_ids)[0]
     generated = ops.take(candidate_ids, ops.minimum(ids, count - 1))
     places = ops.maximum(ids - count, 0)

@@ -1,8 +1,8 @@
-"""Samples instead of the best words: each beam draws its own.
+"""Sampling: each beam draws its next token at random.
 
-A draw is the greatest of the log-probabilities plus Gumbel noise. The noise is
-a function of the text, the beam, the step and the word, so that the samples of
-a text are the same in every batch, at every time and on every backend.
+A draw is the argmax of the log-probabilities plus Gumbel noise. The noise is a
+function of the text, the beam, the step and the token. The samples of a text
+are thus the same in every batch, in every run and on every backend.
 
 Shapes: B batch, K beams, C continuations of a beam, S source steps.
 """
@@ -12,39 +12,39 @@ from keras import ops
 from tfcopy.layers.copying import MASKED
 from tfcopy.layers.tensors import argmax
 
-# Halvings of the interval in which the least probability of a nucleus lies.
+# Steps of the bisection that finds the lowest probability of a nucleus.
 _HALVINGS = 30
-# Odd constants of the hash: those of MurmurHash3, and the golden ratio's.
+# Odd constants of the hash: two of MurmurHash3, and one from the golden ratio.
 _MIX_1, _MIX_2, _GOLDEN = 0x85EBCA6B, 0xC2B2AE35, 0x9E3779B1
 
 
 def text_keys(copy_ids, valid):
-    """A number for each text that depends on its words alone, `(B,)`.
+    """Hashes the tokens of each text to a number, `(B,)`.
 
     Args:
         copy_ids: `(B, S)`.
-        valid: Boolean, `(B, S)`; the other positions do not count.
+        valid: Boolean, `(B, S)`; all other positions are ignored.
     """
     places = ops.arange(ops.shape(copy_ids)[1], dtype="int32")
     golden = _constant(_GOLDEN)
     hashed = _mix(_unsigned(copy_ids) + _mix(_unsigned(places) + golden))
     hashed = ops.where(valid, hashed, ops.zeros_like(hashed))
-    # The sum of 16 bits each: integers of this size are exact everywhere.
+    # Sums of 16 bits each stay so small that every backend adds them exactly.
     halves = ops.bitwise_and(hashed, _constant(0xFFFF))
     return _mix(_unsigned(ops.sum(ops.cast(halves, "int32"), axis=1)))
 
 
 def draw(log_probs, keys, step, options):
-    """One continuation of each beam.
+    """Draws one continuation of each beam.
 
     Args:
         log_probs: `(B, K, C)`, about `MASKED` where not allowed.
         keys: From `text_keys`, `(B,)`.
-        step: Number of words so far; scalar tensor.
+        step: Number of tokens so far; scalar tensor.
         options: `SearchOptions`.
 
     Returns:
-        int32, `(B, K)`, places in the last axis.
+        int32, `(B, K)`, indices along the last axis.
 
     Reference:
         [Fan et al., 2018](https://arxiv.org/abs/1805.04833) for `top_k`;
@@ -67,9 +67,9 @@ def draw(log_probs, keys, step, options):
 
 
 def _least_of_nucleus(scores, allowed, share):
-    """The least score of the fewest words that have a share of the mass.
+    """Finds the lowest score of the fewest tokens with a share of the mass.
 
-    By halving, since rows of a whole vocabulary are slow to sort.
+    It uses bisection, since rows of a whole vocabulary are slow to sort.
     """
     scores = ops.where(allowed, scores, MASKED)
     highest = ops.max(scores, axis=-1, keepdims=True)
@@ -91,7 +91,7 @@ def _least_of_nucleus(scores, allowed, share):
 
 
 def _gumbel(keys, step, seed, log_probs):
-    """Independent noise of Gumbel's distribution, `(B, K, C)`."""
+    """Computes independent Gumbel noise, `(B, K, C)`."""
     beams = log_probs.shape[1]
     words = ops.arange(ops.shape(log_probs)[2], dtype="int32")
     at = _mix(_unsigned(step) * _constant(_GOLDEN) + _constant(seed))
@@ -100,14 +100,14 @@ def _gumbel(keys, step, seed, log_probs):
     row = ops.expand_dims(_mix(row + beam), 2)  # (B, K, 1)
     word = _mix(_unsigned(words) * _constant(_GOLDEN))
     bits = _mix(_mix(row + word) ^ row)
-    # 24 bits are exact in float32; neither 0 nor 1 is drawn.
+    # 24 bits are exact in float32; the result is never 0 or 1.
     bits = ops.cast(ops.right_shift(bits, _constant(8)), "int32")
     uniform = (ops.cast(bits, "float32") + 0.5) * 2.0**-24
     return -ops.log(-ops.log(uniform))
 
 
 def _mix(x):
-    """The finaliser of MurmurHash3, which changes half of the bits."""
+    """Applies the finaliser of MurmurHash3, which flips half of the bits."""
     x = (x ^ ops.right_shift(x, _constant(16))) * _constant(_MIX_1)
     x = (x ^ ops.right_shift(x, _constant(13))) * _constant(_MIX_2)
     return x ^ ops.right_shift(x, _constant(16))

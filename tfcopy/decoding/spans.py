@@ -1,6 +1,6 @@
-"""The best span of a text, by the scores of its start and of its end.
+"""Best span of a text, given scores of its start and its end.
 
-A span is the words from `start` to `end`, exclusive. Scores may be
+A span consists of the words from `start` to `end`, exclusive. Scores may be
 normalised or not. Shapes: B batch, N words.
 """
 
@@ -10,7 +10,7 @@ from tfcopy.layers.tensors import argmax
 
 
 def independent_spans(start, end):
-    """The best start and the best end, chosen independently.
+    """Returns the best start and the best end, chosen independently.
 
     Args:
         start: Scores of starts, `(B, N)`.
@@ -18,7 +18,7 @@ def independent_spans(start, end):
 
     Returns:
         `(start, end)`, int32, `(B,)`. The span is empty if the end is not after
-        the start. Of equal scores the first position counts.
+        the start. Among equal scores, the first position is chosen.
 
     Reference:
         [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), the
@@ -28,20 +28,20 @@ def independent_spans(start, end):
 
 
 def joint_spans(start, end, max_length=30):
-    """The start and the end whose sum of scores is highest.
+    """Returns the start and the end with the highest sum of scores.
 
-    `argmax start[i] + end[j]` of all `i < j <= i + max_length`. It is never
-    empty, and has no padding if scores there are very low (-1e9) and the
-    text has two words, one of which may be `EOS`.
+    `argmax start[i] + end[j]` over all `i < j <= i + max_length`. The span is
+    never empty. It has no padding if the scores of padding are very low (-1e9)
+    and the text has at least two words, where `EOS` may be one of them.
 
     Args:
         start: Scores of starts, `(B, N)`.
         end: Scores of ends, `(B, N)`, finite.
-        max_length: Positive integer, the most words of a span.
+        max_length: Positive integer, the maximum number of words of a span.
 
     Returns:
-        `(start, end)`, int32, `(B,)`. Of equal scores the first start counts,
-        then the first end.
+        `(start, end)`, int32, `(B,)`. Among equal scores, the first start is
+        chosen, then the first end.
 
     Raises:
         ValueError: If `max_length` is less than 1.
@@ -51,7 +51,7 @@ def joint_spans(start, end, max_length=30):
             "`max_length` must be a positive integer. "
             f"Received: max_length={max_length}."
         )
-    # Nothing ends beyond the text.
+    # No span ends beyond the text.
     end = ops.pad(end, [[0, 0], [0, max_length]], constant_values=-float("inf"))
     first = ops.expand_dims(ops.arange(ops.shape(start)[1]), 1)
     places = first + ops.arange(1, max_length + 1)  # (N, max_length)

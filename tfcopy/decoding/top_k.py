@@ -1,4 +1,4 @@
-"""The greatest of many numbers, without sorting them all.
+"""Fast `top_k` for long rows, such as the logits of a whole vocabulary.
 
 Shapes: R rows, V columns.
 """
@@ -9,17 +9,18 @@ from tfcopy.layers.tensors import take_each
 
 
 def top_k(x, k):
-    """As `keras.ops.top_k`, ties included, several times as fast for long rows.
+    """Computes `keras.ops.top_k`, several times as fast for long rows.
 
-    The k greatest lie in the k blocks with the greatest maxima.
+    The k greatest values are in the k blocks with the greatest maxima. Ties are
+    resolved as in `keras.ops.top_k`.
 
     Args:
         x: `(R, V)`.
         k: Int, at most V.
 
     Returns:
-        `(values, columns)`, both `(R, k)`, the greatest first and, of equal
-        ones, that of the lower column.
+        `(values, columns)`, both `(R, k)`, the greatest first. Of equal values,
+        the one in the lower column comes first.
     """
     columns = x.shape[1]
     size = _block_size(columns, k)
@@ -27,7 +28,7 @@ def top_k(x, k):
         return ops.top_k(x, k)
     blocks = ops.reshape(x, (-1, columns // size, size))
     _, best = ops.top_k(ops.max(blocks, axis=2), k)
-    # In the order of columns, so that ties are.
+    # Blocks in the order of their columns, for the right order of ties.
     best = -ops.top_k(-ops.cast(best, "int32"), k)[0]
     few = ops.reshape(take_each(blocks, best), (-1, k * size))
     values, places = ops.top_k(few, k)
@@ -37,7 +38,7 @@ def top_k(x, k):
 
 
 def _block_size(columns, k):
-    """The divisor of `columns` with the least work; 1 for plain search."""
+    """Returns the divisor of `columns` with the least work; 1 for no blocks."""
     if not columns or columns < 64 * k:
         return 1
     sizes = [n for n in range(8, 257) if columns % n == 0 and columns // n >= k]

@@ -1,1 +1,1 @@
-"""Scores of texts, and what models know of words; import from the modules."""
+"""Scores of texts and of word vectors; import the modules."""

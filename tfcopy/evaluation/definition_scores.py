@@ -1,9 +1,9 @@
-"""Scores of models that read definitions: answers, and word vectors.
+"""Scores of models that read definitions: SQuAD answers, and word vectors.
 
-Answers to questions have the official scores of SQuAD 1.1, in percent; of word
-vectors it is asked whether they lie near others of their category.
+Answers to questions have the official scores of SQuAD 1.1, in percent. Scores
+of word vectors measure how near vectors of the same category are.
 
-Shapes: N words, D numbers of a vector.
+Shapes: N words, D size of a vector.
 
 Reference: [Rajpurkar et al., 2016](https://arxiv.org/abs/1606.05250), section
 6.1, and the script `evaluate-v1.1.py` that is published with the corpus.
@@ -23,28 +23,29 @@ _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 def exact_match(
     answers: Sequence[str], references: Sequence[Sequence[str]]
 ) -> float:
-    """Share of answers that equal a reference, when both are normalised.
+    """Computes the share of answers that equal a reference, both normalised.
 
     Args:
-        answers: One text for each question, `""` for none.
-        references: The true answers to each question, one or more.
+        answers: One text for each question, `""` for no answer.
+        references: One or more true answers to each question.
     """
     return _mean_of_best(_equal, answers, references)
 
 
 def f1(answers: Sequence[str], references: Sequence[Sequence[str]]) -> float:
-    """F1 score of words, normalised, averaged over the questions.
+    """Computes the F1 score of normalised words, averaged over the questions.
 
-    If a question has several references, the best score counts. Arguments as in
-    `exact_match`.
+    If a question has several references, the best score counts. Arguments are
+    as in `exact_match`.
     """
     return _mean_of_best(_word_f1, answers, references)
 
 
 def normalize(text: str) -> str:
-    """Text in lower case, without ASCII punctuation, articles and extra blanks.
+    """Normalises a text as SQuAD's script does.
 
-    A single blank is left between words.
+    It converts to lower case, and removes ASCII punctuation, articles and extra
+    blanks. A single blank is left between words.
     """
     text = text.lower().translate(_NO_PUNCTUATION)
     return " ".join(_ARTICLES.sub(" ", text).split())
@@ -57,7 +58,7 @@ def _equal(answer: str, reference: str) -> float:
 def _word_f1(answer: str, reference: str) -> float:
     words, truth = normalize(answer).split(), normalize(reference).split()
     shared = collections.Counter(words) & collections.Counter(truth)
-    # 2 P R / (P + R); by the script two empty texts have nothing in common.
+    # 2 P R / (P + R); in the script, two empty texts score 0.
     num_shared = shared.total()
     return 2 * num_shared / (len(words) + len(truth)) if num_shared else 0.0
 
@@ -90,17 +91,18 @@ def category_scores(
 
     Args:
         vectors: `(N, D)`, such as embeddings of words, all finite.
-        categories: The category of each, two or more in all.
-        metric: "cosine", one minus the cosine, where a vector of zeros is at
-            a distance of 1 from all; or "euclidean".
+        categories: The category of each word; at least two different ones.
+        metric: "cosine" (one minus the cosine; the distance of a vector of
+            zeros is always 1) or "euclidean".
 
     Returns:
-        `silhouette`, the mean over the words of `(b - a) / max(a, b)`, where a
-        is the mean distance to the others of its category and b to those of
-        the nearest other one: from -1 to 1, and 0 for a word that is alone in
-        its category. `nearest_neighbour_accuracy`, in percent: the words whose
-        nearest other word is of their category; of several equally near the
-        first counts.
+        Dict of two scores. `silhouette` is the mean over the words of
+        `(b - a) / max(a, b)`, where a is the mean distance to the other words
+        of the same category, and b to the words of the nearest other category:
+        from -1 to 1, and 0 for the only word of a category.
+        `nearest_neighbour_accuracy`, in percent, is the share of words whose
+        nearest other word has the same category; among equally near words, the
+        first one counts.
 
     Reference:
         [Rousseeuw, 1987](https://doi.org/10.1016/0377-0427(87)90125-7).
@@ -109,9 +111,9 @@ def category_scores(
     names, numbers = np.unique(np.asarray(categories), return_inverse=True)
     if len(numbers) != len(vectors) or len(names) < 2:
         raise ValueError(
-            "`categories` must be one for each vector, and at least two in "
-            f"all. Received: {len(numbers)} categories, of which "
-            f"{len(names)} differ, for {len(vectors)} vectors."
+            "`categories` must have a category for each vector, and at least "
+            f"two different ones. Received: {len(numbers)} categories, "
+            f"{len(names)} different ones, for {len(vectors)} vectors."
         )
     distances = _distances(vectors, metric)
     others = np.where(np.eye(len(vectors), dtype=bool), np.inf, distances)
@@ -125,21 +127,21 @@ def category_scores(
 def project(
     vectors: np.ndarray, seed: int = 0, metric: str = "cosine"
 ) -> np.ndarray:
-    """Projects the vectors to the plane by t-SNE, which keeps neighbours near.
+    """Projects vectors to the plane by t-SNE, which keeps neighbours near.
 
-    The perplexity, about the number of neighbours that a vector is kept near
-    to, is 30, or of fewer than 91 vectors a third of the others.
+    The perplexity, about the number of neighbours that stay near, is 30, or for
+    fewer than 91 vectors a third of the number of other vectors.
 
     Args:
         vectors: `(N, D)`, at least four.
-        seed: The same seed gives the same points.
+        seed: Seed; points are a function of it.
         metric: As in `category_scores`.
 
     Returns:
         float32 array of shape `(N, 2)`.
 
     Raises:
-        ImportError: if scikit-learn, which finds them, is missing.
+        ImportError: If scikit-learn is missing.
 
     Reference:
         [van der Maaten and Hinton, 2008](
@@ -148,8 +150,8 @@ def project(
     vectors = _checked(vectors, metric)
     if len(vectors) < 4:
         raise ValueError(
-            "`vectors` must be four or more, as fewer have no neighbourhoods "
-            f"to keep. Received: {len(vectors)}."
+            "`vectors` must be at least four, since fewer have no "
+            f"neighbourhoods to keep. Received: {len(vectors)}."
         )
     try:
         from sklearn.manifold import TSNE
@@ -159,7 +161,7 @@ def project(
             'with `pip install "tfcopy[projection]"`.'
         ) from error
 
-    # Principal components are the better start, where there are two.
+    # Two principal components are the better start, if they exist.
     spread = min(vectors.shape) > 1 and np.ptp(vectors, axis=0).any()
     return TSNE(
         method="exact" if len(vectors) < 1000 else "barnes_hut",
@@ -178,7 +180,7 @@ def _checked(vectors, metric):
     vectors = np.asarray(vectors, np.float64)
     if vectors.ndim != 2 or not np.isfinite(vectors).all():
         raise ValueError(
-            "`vectors` must be finite numbers of shape (words, numbers). "
+            "`vectors` must be finite, with the shape (words, size). "
             f"Received: shape {vectors.shape}, with "
             f"{np.sum(~np.isfinite(vectors))} numbers that are not finite."
         )
@@ -186,9 +188,9 @@ def _checked(vectors, metric):
 
 
 def _distances(vectors, metric):
-    """All distances, `(N, N)`."""
+    """Computes all distances, `(N, N)`."""
     if metric == "euclidean":
-        # Row by row: all differences at once are N times the vectors.
+        # Row by row: all differences at once need N times the memory.
         return np.stack(
             [np.linalg.norm(vectors - one, axis=1) for one in vectors]
         )
@@ -198,7 +200,7 @@ def _distances(vectors, metric):
 
 
 def _silhouettes(distances, numbers):
-    """The silhouette of each word, `(N,)`."""
+    """Computes the silhouette of each word, `(N,)`."""
     rows = np.arange(len(numbers))
     distances = distances.copy()
     distances[rows, rows] = 0
@@ -211,6 +213,6 @@ def _silhouettes(distances, numbers):
     others = sizes[numbers] - 1
     own = sums[rows, numbers] / np.maximum(others, 1)
     most = np.maximum(own, nearest)
-    # Words that all lie in one place cannot be separated.
+    # Words with equal vectors cannot be separated.
     scores = (nearest - own) / np.where(most > 0, most, 1)
     return np.where(others > 0, scores, 0)

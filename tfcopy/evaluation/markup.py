@@ -1,4 +1,4 @@
-"""Scores of kept markup: code, links, placeholders, tags."""
+"""Scores of markup in translations: code, links, placeholders, tags."""
 
 import collections
 from collections.abc import Sequence
@@ -9,11 +9,11 @@ from tfcopy.data.text.answer_check import spans_of_both
 def kept(
     sources: Sequence[str], answers: Sequence[str], protect: Sequence[str]
 ) -> dict:
-    """The spans of the sources that the answers hold, to the letter.
+    """Counts the spans of sources that translations contain verbatim.
 
-    A span that a source has twice is kept twice or in part; their order does
-    not count. Markup of reStructuredText is kept where docutils finds it. Where
-    there is no span, nothing is lost: 100 percent.
+    A span that a source has twice counts twice, and each may be kept or lost.
+    The order of spans is ignored. Markup of reStructuredText is kept if
+    docutils finds it. If no source has a span, all shares are 100 percent.
 
     Args:
         sources: Texts.
@@ -22,11 +22,11 @@ def kept(
             `span_patterns.spans_of`.
 
     Returns:
-        Dict of `spans`, the number of all spans of the sources, and
-        `spans_kept`, the share of them that their answers hold; `texts`, the
-        number of sources with a span, and the shares of them whose answers hold
-        all spans, `texts_kept`, and besides no other, `texts_exact`. The
-        shares are in percent.
+        Dict of numbers, and of shares in percent: `spans`, the number of spans
+        in the sources, and `spans_kept`, the share of them in the answers;
+        `texts`, the number of sources with a span, `texts_kept`, the share of
+        them whose answers have all spans, and `texts_exact`, the share of them
+        whose answers have all spans and no others.
     """
     if len(sources) != len(answers):
         raise ValueError(

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 
 _STOPS = {".", "!", "?", "。", "！", "？"}
 _CLOSING = {"''", "”", "’", "»", ")", "]", "}", "-rrb-", "-rsb-", "」", "』"}
-_EITHER_WAY = {'"', "'"}  # opens what it does not close
+_EITHER_WAY = {'"', "'"}  # both opening and closing
 _STOPPED_WORD = re.compile(r".*[.!?][\"'”’»)\]}]*", re.DOTALL)
 _ABBREVIATION = re.compile(
     r"\(?([^\W\d]+(\.[^\W\d]+)+|[^\W\d]|Mr|Mrs|Ms|Dr|Prof|Gen|Gov|Sen|Rep|St|No|vs)\."
 )
 
-# Scripts that put no blanks between words: kana and Chinese characters.
+# Scripts without blanks between words: kana and Chinese characters.
 _CJK = r"\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _CJK += r"\uff66-\uff9f\U00020000-\U0003ffff"
 _ROUGE_TOKEN = re.compile(rf"[{_CJK}]|[^\s{_CJK}]+")
@@ -26,12 +26,12 @@ _ROUGE_TOKEN = re.compile(rf"[{_CJK}]|[^\s{_CJK}]+")
 def sentences(text: str) -> list[str]:
     """Splits a text into sentences.
 
-    A text of several lines has one sentence a line. Otherwise a sentence ends
-    after each `.`, `!` or `?` that stands between blanks, which is how the
-    paper splits what its models write, and after the quotes and brackets that
-    close there. Where no such mark stands alone, the text is assumed not to be
-    tokenised, and a word ends a sentence if it ends in one of them and does not
-    look like an abbreviation.
+    A text of several lines has one sentence per line. Otherwise a sentence ends
+    after each `.`, `!` or `?` between blanks, and after the closing quotes and
+    brackets that follow; the paper splits the output of its models in this way.
+    A text without such marks between blanks is assumed not to be tokenised. A
+    word then ends a sentence if it ends with such a mark and does not look like
+    an abbreviation.
     """
     if "\n" in text:
         lines = (line.strip() for line in text.split("\n"))
@@ -44,7 +44,7 @@ def sentences(text: str) -> list[str]:
 
 
 def lead(text: str, count: int = 3) -> str:
-    """The first sentences of a text, one a line: the lead-3 baseline."""
+    """Returns the first sentences of a text, one per line (lead-3 baseline)."""
     return "\n".join(sentences(text)[:count])
 
 
@@ -54,24 +54,23 @@ def rouge(
     use_stemmer: bool = True,
     split: bool = True,
 ) -> dict[str, float]:
-    """ROUGE-1, ROUGE-2 and ROUGE-L, averaged over the texts.
+    """Computes ROUGE-1, ROUGE-2 and ROUGE-L, averaged over the texts.
 
-    ROUGE-L is the summary-level one, which compares sentence by sentence and
-    is several points above that of the whole text; texts are split by
-    `sentences`. Case and punctuation do not count; words are those of
-    `rouge_score` in English, and count in every other script as well.
+    ROUGE-L is the summary-level variant, which compares sentence by sentence,
+    and is several points higher than for the text as a whole. `sentences`
+    splits the texts. Case and punctuation are ignored. English words are as in
+    `rouge_score`; words of all other scripts count as well.
 
     Args:
         hypotheses: One text for each reference.
         references: The true summaries.
-        use_stemmer: Whether English words are compared without their endings.
-            The default is that of pyrouge (`-m`), which the paper used.
-        split: Whether texts are split; a headline is one sentence, whatever
-            stands in it.
+        use_stemmer: Whether to compare English words without their endings. The
+            default is as in pyrouge (`-m`), which the paper used.
+        split: Whether to split the texts; a headline is always one sentence.
 
     Returns:
-        `rouge1`, `rouge2` and `rougeL`, the F1 scores, and the same with
-        `_recall` appended.
+        Dict of `rouge1`, `rouge2` and `rougeL`, the F1 scores, and of the
+        recall, with `_recall` appended to the names.
     """
     texts = [[_lines(x, split) for x in y] for y in (hypotheses, references)]
     names = {"rouge1": "rouge1", "rouge2": "rouge2", "rougeL": "rougeLsum"}
@@ -85,8 +84,8 @@ def rouge(
 
 
 def _rouge_scores(hypotheses, references, names, tokenizer):
-    """The scores of each text, by the names of `rouge_score`."""
-    # Imported here: they take a second, and the other scores do not need them.
+    """Computes the scores of each text, with the names of `rouge_score`."""
+    # Imported late: it takes a second, and other scores do not need it.
     from rouge_score.rouge_scorer import RougeScorer
 
     _check_lengths(hypotheses, references)
@@ -95,30 +94,30 @@ def _rouge_scores(hypotheses, references, names, tokenizer):
 
 
 def _lines(text, split):
-    """One sentence a line."""
+    """Formats a text with one sentence per line."""
     return "\n".join(sentences(text)) if split else " ".join(text.split())
 
 
 def character_rouge(
     texts: Sequence[str], references: Sequence[str], limit: int = 40
 ) -> dict[str, float]:
-    """ROUGE-1, ROUGE-2 and ROUGE-L of characters, averaged over the texts.
+    """Computes ROUGE-1, ROUGE-2 and ROUGE-L of characters, averaged over texts.
 
-    The score of Chinese summaries, whatever the tokens of the model were.
-    Every character but the blanks is a token, of any script and with its case,
-    punctuation too. ROUGE-L takes a text as one sentence.
+    It is the score for Chinese summaries, for any tokenisation of the model.
+    Every character except blanks is a token, in any script, case-sensitive and
+    including punctuation. For ROUGE-L, a text is one sentence.
 
     Args:
         texts: One text for each reference.
         references: The true summaries.
-        limit: How many characters of each side count; the rest is cut off.
+        limit: Maximum number of characters of each text; the rest is cut off.
 
     Returns:
-        `rouge1`, `rouge2` and `rougeL`, the F1 scores.
+        Dict of `rouge1`, `rouge2` and `rougeL`, the F1 scores.
 
     References:
         [Hu et al., 2015](https://arxiv.org/abs/1506.05865), who split words
-        into characters; the limit is that of the code released with
+        into characters; the limit is from the code released with
         [Gu et al., 2016](https://arxiv.org/abs/1603.06393).
     """
     if limit < 1:
@@ -132,7 +131,7 @@ def character_rouge(
 
 
 class _CharacterTokenizer:
-    """The first characters of a text, without its blanks."""
+    """Tokenizer that returns the first characters of a text, without blanks."""
 
     def __init__(self, limit):
         self._limit = limit
@@ -142,17 +141,17 @@ class _CharacterTokenizer:
 
 
 class RougeTokenizer:
-    """Words in lower case, of any script; each Chinese character is a word.
+    """Tokenizer for ROUGE, for any script: words in lower case.
 
-    On plain English it equals the tokenizer of `rouge_score`, which knows only
-    the letters a to z.
+    Each Chinese character is a word. On plain English it equals the tokenizer
+    of `rouge_score`, which supports only the letters a to z.
 
     Args:
-        use_stemmer: Whether to cut the endings of English words off.
+        use_stemmer: Whether to remove the endings of English words.
     """
 
     def __init__(self, use_stemmer: bool = False):
-        # Imported here, for the same reason as `rouge_score`.
+        # Imported late, like `rouge_score`.
         from nltk.stem.porter import PorterStemmer
 
         self._stemmer = PorterStemmer() if use_stemmer else None
@@ -174,7 +173,7 @@ def novel_ngram_rate(
     sources: Sequence[Sequence[str]],
     n: int,
 ) -> float:
-    """Share of the n-grams of the hypotheses that are not in the source.
+    """Computes the share of n-grams of the hypotheses that the source lacks.
 
     Args:
         hypotheses: The tokens of each summary.
@@ -193,7 +192,7 @@ def novel_ngram_rate(
 def novel_sentence_rate(
     hypotheses: Sequence[str], sources: Sequence[str]
 ) -> float:
-    """Share of the sentences of the hypotheses that are not in the source.
+    """Computes the share of sentences of the hypotheses that the source lacks.
 
     Args:
         hypotheses: The text of each summary.
@@ -207,9 +206,9 @@ def novel_sentence_rate(
 
 
 def repeated_ngram_rate(hypotheses: Sequence[Sequence[str]], n: int) -> float:
-    """Share of n-grams that occur earlier in the same summary.
+    """Computes the share of n-grams that occur earlier in the same summary.
 
-    That is `1 - distinct / all`, with the distinct n-grams of each summary.
+    It is `1 - distinct / all`, with the distinct n-grams of each summary.
 
     Args:
         hypotheses: The tokens of each summary.
@@ -225,12 +224,12 @@ def repeated_ngram_rate(hypotheses: Sequence[Sequence[str]], n: int) -> float:
 
 
 def repeated_sentence_rate(hypotheses: Sequence[str]) -> float:
-    """Share of sentences that occur earlier in the same summary."""
+    """Computes the share of sentences that occur earlier in their summary."""
     return repeated_ngram_rate([_sentence_keys(t) for t in hypotheses], n=1)
 
 
 def _ends(words):
-    """Yields where sentences end, in text whose marks stand alone."""
+    """Yields where sentences end, in text with blanks around its marks."""
     is_open, place = dict.fromkeys(_EITHER_WAY, False), 0
     while place < len(words):
         place += 1
@@ -249,7 +248,7 @@ def _turn(is_open, word):
 
 
 def _closes(word, is_open):
-    """Returns whether a word only closes the sentence before it."""
+    """Returns whether a word belongs to the end of the previous sentence."""
     return is_open.get(word, False) or word in _STOPS or word in _CLOSING
 
 
@@ -271,7 +270,7 @@ def _ngrams(tokens, n):
 
 
 def _sentence_keys(text):
-    """Sentences whose words are separated by single blanks."""
+    """Returns the sentences, with single blanks between words."""
     return [" ".join(sentence.split()) for sentence in sentences(text)]
 
 
@@ -289,5 +288,5 @@ def _check_lengths(hypotheses, others):
     if len(hypotheses) != len(others) or not len(hypotheses):
         raise ValueError(
             "Expected one other text for each hypothesis, and at least one. "
-            f"Received: {len(hypotheses)} hypotheses and {len(others)} others."
+            f"Received: {len(hypotheses)} hypotheses, {len(others)} texts."
         )

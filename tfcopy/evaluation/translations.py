@@ -1,6 +1,6 @@
-"""Scores of texts against references, and what they depend on.
+"""Scores of generated texts: BLEU, chrF, TER, exact match, copied words.
 
-All but perplexity are in percent.
+All scores but perplexity are in percent.
 """
 
 import collections
@@ -19,21 +19,23 @@ def copied_words(
     references: Sequence[Sequence[str]],
     vocabulary: Collection[str],
 ) -> dict:
-    """Precision and recall of words that are copied, in percent.
+    """Computes precision and recall of copied OOV words, in percent.
 
-    A word counts if it stands in its source and is in no vocabulary: a model
-    cannot generate it. Where it stands more often than in the other text, it
-    is right as often as there.
+    A word counts if its source contains it but the vocabulary does not, so that
+    a model cannot generate it. If its numbers in hypothesis and reference
+    differ, the smaller number is correct.
 
     Args:
-        sources, hypotheses, references: The words of each text.
+        sources: The words of each source.
+        hypotheses: The words of each hypothesis.
+        references: The words of each reference.
         vocabulary: The words that the model can generate.
 
     Returns:
-        Dict of `precision`, `recall` and `f1`, `None` where there is no such
-        word, and `number`, that of the references.
+        Dict of `precision`, `recall` and `f1`, `None` if there are no such
+        words, and `number`, the number of such words in the references.
     """
-    said = wanted = right = 0
+    copied = wanted = right = 0
     for source, hypothesis, reference in zip(
         sources, hypotheses, references, strict=True
     ):
@@ -42,16 +44,16 @@ def copied_words(
             collections.Counter(word for word in words if word in names)
             for words in (hypothesis, reference)
         )
-        said += found.total()
+        copied += found.total()
         wanted += expected.total()
         right += (found & expected).total()
 
     def percent(whole):
         return 100 * right / whole if whole else None
 
-    both = said + wanted
+    both = copied + wanted
     return {
-        "precision": percent(said),
+        "precision": percent(copied),
         "recall": percent(wanted),
         "f1": 200 * right / both if both else None,
         "number": wanted,
@@ -62,20 +64,20 @@ _NUM_SPECIALS = len(special.SPECIAL_TOKENS)
 
 
 def mean_log_rank(texts: Iterable, vocabulary: Sized) -> np.ndarray:
-    """The rarity of each text: the mean over its words of `log(rank)`.
+    """Computes the rarity of each text: the mean of `log(rank)` over its words.
 
-    The rank of a word is its place in the vocabulary, 1 for the most frequent
-    one; specials have none. Unknown words rank last, as the vocabulary has
-    words. Padding and the marks of beginning and end do not count.
+    The rank of a word is its position in the vocabulary without special tokens,
+    1 for the most frequent word. The rank of unknown words is the number of
+    words in the vocabulary. Padding, BOS and EOS are ignored.
 
     Args:
-        texts: For each example the ids of its words, `(T,)`, or all in an
-            array, `(N, T)`. The ids of texts that belong together, such as the
-            two sentences of a pair, are joined.
+        texts: For each example the ids of its words, `(T,)`, or an array of all
+            ids, `(N, T)`. Concatenate the ids of texts that belong together,
+            such as the two sentences of a pair.
         vocabulary: `Vocabulary` of the training data, by frequency.
 
     Returns:
-        float64 array of shape `(N,)`; NaN where there is no word.
+        float64 array of shape `(N,)`; NaN for texts without words.
 
     Raises:
         ValueError: If an id is outside the vocabulary.
@@ -91,8 +93,8 @@ def _mean_log_rank(ids, size):
     ids = np.asarray(ids, np.int64)
     if np.any((ids < 0) | (ids >= size)):
         raise ValueError(
-            f"The ids of words must be from 0 to {size - 1}, as the vocabulary "
-            f"has {size}. Received: {ids.min()} to {ids.max()}."
+            f"The ids of words must be from 0 to {size - 1}, for a vocabulary "
+            f"of {size}. Received: {ids.min()} to {ids.max()}."
         )
     ids = ids[(ids == special.UNK) | (ids >= _NUM_SPECIALS)]
     if not len(ids):
@@ -105,20 +107,20 @@ def _mean_log_rank(ids, size):
 def accuracy_by_quantile(
     x: Sequence[float], correct: Sequence[bool], bins: int = 5
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Accuracy of examples in bins of equal size, by rising `x`.
+    """Computes the accuracy of examples in bins of equal size, by rising `x`.
 
-    Examples of equal `x` share a bin, so that bins may differ in size, and
-    empty ones are left out. Examples whose `x` is not a number are, too.
+    Examples with equal `x` share a bin, so that bins may differ in size. Empty
+    bins are left out, as are examples for which `x` is NaN.
 
     Args:
         x: `(N,)`, such as `mean_log_rank` of the examples.
         correct: `(N,)` booleans.
-        bins: Positive integer, the most bins.
+        bins: Positive integer, the maximum number of bins.
 
     Returns:
-        `(centres, accuracies, sizes)` of the bins: the mean of their `x`, the
-        accuracy in percent, and the number of examples.
-        `interval(accuracy, size)` is its confidence interval.
+        `(centres, accuracies, sizes)` of the bins: the mean of `x`, the
+        accuracy in percent, and the number of examples. For the confidence
+        interval of an accuracy see `interval(accuracy, size)`.
     """
     x, correct = np.asarray(x, np.float64), np.asarray(correct, bool)
     if bins < 1:
@@ -127,7 +129,7 @@ def accuracy_by_quantile(
         )
     if x.ndim != 1 or x.shape != correct.shape:
         raise ValueError(
-            "`x` and `correct` must be one value for each example. "
+            "`x` and `correct` must have one value for each example. "
             f"Received: shapes {x.shape} and {correct.shape}."
         )
     kept = np.isfinite(x)
@@ -154,28 +156,29 @@ def compare(
     tokenize: str = "13a",
     samples: int = 1_000,
 ) -> dict:
-    """Scores each system, and compares it with the first.
+    """Scores each system, and compares it with the first one.
 
-    By sacrebleu's paired bootstrap: as many texts are drawn again and again,
-    the same for all systems. Its seed is fixed, so repeated calls agree. The
-    interval ends at percentiles of what the drawn texts score, so that it
-    leaves the range of the metric no more than they do.
+    It uses sacrebleu's paired bootstrap: samples of the same size are drawn
+    with replacement, the same for all systems. The seed is fixed, so that
+    repeated calls agree. The bounds of the interval are percentiles of the
+    scores of samples, so that they stay within the range of the metric.
 
     Args:
-        systems: Answers to the same texts, by name.
+        systems: Dict from a name to the system's outputs for the same texts.
         references: Lists of references, each with one for each text.
         metrics: Some of `METRICS`.
         tokenize: Sacrebleu's tokenisation for BLEU.
-        samples: Positive integer, how often texts are drawn.
+        samples: Positive integer, the number of samples.
 
     Returns:
-        Dict from the systems' names to dicts from metrics to dicts of `score`,
-        `interval`, that of 95 %, `p`, how probable a difference as large is if
-        the system is no better or worse than the first (`None` for that one),
-        and `signature`, how all this was computed.
+        Dict from a system's name to a dict from a metric to a dict of `score`;
+        `interval`, the 95 % confidence interval; `p`, the probability of a
+        difference of at least this size if the system were no better or worse
+        than the first (`None` for the first); and `signature`, which describes
+        the computation.
 
     Raises:
-        ValueError: If a system has another number of answers.
+        ValueError: If the numbers of outputs and references differ.
 
     Reference:
         [Koehn, 2004](https://aclanthology.org/W04-3250/).
@@ -220,15 +223,16 @@ def changed_answers(
     after: Sequence[str],
     references: Sequence[Sequence[str]],
 ) -> dict:
-    """Counts answers in which two systems differ, for better or worse.
+    """Counts the outputs in which two systems differ.
 
     Args:
-        before, after: Answers to the same texts.
+        before: Outputs of one system.
+        after: Outputs of another system for the same texts.
         references: As in `compare`.
 
     Returns:
-        Dict of numbers: `answers` that differ, and those of them that are
-        `better` and `worse` after, by the chrF of each.
+        Dict of numbers: `answers` that differ, and how many of them have a
+        `better` or `worse` chrF after.
     """
     metric = sacrebleu.CHRF()
     found = {"answers": 0, "better": 0, "worse": 0}
@@ -243,8 +247,8 @@ def changed_answers(
 
 
 def _scores(metric, texts, references, places):
-    """The score of texts, and the scores of those at each row of places."""
-    # What sacrebleu's own bootstrap calls; it keeps no more than the mean.
+    """Scores all texts, and the sample of texts in each row of `places`."""
+    # As sacrebleu's own bootstrap, which only keeps the mean.
     counts = metric._extract_corpus_statistics(texts, references)
     score = metric._aggregate_and_compute(counts).score
     counts = np.array(counts, "float32")
@@ -258,7 +262,7 @@ def _scores(metric, texts, references, places):
 def _p(difference, drawn):
     """Returns the share of drawn differences that deviate at least as much.
 
-    Unlike sacrebleu, it counts equal ones: what is the same is no better.
+    Unlike sacrebleu, it counts equal deviations: equal systems get p = 1.
     """
     distances = np.abs(drawn)
     extreme = np.sum(distances - distances.mean() >= abs(difference))
@@ -273,17 +277,17 @@ def bleu(
     references: Sequence[str] | Sequence[Sequence[str]],
     tokenize: str = "13a",
 ) -> dict:
-    """Corpus BLEU.
+    """Computes corpus BLEU.
 
     Args:
         hypotheses: One text for each sentence.
         references: One text for each sentence, or several lists of these.
         tokenize: Sacrebleu's tokenisation: `"13a"` for text, `"none"` for
-            text that is tokenised already, `"zh"`, `"char"`, ...
+            tokenised text, `"zh"`, `"char"`, ...
 
     Returns:
-        Dict of `score`, 0 to 100, and `signature`, which says how it was
-        computed.
+        Dict of `score`, 0 to 100, and `signature`, which describes the
+        computation.
     """
     return _corpus_score(_bleu(tokenize), hypotheses, references)
 
@@ -292,12 +296,12 @@ def chrf(
     hypotheses: Sequence[str],
     references: Sequence[str] | Sequence[Sequence[str]],
 ) -> dict:
-    """Corpus chrF2; arguments and result as in `bleu`."""
+    """Computes corpus chrF2; arguments and result are as in `bleu`."""
     return _corpus_score(sacrebleu.CHRF(), hypotheses, references)
 
 
 def _bleu(tokenize):
-    # `force`: no warning about text that looks tokenised.
+    # `force` suppresses a warning about text that looks tokenised.
     return sacrebleu.BLEU(tokenize=tokenize, force=True)
 
 
@@ -311,7 +315,7 @@ def exact_match(
     hypotheses: Sequence[str],
     references: Sequence[str] | Sequence[Sequence[str]],
 ) -> float:
-    """Share of hypotheses that equal a reference, up to blanks at the ends."""
+    """Computes the share of hypotheses that equal a reference when stripped."""
     return top_n_accuracy([[text] for text in hypotheses], references, 1)
 
 
@@ -320,13 +324,13 @@ def top_n_accuracy(
     references: Sequence[str] | Sequence[Sequence[str]],
     n: int,
 ) -> float:
-    """Share of sentences one of whose `n` best candidates equals a reference.
+    """Computes how often one of the `n` best candidates equals a reference.
 
-    With `n = 1` this is `exact_match` of the best ones.
+    With `n = 1` this is `exact_match` of the best candidates.
 
     Args:
-        candidate_lists: For each sentence its candidates, the best one first;
-            there may be fewer than `n`.
+        candidate_lists: The candidates for each sentence, the best one first,
+            perhaps fewer than `n`.
         references: One text for each sentence, or several lists of these.
         n: Positive integer.
     """
@@ -343,14 +347,14 @@ def top_n_accuracy(
 
 
 def interval(percent: float, number: int) -> tuple[float, float]:
-    """The 95 % confidence interval of a share, by Wilson's method.
+    """Computes the 95 % confidence interval of a share, by Wilson's method.
 
-    Unlike that of the normal distribution it stays within 0 and 100, and has
-    a width even where nothing or everything is right.
+    Unlike an interval from the normal distribution, it stays within 0 and 100,
+    and has a width even if the share is 0 or 100.
 
     Args:
-        percent: The observed share, such as that of `exact_match`.
-        number: The number of sentences.
+        percent: The observed share, such as an `exact_match`.
+        number: Number of sentences.
 
     Returns:
         `(low, high)`, in percent.
@@ -371,18 +375,18 @@ def interval(percent: float, number: int) -> tuple[float, float]:
     )
     scale = 100 / (1 + z**2 / number)
     low, high = (centre - spread) * scale, (centre + spread) * scale
-    # Rounding may put the ends slightly off where the share is 0 or 100.
+    # Rounding errors may move the bounds if the share is 0 or 100.
     return max(0.0, min(low, percent)), min(100.0, max(high, percent))
 
 
 def error_rate(hypotheses: Sequence[str], references: Sequence[str]) -> float:
-    """Words to insert, delete or change for each 100 words of the references.
+    """Computes the word edits for each 100 words of the references (WER).
 
     Args:
         hypotheses: One text for each sentence; blanks separate words.
         references: One text for each sentence.
     """
-    # Imported here: they take seconds, and the other scores do not need them.
+    # Imported late: they take seconds, and other scores do not need them.
     import keras_hub
     import tensorflow as tf
 
@@ -397,11 +401,11 @@ def error_rate(hypotheses: Sequence[str], references: Sequence[str]) -> float:
 
 
 def perplexity(nll: float, num_tokens: int) -> float:
-    """Perplexity per word.
+    """Computes the perplexity per token.
 
     Args:
-        nll: Negative log-likelihood of all target tokens, summed, in nats.
-        num_tokens: Their number.
+        nll: Sum of the negative log-likelihood of all target tokens, in nats.
+        num_tokens: Number of these tokens.
     """
     if num_tokens < 1:
         raise ValueError(
@@ -414,10 +418,10 @@ def perplexity(nll: float, num_tokens: int) -> float:
 
 
 def unk_rate(token_lists: Sequence[Sequence[str]]) -> float:
-    """Share of words that are `<unk>`.
+    """Computes the share of tokens that are `<unk>`.
 
     Args:
-        token_lists: The words of each hypothesis; `Translation.tokens`.
+        token_lists: The tokens of each hypothesis; `Translation.tokens`.
     """
     return _percent(
         word == _UNK_WORD for words in token_lists for word in words
@@ -425,11 +429,11 @@ def unk_rate(token_lists: Sequence[Sequence[str]]) -> float:
 
 
 def copy_rate(copied_from_lists: Sequence[Sequence[int]]) -> float:
-    """Share of words that were copied from the source.
+    """Computes the share of tokens that were copied from the source.
 
     Args:
-        copied_from_lists: For each word of each hypothesis its source
-            position, negative if generated; `Translation.copied_from`.
+        copied_from_lists: The source position of each token of each hypothesis,
+            negative if generated; `Translation.copied_from`.
     """
     return _percent(
         position >= 0 for places in copied_from_lists for position in places
@@ -442,7 +446,7 @@ def _percent(flags):
 
 
 def _reference_lists(hypotheses, references):
-    """Lists of references, each as long as `hypotheses`."""
+    """Returns lists of references, each as long as `hypotheses`."""
     lists = [references]
     if len(references) and not isinstance(references[0], str):
         lists = references

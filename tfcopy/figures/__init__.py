@@ -1,7 +1,7 @@
-"""Every picture that is drawn with matplotlib, an extra.
+"""Plots drawn with matplotlib, an extra (`pip install tfcopy[figures]`).
 
-Importing it fails where matplotlib is missing (`pip install tfcopy[figures]`).
-A picture is a uint8 tensor of shape `(1, height, width, 4)`.
+The import fails without matplotlib. A plot is a uint8 tensor of shape
+`(1, height, width, 4)`.
 """
 
 from tfcopy.figures.curve_figures import (

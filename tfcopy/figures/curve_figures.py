@@ -1,7 +1,7 @@
-"""Pictures of curves, such as learning curves, and of words as points.
+"""Plots of curves, such as learning curves, and of words as points.
 
-Needs matplotlib (`pip install tfcopy[figures]`), without a display; importing
-this file fails where it is missing.
+They need matplotlib (`pip install tfcopy[figures]`), but no display; without
+matplotlib the import fails.
 """
 
 import dataclasses
@@ -20,20 +20,21 @@ from tfcopy.figures.word_grid import (
 
 @dataclasses.dataclass(frozen=True)
 class Panel:
-    """One pair of axes, and the curves on them.
+    """Panel of a plot: a pair of axes with curves.
 
     Attributes:
-        curves: Name to `(x, y)`, sequences of equal length, or to
+        curves: Dict from a name to `(x, y)`, sequences of equal length, or to
             `(x, y, low, high)` for a shaded band around the curve. They keep
-            their order and colours; one without points is in the legend only.
+            their order and colours. A curve without points is only in the
+            legend.
         title: Text above the axes.
-        x_label: Text below them.
-        y_label: Text at their left.
+        x_label: Text below the axes.
+        y_label: Text at the left of the axes.
         log_x: Whether the horizontal axis is logarithmic; points at 0 and
             below are then left out.
-        log_y: Whether the vertical axis is logarithmic; likewise.
-        levels: Name to a value of y, such as the paper's, drawn as a dashed
-            line; in the colour of the curve of that name, if there is one.
+        log_y: Whether the vertical axis is logarithmic, in the same way.
+        levels: Dict from a name to a value of y, such as the paper's, drawn as
+            a dashed line, with the colour of a curve of that name.
     """
 
     curves: Mapping[str, Sequence[Sequence[float]]]
@@ -56,11 +57,14 @@ class Panel:
 
 
 def curves_figure(curves, title, x_label, y_label, **options):
-    """Draws curves on one pair of axes.
+    """Plots curves on one pair of axes.
 
     Args:
-        curves, title, x_label, y_label: As in `Panel`.
-        options: Its other attributes.
+        curves: As in `Panel`.
+        title: As in `Panel`.
+        x_label: As in `Panel`.
+        y_label: As in `Panel`.
+        options: Other attributes of `Panel`.
 
     Returns:
         uint8 tensor of shape `(1, height, width, 4)`, for `tf.summary.image`
@@ -70,13 +74,13 @@ def curves_figure(curves, title, x_label, y_label, **options):
 
 
 def rarity_figure(curves):
-    """Draws the accuracy of systems against the rarity of an example's words.
+    """Plots the accuracy of systems against the rarity of an example's words.
 
     Args:
-        curves: System to `(x, accuracy)`, for each bin the mean log rank of its
-            words and the accuracy in percent, as
-            `translations.accuracy_by_quantile` gives them; or to
-            `(x, accuracy, low, high)` with an interval, drawn as a band.
+        curves: Dict from a system to `(x, accuracy)`: for each bin the mean log
+            rank of its words, and the accuracy in percent, from
+            `translations.accuracy_by_quantile`; or to
+            `(x, accuracy, low, high)`, with an interval drawn as a band.
 
     Returns:
         As in `curves_figure`.
@@ -90,7 +94,7 @@ def rarity_figure(curves):
 
 
 def panels_figure(panels):
-    """Draws several pairs of axes side by side.
+    """Plots several pairs of axes side by side.
 
     Args:
         panels: Sequence of `Panel`s, at least one.
@@ -142,7 +146,7 @@ def _draw(axes, panel):
 
 
 def _thin(places):
-    """The points of a logarithmic axis that have room for a label."""
+    """Selects points of a logarithmic axis with enough room for labels."""
     least = (max(places) / min(places)) ** (1 / 8)
     chosen = []
     for place in sorted(places):
@@ -152,7 +156,7 @@ def _thin(places):
 
 
 def _drawable(arrays, panel):
-    """The points that are numbers and, on a logarithmic axis, above 0."""
+    """Selects the points that are finite and, on a log axis, above 0."""
     arrays = [np.asarray(array, np.float64) for array in arrays]
     kept = np.all(np.isfinite(arrays), axis=0)
     if panel.log_x:
@@ -163,13 +167,13 @@ def _drawable(arrays, panel):
 
 
 def _plain(text):
-    # A dollar would start a formula.
+    # Escaped, since a dollar starts a formula.
     return text.replace("$", r"\$")
 
 
 _MARKERS = "osD^vPX"  # with ten colours, 70 different combinations
 
-# Where a word may stand beside its point: offset, alignment.
+# Possible places of a word beside its point: offset, alignment.
 _PLACES = (
     ((5, 0), "left", "center"),
     ((-5, 0), "right", "center"),
@@ -183,12 +187,13 @@ _PLACES = (
 
 
 def categories_figure(points, words, categories):
-    """Draws words as points in the plane, a colour for each category.
+    """Plots words as points in the plane, with a colour for each category.
 
     Args:
-        points: `(N, 2)`, such as `evaluation.definition_scores.project` gives.
+        points: `(N, 2)`, for instance from
+            `evaluation.definition_scores.project`.
         words: The word beside each point.
-        categories: The category of each.
+        categories: The category of each word.
 
     Returns:
         uint8 tensor of shape `(1, height, width, 4)`, for `tf.summary.image`
@@ -213,7 +218,7 @@ def categories_figure(points, words, categories):
             marker=_MARKERS[i % len(_MARKERS)],
             label=drawable(name),
         )
-    # Only distances have a meaning, so the axes have no numbers.
+    # No numbers on the axes, since only distances have a meaning.
     axes.set_xticks([])
     axes.set_yticks([])
     axes.margins(0.08)
@@ -224,13 +229,13 @@ def categories_figure(points, words, categories):
             frameon=False,
             prop={"family": font_families()},
         )
-    figure.canvas.draw()  # settles the positions of the points
+    figure.canvas.draw()  # fixes the positions of the points
     _write_words(axes, points, words, [colors[name] for name in categories])
     return image_of(figure)
 
 
 def _write_words(axes, points, words, colors):
-    """Writes each word where it covers no other, if possible."""
+    """Writes each word where it covers no other one, if possible."""
     taken = [
         Bbox.from_bounds(x - 4, y - 4, 8, 8)
         for x, y in axes.transData.transform(points)
@@ -252,7 +257,7 @@ def _write_words(axes, points, words, colors):
         for offset, across, down in _PLACES:
             label.set(position=offset, ha=across, va=down)
             boxes.append(label.get_window_extent())
-        # Cutting off a word is worst.
+        # A word that is cut off is the worst case.
         clashes = [
             box.count_overlaps(others)
             + len(words) * _sticks_out(box, axes.bbox)

@@ -1,7 +1,7 @@
-"""Pictures of one example: attention, plans, what was read, predictions.
+"""Plots of one example: attention, plans, question answering, predictions.
 
-Needs matplotlib (`pip install tfcopy[figures]`), without a display; importing
-this file fails where it is missing.
+They need matplotlib (`pip install tfcopy[figures]`), but no display; without
+matplotlib the import fails.
 
 Shapes: T words of an output, S of its source; N words of a context or of a
 premise, M of a question or of a hypothesis.
@@ -35,23 +35,22 @@ def attention_figure(
     generate_probability=None,
     title="Attention of the output to the source",
 ):
-    """Draws attention weights with the words on the axes.
+    """Plots attention weights with the words on the axes.
 
-    A word that was copied is bold, and its position in the source is framed.
-    Of a long source, only the words with the most attention are drawn; a line
-    shows where some were left out.
+    Copied words are bold, and their positions in the source have a frame. For a
+    long source, only the words with the most attention are drawn. A line marks
+    where words were left out.
 
     Args:
         source_words: The words along the horizontal axis.
         target_words: The words along the vertical axis.
-        weights: Array of shape `(T, S)`, one row for each target word. What
-            lies beyond the words, such as padding, is cut off.
+        weights: Array of shape `(T, S)`, one row for each target word. Weights
+            beyond the words, for instance at padding, are cut off.
         copied: Optional sequence of `T` source positions that the target
             words were copied from, -1 for a generated word.
-        max_columns: Most source words that are drawn.
-        generate_probability: Optional sequence of `T` probabilities that each
-            word would be generated rather than copied, drawn as an extra
-            column.
+        max_columns: Maximum number of source words to draw.
+        generate_probability: Optional sequence of `T` probabilities of
+            generating instead of copying, drawn as an extra column.
         title: Text above.
 
     Returns:
@@ -96,15 +95,16 @@ def attention_figure(
 
 
 def plans_figure(panels, max_columns=80):
-    """Draws where several systems looked as they wrote the same words.
+    """Plots the attention of several systems for the same target words.
 
     Words at which a planner replanned have an arrow, and a line above them.
 
     Args:
-        panels: System to `(source_words, target_words, weights, replan)`:
-            the words on the axes, weights `(T, S)`, and booleans `(T,)`, or
-            `None` for a system that does not plan. All have the same words.
-        max_columns: Most source words that are drawn.
+        panels: Dict from a system to `(source_words, target_words, weights,
+            replan)`: the words on the axes, weights `(T, S)`, and booleans
+            `(T,)`, or `None` for a system that does not plan. The words of all
+            systems are the same.
+        max_columns: Maximum number of source words to draw.
 
     Returns:
         As in `attention_figure`.
@@ -144,7 +144,7 @@ def plans_figure(panels, max_columns=80):
 
 
 def _most_seen(weights, copied, count):
-    """The source positions to draw, in their order."""
+    """Returns the source positions to draw, in order."""
     if weights.shape[1] <= count:
         return list(range(weights.shape[1]))
     seen = weights.max(axis=0, initial=0)
@@ -155,22 +155,23 @@ def _most_seen(weights, copied, count):
 def reading_figure(
     context_words, question_words, weights, answers, reference, max_rows=40
 ):
-    """Draws the attention of several systems over a question.
+    """Plots the attention of several systems over a question.
 
-    The attention of each word of the context is a row, white to black for 0
-    to 1. What a system answered is framed, the reference has a bar at its
-    left and bold words. Of a long context, the words around the answers are
-    drawn; a line shows where some were left out.
+    The attention of each word of the context is a row, from 0 (white) to 1
+    (black). The answer of a system has a frame. The reference has a bar at its
+    left, and bold words. For a long context, only words around the answers are
+    drawn. A line marks where words were left out.
 
     Args:
-        context_words: The words down the vertical axis, N.
+        context_words: The words along the vertical axis, N.
         question_words: The words along the horizontal axis, M.
-        weights: System to its attention of context over question, `(N, M)`.
-            What lies beyond the words, such as padding, is cut off.
-        answers: System to `(start, end)`, the first word and the one after
-            the last, or `None` if it has no answer.
-        reference: The true answer, likewise.
-        max_rows: Most words of the context that are drawn.
+        weights: Dict from a system to its attention from context to question,
+            `(N, M)`. Weights beyond the words, for instance at padding, are cut
+            off.
+        answers: Dict from a system to `(start, end)`, the first word of its
+            answer and the one after the last, or `None` for no answer.
+        reference: The true answer, in the same form.
+        max_rows: Maximum number of words of the context to draw.
 
     Returns:
         uint8 tensor of shape `(1, height, width, 4)`, for `tf.summary.image`
@@ -222,9 +223,9 @@ def reading_figure(
 def _check_readings(weights, answers, size):
     if not weights or weights.keys() - answers.keys() or not all(size):
         raise ValueError(
-            "Expected words of both texts, and weights and an answer of each "
-            f"system. Received: {size[0]} and {size[1]} words, weights of "
-            f"{list(weights)}, answers of {list(answers)}."
+            "Expected words of both texts, and weights and an answer for each "
+            f"system. Received: {size[0]} and {size[1]} words, weights for "
+            f"{list(weights)}, answers for {list(answers)}."
         )
     for name, array in weights.items():
         shape = np.shape(array)
@@ -232,20 +233,20 @@ def _check_readings(weights, answers, size):
             raise ValueError(
                 "`weights` must have a row for each word of the context and a "
                 f"column for each of the question, {size}. Received: shape "
-                f"{shape} of {name!r}."
+                f"{shape} for {name!r}."
             )
 
 
 def _span(span, length):
-    """A span clipped to the words; an empty one for `None`."""
+    """Clips a span to the words; returns an empty one for `None`."""
     start, end = (0, 0) if span is None else map(int, span)
     return max(start, 0), max(min(end, length), start, 0)
 
 
 def _rows_around(spans, length, count):
-    """The rows to draw, in order: those nearest to the ends of a span.
+    """Returns the rows to draw, in order: the nearest to the ends of spans.
 
-    Only ends count, as a bad system's answer may be most of the context.
+    Only the ends count, since a wrong answer may cover most of the context.
     """
     ends = [i for a, b in spans if b > a for i in (a, b - 1)] or [0]
     rows = np.arange(length)
@@ -278,7 +279,7 @@ def _mark(axes, reference, answer):
 
 
 def _explain(figure, gaps):
-    """Writes below the panels what their marks mean."""
+    """Adds a legend of all marks below the panels."""
     handles = {
         "answer": Rectangle((0, 0), 1, 1, fill=False, edgecolor="C3", lw=2),
         "reference": Line2D([], [], color="C2", linewidth=4),
@@ -295,33 +296,33 @@ def _explain(figure, gaps):
 
 
 def _title(name, words, width):
-    """A system's name, and its answer in lines of `width` characters."""
+    """Formats a system's name, and its answer wrapped to `width` characters."""
     answer = " ".join(drawable(word) for word in words) or "(no answer)"
     lines = textwrap.wrap(answer, width, max_lines=3, placeholder=" …")
     return "\n".join([drawable(name), *lines])
 
 
-_LEAST = 1e-5  # probabilities below have no bar
+_LEAST = 1e-5  # lower probabilities have no bar
 
 
 def alignment_figure(
     premise, hypothesis, weights, defined, probabilities, truth
 ):
-    """Draws which words of a premise are aligned with a hypothesis's words.
+    """Plots the alignment of a premise's words with a hypothesis's words.
 
     Args:
         premise: The words along the horizontal axis, N.
         hypothesis: The words along the vertical axis, M.
         weights: `(M, N)`, each row sums to 1.
-        defined: Whether the words of the premise, and those of the
-            hypothesis, have a definition; these are blue.
+        defined: Pair of sequences for premise and hypothesis: whether each word
+            has a definition. These words are blue.
         probabilities: Dict from a label to its probability.
         truth: The true label.
 
     Returns:
         uint8 tensor of shape `(1, height, width, 4)`, for `tf.summary.image`.
     """
-    told = ", ".join(f"{x} {100 * p:.0f} %" for x, p in probabilities.items())
+    labels = ", ".join(f"{x} {100 * p:.0f} %" for x, p in probabilities.items())
     caption = "Darker: compared more with that word."
     if any(map(any, defined)):
         caption += " Blue: has a definition."
@@ -329,20 +330,20 @@ def alignment_figure(
         np.asarray(weights, np.float32),
         Words(premise, "premise", blue=np.flatnonzero(defined[0])),
         Words(hypothesis, "hypothesis", blue=np.flatnonzero(defined[1])),
-        f"{told}\n(truth: {truth})",
+        f"{labels}\n(truth: {truth})",
         caption,
     )
 
 
 def next_words_figure(words, probabilities, known, likely):
-    """Draws the probability of each word of a text, given those before it.
+    """Plots the probability of each word of a text, given all words before it.
 
     Args:
         words: The words, from top to bottom.
-        probabilities: The probability of each.
-        known: Whether each is in the vocabulary; the probability of others is
-            that of any unknown word.
-        likely: For each position, a text with the most probable words.
+        probabilities: The probability of each word.
+        known: Whether each word is in the vocabulary. For other words, the
+            probability is the probability of UNK.
+        likely: For each position, the most probable words.
 
     Returns:
         As in `alignment_figure`.

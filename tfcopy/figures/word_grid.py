@@ -1,11 +1,11 @@
-"""A grid of weights with words along both axes, drawn to be read.
+"""Plots of weights as a grid, with words along both axes.
 
-Needs matplotlib (`pip install tfcopy[figures]`), without a display; importing
-this file fails where it is missing.
+They need matplotlib (`pip install tfcopy[figures]`), but no display; without
+matplotlib the import fails.
 
-Sizes are in inches; at 100 dots per inch, words are as large as text on the
-screen where TensorBoard shows a picture at full size, and stay legible in its
-cards up to about twenty words.
+Sizes are in inches. At 100 dots per inch, words have the size of other text
+when TensorBoard shows a plot at full size. In its cards, they stay legible up
+to about twenty words.
 """
 
 import dataclasses
@@ -21,7 +21,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-# Tried in this order for the words that the first font lacks.
+# Tried in this order, for characters that the earlier fonts lack.
 _FALLBACK_FAMILIES = (
     "DejaVu Sans",
     "Noto Sans",
@@ -46,7 +46,7 @@ _FALLBACK_FAMILIES = (
 
 @functools.cache
 def font_families():
-    """Returns the installed families that together draw most scripts."""
+    """Returns the installed font families that together cover most scripts."""
     installed = {font.name for font in font_manager.fontManager.ttflist}
     return [name for name in _FALLBACK_FAMILIES if name in installed]
 
@@ -62,14 +62,14 @@ def _known_characters():
 
 
 def drawable(word, max_length=24):
-    """Replaces characters that no font can draw by their codes."""
+    """Replaces characters that no font can draw with their codes."""
     known = _known_characters()
     characters, length = [], 0
     for character in unicodedata.normalize("NFC", word):
         if ord(character) not in known or not character.isprintable():
             character = f"<{ord(character):X}>"
         length += len(character)
-        # A dollar would start a formula.
+        # Escaped, since a dollar starts a formula.
         characters.append("\\$" if character == "$" else character)
     if length <= max_length:
         return "".join(characters)
@@ -83,7 +83,7 @@ def drawable(word, max_length=24):
 
 
 def inches(labels):
-    """The room that the longest text takes, with margins, in inches."""
+    """Returns the size of the longest text, with margins, in inches."""
     return 0.6 + 0.11 * max(map(_columns, labels), default=0)
 
 
@@ -93,14 +93,14 @@ def _columns(text):
 
 
 def new_figure(**options):
-    """A figure that needs no display; the options are those of `Figure`."""
+    """Makes a `Figure` that needs no display, with options of `Figure`."""
     figure = Figure(**options)
-    FigureCanvasAgg(figure)  # which the figure keeps
+    FigureCanvasAgg(figure)  # becomes `figure.canvas`
     return figure
 
 
 def image_of(figure):
-    """Draws a figure made by `new_figure`.
+    """Renders a figure made by `new_figure`.
 
     Returns:
         uint8 tensor of shape `(1, height, width, 4)`, for `tf.summary.image`
@@ -122,13 +122,13 @@ _MARGIN = 0.08
 
 @dataclasses.dataclass(frozen=True)
 class Words:
-    """The words along one axis.
+    """Words along an axis.
 
     Attributes:
         words: The words.
-        label: What they are.
-        bold: Positions of the words in bold.
-        blue: Positions of the words in blue.
+        label: Label of the axis.
+        bold: Positions of words in bold.
+        blue: Positions of words in blue.
     """
 
     words: Sequence[str]
@@ -140,7 +140,7 @@ class Words:
 def word_grid(
     weights, columns, rows, title="", caption="", frames=(), gaps=(), side=None
 ):
-    """Draws weights from 0, white, to 1, black.
+    """Plots weights as a grid, from 0 (white) to 1 (black).
 
     Args:
         weights: Array of shape `(number of rows, number of columns)`.
@@ -148,10 +148,10 @@ def word_grid(
         rows: `Words` along the vertical axis.
         title: Text above.
         caption: Small text below.
-        frames: Pairs of a row and a column that have a red frame.
-        gaps: Columns before which a line says that others were left out.
+        frames: Pairs of a row and a column for red frames.
+        gaps: Columns before which a line marks columns that were left out.
         side: Optional `(label, values)`, a blue column at the left of the
-            map: a value from 0 to 1 for each row.
+            grid: a value from 0 to 1 for each row.
 
     Returns:
         uint8 tensor of shape `(1, height, width, 4)`, for `tf.summary.image`.
@@ -161,7 +161,7 @@ def word_grid(
     across, down = (
         [drawable(word) for word in axis.words] for axis in (columns, rows)
     )
-    # Few words get more room, so that the picture is not tiny.
+    # With few words, each gets more room, so that the plot is not tiny.
     pitch = max(0.2, min(0.3, 2.4 / max(width, 1)))
     left = longest(figure, down, bool(rows.bold)) + 0.35
     below = across if side is None else [*across, side[0]]
@@ -217,7 +217,7 @@ def word_grid(
 
 
 def add_frame(axes, corner, width, height, **options):
-    """Adds a red frame, which may stand out of the axes."""
+    """Adds a red frame, which may extend beyond the axes."""
     style = {"fill": False, "edgecolor": "C3", "linewidth": 2}
     axes.add_patch(
         Rectangle(corner, width, height, clip_on=False, **style, **options)
@@ -241,7 +241,7 @@ def _label(axis, words, drawn, **options):
 
 
 def longest(figure, texts, bold=False):
-    """The width in inches of the longest text, at the size of words."""
+    """Returns the width in inches of the longest text, at the size of words."""
     text = figure.text(0, 0, "", fontsize=_WORD_SIZE, family=font_families())
     if bold:
         text.set_fontweight("bold")
@@ -254,7 +254,7 @@ def longest(figure, texts, bold=False):
 
 
 def _wrapped(text, width, size):
-    """A text wrapped into lines of a width in inches, at a size in points."""
+    """Wraps a text into lines of a width in inches, at a size in points."""
     characters = int(width * 120 / size)
     return "\n".join(
         line

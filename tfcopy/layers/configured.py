@@ -1,7 +1,7 @@
-"""Helpers of layers: checks of arguments, configs, masks, initializers.
+"""Base classes and helpers of layers: argument checks, configs, initializers.
 
-The initial values are those of the dl4mt tutorial, the base of several papers'
-systems.
+The initializers follow the dl4mt tutorial, on which the systems of several
+papers are based.
 """
 
 import keras
@@ -9,7 +9,7 @@ from keras import ops
 
 
 def check_choice(argument, value, choices):
-    """Raises a ValueError if an argument is none of its choices."""
+    """Raises a ValueError if an argument is not one of its choices."""
     if value not in choices:
         raise ValueError(
             f"`{argument}` must be one of {choices}. "
@@ -18,7 +18,7 @@ def check_choice(argument, value, choices):
 
 
 def check_positive(argument, value):
-    """Raises a ValueError if an argument is no positive integer."""
+    """Raises a ValueError if an argument is not a positive integer."""
     if value <= 0:
         raise ValueError(
             f"`{argument}` must be a positive integer. "
@@ -27,24 +27,24 @@ def check_positive(argument, value):
 
 
 class Configured:
-    """A layer whose arguments are its attributes and its config.
+    """Mixin of layers whose arguments become their attributes and config.
 
-    It stands before the Keras layer among a class's bases. `__init__` calls
-    `keep_arguments(locals())` after that of the base, and may then give some of
-    the attributes other values. A subclass may keep arguments of its own in
-    another way, and add them to the config in a `get_config`.
+    Among the bases of a class it comes before the Keras layer. `__init__` calls
+    `super().__init__`, then `keep_arguments(locals())`, and may then change
+    some of the attributes. A subclass may store an argument in another way, and
+    add it to the config in its own `get_config`.
     """
 
     layer_arguments = ()  # names of the arguments that are layers
     _kept = ()
 
     def keep_arguments(self, arguments, *others):
-        """Sets an attribute for each argument that no base has kept.
+        """Sets an attribute for each argument that no base class has set.
 
         Args:
-            arguments: `locals()` at the beginning of an `__init__`. What is
-                called `..._initializer` may be a name.
-            *others: Names of arguments that are not kept here.
+            arguments: `locals()` at the beginning of an `__init__`. An argument
+                called `..._initializer` may be the name of an initializer.
+            *others: Names of arguments to leave out.
         """
         others = {"self", "__class__", "kwargs", *others, *self._kept}
         new = [name for name in arguments if name not in others]
@@ -76,23 +76,23 @@ class Configured:
 
 
 class Unmasked(keras.layers.Layer):
-    """A layer that takes masks as arguments, and gives no Keras mask."""
+    """Base of layers that take masks as arguments, and output no Keras mask."""
 
     def __init__(self, **kwargs):
         super().__init__(autocast=False, **kwargs)
         self.supports_masking = True
 
     def compute_mask(self, inputs, previous_mask=None):
-        """The outputs carry no Keras mask."""
+        """Returns `None`: the outputs carry no Keras mask."""
         return None
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class Blockwise(keras.initializers.Initializer):
-    """Fills a kernel block by block along its last axis.
+    """Initializer that fills a kernel block by block along its last axis.
 
-    The kernels of a cell's gates are side by side in one matrix; each is drawn
-    as a matrix by itself.
+    The kernels of a cell's gates are concatenated in one matrix; each is drawn
+    as a separate matrix.
 
     Args:
         initializer: Initializer of a block.
@@ -105,8 +105,8 @@ class Blockwise(keras.initializers.Initializer):
 
     def __call__(self, shape, dtype=None):
         shape = (*shape[:-1], shape[-1] // self.blocks)
-        # Keras initializers repeat themselves: each block gets a copy that
-        # has its own seed.
+        # A Keras initializer returns the same values at each call. Hence each
+        # block gets a copy with its own seed.
         parts = []
         for i in range(self.blocks):
             config = self.initializer.get_config()
@@ -127,7 +127,7 @@ class Blockwise(keras.initializers.Initializer):
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class SquareOrthogonal(keras.initializers.Initializer):
-    """Orthogonal if square, else normal with standard deviation `stddev`.
+    """Initializer: orthogonal for square matrices, normal for all others.
 
     Args:
         stddev: Standard deviation of the matrices that are not square.

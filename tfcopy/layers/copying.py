@@ -1,4 +1,6 @@
-"""The next-word distribution of every head: one part generates, one points.
+"""The distribution over the next token, part generated and part copied.
+
+All heads return a `CopyDistribution`. The functions compute likelihoods of it.
 
 Shapes: B batch, T target steps, S source steps, V target vocabulary.
 """
@@ -17,19 +19,19 @@ from tfcopy.layers.tensors import (
 
 
 class CopyDistribution(NamedTuple):
-    """The distribution over the next word, split in two, in log space.
+    """Distribution over the next token, split into two parts, in log space.
 
     `p(generate) + sum_j p(point at j) = 1`. All are float32 except the logits,
     which keep the dtype of the product that made them.
 
     Attributes:
         generate_logits: `(B, T, V)`, unnormalised; their softmax is the
-            distribution of a generated word.
+            distribution of a generated token.
         log_generate: `(B, T)`, `log p(generate)`.
         copy_log_probs: `(B, T, S)`, `log p(point at source position j)`; about
             `MASKED` on padding.
-        attention: `(B, T, S)`, the logs of the attention weights behind it,
-            for coverage and pictures; not part of the distribution.
+        attention: `(B, T, S)`, the logs of the attention weights, for coverage
+            and plots; not part of the distribution.
     """
 
     generate_logits: Any
@@ -39,27 +41,27 @@ class CopyDistribution(NamedTuple):
 
     @property
     def vocabulary_size(self):
-        """V; a tensor in a graph of any number of candidates."""
+        """V, or a tensor in a graph whose number of candidates is unknown."""
         logits = self.generate_logits
         return logits.shape[-1] or ops.shape(logits)[-1]
 
     @property
     def generate_offset(self):
-        """`(B, T)`; `log p(generate v)` is `generate_logits[..., v]` plus it.
+        """Offset `(B, T)` that turns the logits into `log p(generate v)`.
 
-        It is for search. Training never needs it: the words' loss and its
-        gradient are one fused operation on the logits.
+        It is added to `generate_logits[..., v]`. Search uses it; in training,
+        one fused operation on the logits computes the loss and its gradient.
         """
         return self.log_generate - log_normalizer(self.generate_logits)
 
 
 class PlannedDistribution(NamedTuple):
-    """A `CopyDistribution`, and the planner's decisions at the same steps.
+    """`CopyDistribution` with the planner's decisions at the same steps.
 
     Attributes:
         replan: `(B, T)`; 1.0 where it replanned, otherwise 0.0.
         commitment_deviation: `(B, T)`; deviation from uniform of the
-            distribution that the commitment plan was drawn from: see
+            distribution that the commitment plan was drawn from; see
             `plan_attention.deviation`.
     """
 
@@ -75,16 +77,16 @@ class PlannedDistribution(NamedTuple):
 
 
 class _LookedUp(CopyDistribution):
-    """One whose logits were looked up at some ids: `ids, log_probs`."""
+    """Distribution with `known`: some ids and their log-softmax."""
 
     known = None, None
 
 
 def without_uncopyable(distribution, source_copy_ids):
-    """Divides the probability of uncopyable positions among all else.
+    """Moves the probability of uncopyable positions to all other outcomes.
 
-    The result is the distribution given that the next word can be generated or
-    copied. If no position can be copied, it is generated.
+    The result is conditioned on the next token being generated or copied from
+    an allowed position. Without an allowed position, it is generated.
 
     Args:
         distribution: A `CopyDistribution`.
@@ -100,22 +102,22 @@ def without_uncopyable(distribution, source_copy_ids):
 
 
 def generation_ids(ids, vocabulary_size):
-    """Ids within the vocabulary: copied OOV words become UNK."""
+    """Maps extended ids to the vocabulary: copied OOV words become UNK."""
     return ops.where(ids >= vocabulary_size, tokens.UNK, ids)
 
 
 def log_add(x, y):
-    """`log(exp(x) + exp(y))`, whose gradient halves where both are equal."""
+    """Computes `log(exp(x) + exp(y))`; equal values share the gradient."""
     return ops.logsumexp(ops.stack([x, y], axis=-1), axis=-1)
 
 
 def log_normalizer(logits):
-    """`logsumexp` over the last axis, `(..., V)` to `(...)`, in float32."""
+    """Computes `logsumexp`, `(..., V)` to `(...)`, in float32."""
     return ops.logsumexp(ops.cast(logits, "float32"), axis=-1)
 
 
 def generate_log_probs(distribution, ids):
-    """`log p(generate the word)`; copied OOV words count as UNK.
+    """Computes `log p(generate the token)`; copied OOV words count as UNK.
 
     Args:
         distribution: A `CopyDistribution`.
@@ -132,10 +134,10 @@ def generate_log_probs(distribution, ids):
 
 
 def word_log_probs(distribution, source_copy_ids):
-    """`log p(word)` of all words of the vocabulary, `(B, T, V)`.
+    """Computes `log p(word)` of all words of the vocabulary, `(B, T, V)`.
 
-    A word that the source holds may be copied as well as generated; those of
-    the source alone are left out.
+    A word of the source may be copied as well as generated. OOV words of the
+    source are left out.
 
     Args:
         distribution: A `CopyDistribution`.
@@ -148,7 +150,7 @@ def word_log_probs(distribution, source_copy_ids):
     copied = ops.exp(distribution.copy_log_probs)
     copied = ops.where(ops.expand_dims(known, 1), copied, 0.0)
     batch, steps, positions = ops.shape(copied)
-    # Where each position's word stands among those of all sentences and steps.
+    # Flat index of each position's word, over all sentences and steps.
     words = ops.where(known, source_copy_ids, 0)
     rows = ops.reshape(ops.arange(batch * steps), (batch, steps, 1))
     places = rows * size + ops.reshape(words, (batch, 1, positions))
@@ -158,16 +160,16 @@ def word_log_probs(distribution, source_copy_ids):
         (batch * steps * size,),
     )
     copied = ops.reshape(copied, (batch, steps, size))
-    # What is less is nothing; its gradient is finite.
+    # The minimum keeps the gradient of the log finite.
     return log_add(generated, ops.log(ops.maximum(copied, 1e-30)))
 
 
 def mean_log_probs(distribution, ids, source_copy_ids):
-    """The mean of `log p(word)` over what can be said; looks up ids as well.
+    """Computes the mean of `log p(word)` over all words that can be produced.
 
-    The mean is over the vocabulary without PAD, UNK and BOS. A word that the
-    source holds may be copied as well as generated. One operation on the logits
-    gives both.
+    These are the vocabulary without PAD, UNK and BOS. A word of the source may
+    be copied as well as generated. The same operation on the logits looks up
+    `ids`.
 
     Args:
         distribution: A `CopyDistribution`.
@@ -175,7 +177,7 @@ def mean_log_probs(distribution, ids, source_copy_ids):
         source_copy_ids: `(B, S)`.
 
     Returns:
-        `(mean, distribution)`: `(B, T)`, and a `CopyDistribution` of which
+        `(mean, distribution)`: `(B, T)`, and a `CopyDistribution` for which
         `generate_log_probs` of the same `ids` costs nothing.
     """
     size = distribution.vocabulary_size
@@ -195,7 +197,7 @@ def mean_log_probs(distribution, ids, source_copy_ids):
     generated = generated + ops.expand_dims(distribution.log_generate, -1)
     # (B, T, S) x (B, S, S): each word's mass, at its first position.
     copied = ops.matmul(ops.exp(distribution.copy_log_probs), same)
-    # What is less is nothing; its gradient is finite.
+    # The minimum keeps the gradient of the log finite.
     copied = ops.log(ops.maximum(copied, 1e-30))
     gained = ops.where(
         ops.expand_dims(known, 1), log_add(generated, copied) - generated, 0.0
@@ -208,7 +210,7 @@ def mean_log_probs(distribution, ids, source_copy_ids):
 
 
 def gather_last(x, indices):
-    """`x[..., indices]`: one element of each row of the last axis."""
+    """Gathers one element of each row of the last axis: `x[..., indices]`."""
     shape = ops.shape(indices)
     columns = ops.reshape(ops.cast(indices, "int32"), (-1,))
     places = ops.stack([ops.arange(ops.size(columns)), columns], axis=-1)
@@ -219,7 +221,7 @@ def gather_last(x, indices):
 
         def gradient(*args, upstream=None):
             upstream = args[0] if upstream is None else upstream
-            # The backends' own gradient of a gather is many times slower.
+            # Many times faster than the backends' own gradient of a gather.
             return ops.scatter(places, upstream, ops.shape(rows))
 
         return ops.squeeze(picked, 1), gradient
@@ -230,16 +232,17 @@ def gather_last(x, indices):
 
 
 def same_words(source_copy_ids):
-    """Returns which positions of the source hold the same word.
+    """Finds the positions of the source that hold the same word.
 
-    A position that must not be copied holds the same as none.
+    A position that must not be copied equals no other.
 
     Args:
         source_copy_ids: `(B, S)`.
 
     Returns:
-        `(same, first)`: `(B, S, S)`, 1.0 or 0.0; and int32 `(B, S)`, the first
-        position of the word at each position, itself if it must not be copied.
+        `(same, first)`: `(B, S, S)`, 1.0 or 0.0; and `(B, S)`, int32, the first
+        position that holds the same word, or the position itself if it must not
+        be copied.
     """
     valid = source_copy_ids >= 0
     same = matches(source_copy_ids, source_copy_ids)
@@ -251,14 +254,14 @@ def same_words(source_copy_ids):
 
 
 def matches(ids, source_copy_ids):
-    """Compares the words of target and source, `(B, T, S)`."""
+    """Compares the tokens of target and source, `(B, T, S)`."""
     return ops.expand_dims(ids, -1) == ops.expand_dims(source_copy_ids, -2)
 
 
 def copy_log_probs_of(distribution, ids, source_copy_ids):
-    """`log p(point at any position that holds the word)`, `(B, T)`.
+    """Computes `log p(point at any position that holds the token)`, `(B, T)`.
 
-    About `MASKED` where the source does not hold the word.
+    It is about `MASKED` where the source does not hold the token.
     """
     masked = ops.where(
         matches(ids, source_copy_ids), distribution.copy_log_probs, MASKED
@@ -267,9 +270,9 @@ def copy_log_probs_of(distribution, ids, source_copy_ids):
 
 
 def marginal_log_likelihood(distribution, ids, source_copy_ids):
-    """`log p(word)`: generated, or copied from any position.
+    """Computes `log p(token)`, generated or copied from any position.
 
-    A word that can only be copied gets no probability from UNK; a word that is
+    A word that can only be copied gets no probability from UNK. A word that is
     in neither the vocabulary nor the source counts as UNK.
 
     Args:
@@ -293,7 +296,7 @@ def marginal_log_likelihood(distribution, ids, source_copy_ids):
 
 
 def observed_log_likelihood(distribution, ids, pointers, source_copy_ids):
-    """`log p(word, its origin)` where the labels give the origin.
+    """Computes `log p(token, origin)`, given labels of the origin.
 
     Args:
         distribution: A `CopyDistribution`.
@@ -301,8 +304,8 @@ def observed_log_likelihood(distribution, ids, pointers, source_copy_ids):
         pointers: `(B, T)`: a source position; `tokens.GENERATE`; or
             `tokens.UNMATCHED`, to point where the model's own attention is
             highest.
-        source_copy_ids: `(B, S)`; where it is negative nothing is pointed at
-            by `UNMATCHED`.
+        source_copy_ids: `(B, S)`; `UNMATCHED` never points at positions where
+            it is negative.
 
     Returns:
         `(B, T)`.
@@ -314,7 +317,7 @@ def observed_log_likelihood(distribution, ids, pointers, source_copy_ids):
     candidates = ops.where(
         ops.expand_dims(source_copy_ids >= 0, 1), copy_log_probs, 2 * MASKED
     )
-    # The argmax has no gradient: it only chooses the label.
+    # The argmax only chooses the label, and has no gradient.
     highest = argmax(ops.stop_gradient(candidates))
     position = ops.where(
         pointers == tokens.UNMATCHED,
@@ -327,15 +330,15 @@ def observed_log_likelihood(distribution, ids, pointers, source_copy_ids):
 
 
 def copied_mass(distribution):
-    """The probability that the next word is copied, `(B, T)`."""
+    """Computes the probability that the next token is copied, `(B, T)`."""
     return ops.sum(ops.exp(distribution.copy_log_probs), axis=-1)
 
 
 def merge(distribution, source_copy_ids):
-    """`log p` of every word of the extended vocabulary.
+    """Computes `log p` of every word of the extended vocabulary.
 
-    It adds up all ways to produce a word. Search does not need it (it never
-    looks at all words at once); pictures and tests do.
+    It adds up all ways to produce a word. It is for plots and tests; search
+    never looks at all words at once.
 
     Args:
         distribution: A `CopyDistribution`.
@@ -350,7 +353,7 @@ def merge(distribution, source_copy_ids):
     )
     size = ops.shape(source_copy_ids)[1]
     words = distribution.vocabulary_size + size
-    # A word may occur at several source steps: add, do not set.
+    # A matrix product, since a word may occur at several source positions.
     one_hot = ops.one_hot(source_copy_ids, words, dtype="float32")
     copied = ops.matmul(ops.exp(distribution.copy_log_probs), one_hot)
     generated = ops.pad(generated, ((0, 0), (0, 0), (0, size)))

@@ -1,4 +1,4 @@
-"""From the target sentence to the outputs of a decoder at all its steps.
+"""The decoder in training: teacher forcing over the whole target sentence.
 
 Shapes: B batch, T target steps, S source steps, D units, E input size, C value
 size.
@@ -14,7 +14,7 @@ from tfcopy.layers.configured import Configured
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class TeacherForcing(Configured, keras.layers.Layer):
-    """Shifts the target by one step: BOS first, copied OOV words as UNK.
+    """Layer that shifts the target by one step: BOS first, OOV words as UNK.
 
     Args:
         vocabulary_size: Size of the target vocabulary.
@@ -25,7 +25,7 @@ class TeacherForcing(Configured, keras.layers.Layer):
 
     Returns:
         `(ids, matches)`: ids of the target vocabulary, `(B, T)`, and 1.0 where
-        the source holds the previous word, `(B, T, S)`.
+        the source holds the previous token, `(B, T, S)`.
     """
 
     def __init__(self, vocabulary_size, **kwargs):
@@ -49,28 +49,27 @@ class TeacherForcing(Configured, keras.layers.Layer):
 
 
 def decoder_outputs(outputs, embeddings):
-    """The outputs of a decoder, for the layers after it.
+    """Returns the outputs of a decoder for the layers after it.
 
-    A dict of float32 tensors, since that is what a saved functional model gives
-    back to its layers:
+    They are a dict of float32 tensors, which a saved functional model can pass
+    between its layers:
 
-        hidden     (B, T, D)  the hidden state; words are read from it
-        state      (B, T, *)  the whole state, which switches read: `hidden` of
-                              a GRU; cell and hidden state of an LSTM, side by
-                              side
-        inputs     (B, T, E)  what the recurrence read: the word before,
-                              embedded; with input feeding merged with the last
+        hidden     (B, T, D)  hidden state, from which tokens are predicted
+        state      (B, T, *)  whole state, the input of switches: `hidden` for a
+                              GRU, `[cell ; hidden]` for an LSTM
+        inputs     (B, T, E)  input of the recurrence: embedding of the previous
+                              token; with input feeding, merged with the last
                               context
         context    (B, T, C)
         attention  (B, T, S)  logs of the attention weights
-        copy_scores (B, T, S) of cells that score copying themselves: the
+        copy_scores (B, T, S) from cells that score copying themselves: the
                               scores, not normalised, about `MASKED` on padding
 
     Args:
-        outputs: What the steps of a cell return, batch first: dict of `hidden`,
+        outputs: Outputs of a cell's steps, batch first: dict of `hidden`,
             `context` and `attention`; of `cell` for an LSTM, of `inputs` if the
             cell changes them, and of `copy_scores` if it has them.
-        embeddings: The previous words, embedded, `(B, T, E)`.
+        embeddings: Embeddings of the previous tokens, `(B, T, E)`.
     """
     outputs = {"inputs": embeddings, "state": outputs["hidden"], **outputs}
     if "cell" in outputs:
@@ -81,21 +80,21 @@ def decoder_outputs(outputs, embeddings):
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class Decoder(Configured, keras.layers.Layer):
-    """Teacher forcing: runs the cell's steps with the previous words given.
+    """Layer that runs all steps of a decoder cell with teacher forcing.
 
     Args:
         cell: A decoder cell, such as `ConditionalGRUCell`.
 
     Call arguments:
-        embeddings: The previous words, embedded, `(B, T, E)`.
+        embeddings: Embeddings of the previous tokens, `(B, T, E)`.
         annotations: Encoder states, `(B, S, C)`.
         source_mask: Boolean, `(B, S)`.
-        matches: 1.0 where the source holds the previous word, `(B, T, S)`;
+        matches: 1.0 where the source holds the previous token, `(B, T, S)`;
             for cells with selective read.
         initial_state: `(B, D)`; `None` for a cell that needs none.
 
     Returns:
-        dict of `decoder_outputs`.
+        Dict of `decoder_outputs`.
     """
 
     layer_arguments = ("cell",)

@@ -1,10 +1,10 @@
-"""The loop over time steps, and what its steps read: memory and history.
+"""The loop over time steps, `scan`, and the inputs that its steps share.
 
-A step reads the same `Memory` every time, and never changes it. In a search,
-beams may also read what they have written at all steps before, a `History`.
+All steps read the same `Memory`, and never change it. In a search, beams may
+also read the rows that they appended at earlier steps, their `History`.
 
 Neither `keras.layers.RNN` nor `keras.ops.scan` lets a step return several
-outputs of different shapes, so `scan` is our own.
+outputs of different shapes. Hence `scan`.
 
 Shapes: B batch, K beams, L maximum length, R rows so far.
 """
@@ -19,7 +19,7 @@ from tfcopy.layers.tensors import copies, take, take_each
 
 
 def unrolled_scan(step, inputs, state, memory, training=False):
-    """`scan` as a Python loop, for backends without one of their own."""
+    """Runs `scan` as a Python loop, for backends without a loop."""
     length = keras.tree.flatten(inputs)[0].shape[0]
     steps = []
     for t in range(length):
@@ -38,7 +38,7 @@ elif keras.backend.backend() == "jax":
     def scan(step, inputs, state, memory, training=False):
         """Runs `step` over the leading axis; see `tensorflow_loop.scan`.
 
-        It is `jax.lax.scan`, which differentiates itself.
+        It is `jax.lax.scan`, which JAX can differentiate.
         """
 
         def body(carry, inputs_t):
@@ -52,7 +52,7 @@ else:
 
 
 def beside(x, rows):
-    """Adds a beam axis to a per-sentence tensor where its rows carry one.
+    """Adds a beam axis to a per-sentence tensor if the step's rows have one.
 
     Args:
         x: `(B, ...)`.
@@ -67,13 +67,13 @@ def beside(x, rows):
 class Memory(NamedTuple):
     """Tensors that every decoder step reads besides its inputs and state.
 
-    It has two parts, since sentences that are done leave a search, while all
+    It has two parts: finished sentences leave a search, while all sentences
     share the weights. The beams of a sentence share its entries.
 
     Attributes:
         sentences: Dict of tensors, and of `Product`s without a bias, whose
-            first axis is the batch. The entries of a layer inside another
-            are a dict in turn, under that layer's name.
+            first axis is the batch. The entries of an inner layer are a nested
+            dict under the name of that layer.
         weights: Dict of tensors and `Product`s that do not depend on the
             sentences, nested in the same way.
     """
@@ -82,22 +82,22 @@ class Memory(NamedTuple):
     weights: dict
 
     def updated(self, sentences=None, weights=None):
-        """A memory with these entries added, or replaced."""
+        """Returns a memory with these entries added or replaced."""
         return Memory(
             {**self.sentences, **(sentences or {})},
             {**self.weights, **(weights or {})},
         )
 
     def nested(self, name):
-        """The memory of an outer layer that holds this memory under a name."""
+        """Returns the memory of an outer layer, with this one under a name."""
         return Memory({name: self.sentences}, {name: self.weights})
 
     def part(self, name):
-        """The memory of the inner layer of that name."""
+        """Returns the memory of the inner layer with that name."""
         return Memory(self.sentences[name], self.weights[name])
 
     def take(self, rows):
-        """The memory of some sentences, by their numbers."""
+        """Returns the memory of some sentences, by their indices."""
 
         def of_rows(x):
             if isinstance(x, Product):
@@ -110,20 +110,19 @@ class Memory(NamedTuple):
 
 
 class History(NamedTuple):
-    """The rows that beams have written, as many as there are.
+    """Keys and values that the beams of a search appended at earlier steps.
 
-    A row that a beam has written is never moved: when beams continue others,
-    only what says whose rows are whose is gathered. A beam then attends to all
-    rows of its sentence, and masks those of other hypotheses. This takes K
-    times the products, which are a small part of a step, and spares the copies
-    of the rows.
+    A row is never moved once a beam has appended it. When beams extend other
+    beams, only the mask `own` is gathered. A beam thus attends to all rows of
+    its sentence, and masks the rows of other hypotheses. This takes K times the
+    products, which are a small part of a step, but no copies of the rows.
 
     Attributes:
-        rows: Nested tensors `(B, H, R, d)`; a step writes K rows.
+        rows: Nested tensors `(B, H, R, d)`; a step appends K rows.
         own: Boolean, `(B, K, R)`: which rows belong to a beam's hypothesis.
         steps: int32, `(B, 1)`, the number of steps.
-        prompt: Nested tensors `(B, ...)`, what stands before the first row: all
-            beams read it, and no step changes it.
+        prompt: Nested tensors `(B, ...)` that come before the first row. All
+            beams read them, and no step changes them.
     """
 
     rows: Any
@@ -132,34 +131,34 @@ class History(NamedTuple):
     prompt: Any = ()
 
     def visible(self):
-        """Boolean, `(B, K, *)`: the rows that a beam of this step attends to.
+        """Returns the rows that each beam attends to, boolean, `(B, K, *)`.
 
-        These are its own so far and the one that it writes.
+        They are the rows of its hypothesis, and the one that it appends.
         """
         return ops.concatenate([self.own, self._written()], axis=2)
 
     def add(self, rows, new):
-        """Tensors of `rows` with those that a step writes, `(B, H, K, d)`."""
+        """Appends a step's rows, `new`, of shape `(B, H, K, d)`, to `rows`."""
         return tree.map_structure(
             lambda x, y: ops.concatenate([x, y], axis=2), rows, new
         )
 
     def after_step(self, rows):
-        """The history with the rows that `add` returned."""
+        """Returns the history after a step, with the rows from `add`."""
         return self._replace(
             rows=rows, own=self.visible(), steps=self.steps + 1
         )
 
     def follow(self, parents):
-        """The history of the beams that continue others, `(B, K)`."""
+        """Returns the history of beams that extend `parents`, `(B, K)`."""
         return self._replace(own=take_each(self.own, parents))
 
     def with_beams(self, beams):
-        """The history before a search with so many beams, K."""
+        """Returns the history before a search with K beams."""
         return self._replace(own=copies(self.own, beams))
 
     def with_room(self, steps):
-        """The `FixedHistory` with room for so many steps in all."""
+        """Returns a `FixedHistory` with room for `steps` steps in all."""
         size = steps * self.own.shape[1]
         return FixedHistory(
             tree.map_structure(lambda x: _widened(x, size), self.rows),
@@ -169,7 +168,7 @@ class History(NamedTuple):
         )
 
     def _written(self):
-        """Boolean, `(B, K, K)`: the rows that this step writes."""
+        """Returns the row that each beam appends, boolean, `(B, K, K)`."""
         batch, beams = ops.shape(self.own)[0], self.own.shape[1]
         one = ops.expand_dims(ops.eye(beams, dtype="bool"), 0)
         return ops.broadcast_to(one, (batch, beams, beams))
@@ -179,11 +178,11 @@ class FixedHistory(NamedTuple):
     """History of a fixed shape, for compiled loops; see `History`.
 
     Attributes:
-        rows: Nested tensors `(B, H, R, d)`, R the steps that there is room for
-            times K.
-        own: Boolean, `(B, K, R)`; `False` for rows that are not written.
+        rows: Nested tensors `(B, H, R, d)`; R is K times the maximum number of
+            steps.
+        own: Boolean, `(B, K, R)`; `False` for rows that are still empty.
         steps: int32, `(B, 1)`.
-        prompt: As there.
+        prompt: As in `History`.
     """
 
     rows: Any
@@ -211,14 +210,14 @@ class FixedHistory(NamedTuple):
 
 
 def first_history(like, prompt=()):
-    """The `History` before the first step.
+    """Returns the `History` before the first step.
 
     Args:
-        like: Nested tensors `(B, H, *, d)`, of the shapes that rows have.
+        like: Nested tensors `(B, H, *, d)`, with the shapes of the rows.
         prompt: As in `History`.
     """
     batch = ops.shape(tree.flatten(like)[0])[0]
-    # TensorFlow does not know the shape of a slice `:0`.
+    # Not a slice `:0`, whose shape TensorFlow does not know.
     rows = tree.map_structure(
         lambda x: ops.zeros((batch, x.shape[1], 0, x.shape[3]), x.dtype), like
     )
@@ -232,21 +231,21 @@ def is_history(x):
 
 
 def has_history(nested):
-    """Returns whether nested tensors hold a `History`."""
+    """Returns whether nested tensors contain a `History`."""
     found = []
     tree.traverse(lambda x: found.append(x) if is_history(x) else None, nested)
     return bool(found)
 
 
 def with_room(nested, steps):
-    """Nested tensors whose histories have room for so many steps in all."""
+    """Gives the histories in nested tensors room for `steps` steps in all."""
     return tree.traverse(
         lambda x: x.with_room(steps) if is_history(x) else None, nested
     )
 
 
 def _widened(x, size):
-    """Zeros behind `x` along the axis of rows."""
+    """Pads `x` with zeros along the axis of rows."""
     more = [[0, 0] for _ in x.shape]
     more[2][1] = size - x.shape[2]
     return ops.pad(x, more)

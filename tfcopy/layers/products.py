@@ -1,7 +1,7 @@
-"""Matrix products: of rows, of a decoder's steps, and of words' embeddings.
+"""Matrix products of any rows, of decoder steps, and of embedded tokens.
 
-Shapes: N rows, D and O sizes, V words of a table, E embedding size, G size of a
-product.
+Shapes: N rows, D and O sizes, V rows of an embedding table, E embedding size, G
+size of a product.
 """
 
 import keras
@@ -11,7 +11,7 @@ from tfcopy.layers.tensors import take
 
 
 def of_rows(function, x):
-    """Calls a function of rows on a tensor with more leading axes.
+    """Applies a function of rows to a tensor with any number of leading axes.
 
     Args:
         function: From `(N, D)` to `(N, O)`.
@@ -33,16 +33,16 @@ def of_rows(function, x):
 
 
 def multiply(x, y, dtype):
-    """The product of two tensors or weights, computed in `dtype`; float32."""
+    """Multiplies two tensors or weights in `dtype`; returns float32."""
     x, y = (ops.cast(z, dtype) for z in (x, y))
     return ops.cast(ops.matmul(x, y), "float32")
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class Dense(keras.layers.Dense):
-    """Keras's `Dense` with fewer operations.
+    """Keras's `Dense` layer with fewer operations.
 
-    For inputs of more than two axes, Keras's own product adds about a dozen
+    For inputs with more than two axes, Keras's own product adds about a dozen
     operations on TensorFlow, at each step of a search.
     """
 
@@ -54,7 +54,7 @@ class Dense(keras.layers.Dense):
 
 
 def dense(layer, units, name, kernel_initializer, **options):
-    """A `Dense` that is a part of another layer, with its dtype policy."""
+    """Makes a `Dense` inside another layer, with that layer's dtype policy."""
     return Dense(
         units,
         kernel_initializer=kernel_initializer,
@@ -65,14 +65,15 @@ def dense(layer, units, name, kernel_initializer, **options):
 
 
 class Product:
-    """`x @ kernel + bias`, the only way a decoder step multiplies matrices.
+    """Product `x @ kernel + bias`, for all matrix products of a decoder step.
 
-    Naming the products lets `scan` keep their results for the backward pass
-    and add up the gradient of each kernel in one large product after the
-    loop, rather than in a small one at every step.
+    As the products have names, `scan` can keep their results for the backward
+    pass. It then adds up the gradient of each kernel in one large product after
+    the loop, rather than in a small one at every step.
 
-    The product runs in the kernel's dtype (bfloat16 under mixed precision);
-    its result has the dtype of `x`, so that a step's state stays in float32.
+    The product is computed in the kernel's dtype (bfloat16 under mixed
+    precision). Its result has the dtype of `x`, so that a step's state stays in
+    float32.
 
     Args:
         kernel: Tensor of shape `(I, O)`, or `(G, I, O)` for `G` products at
@@ -100,30 +101,30 @@ class Product:
         y = ops.cast(y, x.dtype)
         if self.bias is None:
             return y
-        # Not `+`: TensorFlow adds this bias in the product itself.
+        # Not `+`, since TensorFlow fuses `ops.add` with the product.
         return ops.add(y, ops.cast(self.bias, y.dtype))
 
     def tensors(self):
-        """The kernel, and the bias if there is one."""
+        """Returns the kernel, and the bias if the product has one."""
         return [self.kernel] + ([] if self.bias is None else [self.bias])
 
     def replace(self, tensors):
-        """A copy with other tensors, in the order of `tensors()`."""
+        """Returns a copy with other tensors, in the order of `tensors()`."""
         return Product(*tensors)
 
 
 def word_products(table, kernel, bias, num_places, dtype):
-    """A function from ids to `table[ids] @ kernel + bias`.
+    """Returns a function that computes `table[ids] @ kernel + bias`.
 
-    The product of a word is the same at every position. If there are more
-    positions than words, the table itself is multiplied once, and the product's
-    rows are looked up.
+    The product of a token is the same at every position. If the call has more
+    positions than the table has rows, the whole table is multiplied once, and
+    the rows of the product are looked up.
 
     Args:
         table: `(V, E)`.
         kernel: `(E, G)`.
         bias: `(G,)`.
-        num_places: The number of ids in all calls together.
+        num_places: Total number of ids in all calls of the function.
         dtype: Dtype of the product; the result is float32.
 
     Returns:
@@ -137,7 +138,7 @@ def word_products(table, kernel, bias, num_places, dtype):
         return multiply(rows, kernel, dtype) + bias
 
     def choose(by_word, by_place):
-        if isinstance(has_more_places, bool):  # The sizes are known.
+        if isinstance(has_more_places, bool):  # All sizes are static.
             return by_word() if has_more_places else by_place()
         return ops.cond(has_more_places, by_word, by_place)
 

@@ -1,16 +1,16 @@
 """`log_softmax_at` and `mean_log_softmax` for TensorFlow, compiled by XLA.
 
-TensorFlow's own operation makes many passes over the logits with narrow
-vector instructions. XLA compiles this one for the actual processor: 1,088 rows
-of 10,000 logits take 7 ms instead of 20. It compiles once for each number of
-rows, in a tenth of a second.
+TensorFlow's own operation makes many passes over the logits, with narrow
+vector instructions. XLA compiles these functions for the actual processor:
+1,088 rows of 10,000 logits take 7 ms instead of 20. A compilation takes a tenth
+of a second, once for each number of rows.
 """
 
 import tensorflow as tf
 
 
 def log_softmax_at(logits, ids):
-    """`log_softmax(logits)[..., ids]`, in float32.
+    """Computes `log_softmax(logits)[..., ids]`, in float32.
 
     Args:
         logits: `(..., V)`, of any floating dtype.
@@ -26,14 +26,15 @@ def log_softmax_at(logits, ids):
 
 @tf.custom_gradient
 def mean_log_softmax(logits, ids):
-    """The mean of `log_softmax(logits)` over all words, and some words' own.
+    """Computes the mean of `log_softmax(logits)`, and its values at `ids`.
 
     Args:
         logits: `(..., V)`, of any floating dtype.
         ids: `(..., K)`, integers.
 
     Returns:
-        `(mean, some)`, `(...)` and `(..., K)`, float32.
+        `(mean, some)`: the mean over the vocabulary, `(...)`, and the values at
+        `ids`, `(..., K)`; float32.
     """
     shape, size = tf.shape(logits), tf.shape(logits)[-1]
     rows = tf.reshape(logits, (-1, size))
@@ -71,8 +72,8 @@ def _of_rows(logits, ids):
     log_probs = tf.cast(tf.gather_nd(logits, places), tf.float32) - normalizer
 
     def gradient(upstream):
-        # `one_hot(ids) - softmax`, without a pass for the one-hot. In place:
-        # nothing else uses `softmax`.
+        # `one_hot(ids) - softmax`, without a pass for the one-hot, and in
+        # place, since nothing else uses `softmax`.
         slopes = softmax * -tf.expand_dims(tf.cast(upstream, softmax.dtype), 1)
         here = tf.cast(-tf.math.expm1(log_probs) * upstream, slopes.dtype)
         return tf.tensor_scatter_nd_update(slopes, places, here), None
@@ -82,7 +83,7 @@ def _of_rows(logits, ids):
 
 @tf.function(jit_compile=True, autograph=False)
 def _compiled(logits):
-    """The log of the sum of `exp`, `(N,)`, and the softmax, `(N, V)`."""
+    """Computes `logsumexp(logits)`, `(N,)`, and the softmax, `(N, V)`."""
     dtype = logits.dtype
     logits = tf.cast(logits, tf.float32)
     highest = tf.reduce_max(logits, axis=-1, keepdims=True)

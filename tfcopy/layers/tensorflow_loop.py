@@ -1,14 +1,14 @@
-"""`scan` for TensorFlow: a while loop forward and our own loop backward.
+"""`scan` for TensorFlow: a while loop over the steps, with its own gradient.
 
 TensorFlow can differentiate `tf.while_loop`, but then it keeps every
 intermediate of every step and adds up each kernel's gradient step by step.
 Here the forward loop keeps only a step's state and the results of its products.
 The backward loop recomputes the cheap rest (sigmoids, tanhs, softmax) and
-returns the gradients of the products' results; one large product after the loop
-turns those of all steps into the kernel's gradient.
+returns the gradients of the products' results. After the loop, one large
+product turns these gradients of all steps into the gradient of each kernel.
 
-The recomputation never multiplies: a replayed product returns what the
-forward loop kept.
+The recomputation never multiplies matrices: a replayed product returns the
+result that the forward loop kept.
 """
 
 import contextlib
@@ -24,10 +24,10 @@ _KEEPS = contextvars.ContextVar("keeps", default=True)
 
 @contextlib.contextmanager
 def without_gradients():
-    """Loops that are made inside have no gradients, and keep nothing for them.
+    """Builds the loops inside it without gradients, and without their tensors.
 
-    For graphs that only answer, such as LiteRT's programs, where nobody else
-    drops what is not used. All shapes in them must be known.
+    It is for inference graphs, such as LiteRT's programs, from which no
+    optimiser removes unused tensors. All shapes in them must be known.
     """
     token = _KEEPS.set(False)
     try:
@@ -47,8 +47,9 @@ def scan(step, inputs, state, memory, training=False):
         state: Nested structure of tensors; a step keeps its shapes and dtypes.
         memory: Nested structure of tensors and `Product`s, the same at every
             step.
-        training: Whether gradients will be computed: this is quicker, but such
-            a graph cannot be saved. Gradients are available either way.
+        training: Whether gradients will be computed. If `True`, the gradient is
+            quicker, but the graph cannot be saved. Gradients are available in
+            both cases.
 
     Returns:
         `(outputs, state)`: the steps' outputs, each stacked to `(T, ...)`,
@@ -58,7 +59,7 @@ def scan(step, inputs, state, memory, training=False):
 
 
 class _Replay(Product):
-    """A product whose result is already known; only gradients pass through."""
+    """Product with a known result; a call only passes gradients through."""
 
     def __init__(self, kernel_transposed, result):
         super().__init__(kernel_transposed)
@@ -81,7 +82,7 @@ class _Replay(Product):
 
 
 class _Record(Product):
-    """A product that remembers its result."""
+    """Product that keeps its result."""
 
     def __init__(self, product):
         super().__init__(*product.tensors())
@@ -128,14 +129,14 @@ class _Scan:
         return tf.nest.pack_sequence_as(self.arguments, flat)
 
     def _memory(self, tensors, products):
-        """A memory of the same structure with other leaves."""
+        """Returns a memory of the same structure with other leaves."""
         leaves = {**tensors, **products}
         return keras.tree.pack_sequence_as(
             self.memory, [leaves[path] for path in self.paths]
         )
 
     def _step_and_results(self, inputs_t, state, tensors, products):
-        """One step, and the results of its products by name."""
+        """Runs one step; returns the results of its products, by name, too."""
         recorded = {
             name: _Record(self.products[name].replace(products[name]))
             for name in products
@@ -152,7 +153,7 @@ class _Scan:
         return outputs, state, results
 
     def _specs(self):
-        """Shapes and dtypes of a step's outputs and products' results."""
+        """Returns the specs of a step's outputs and products' results."""
         if tf.executing_eagerly():
             # Running a step costs a fraction of tracing it.
             inputs, *others = self.arguments
@@ -193,7 +194,7 @@ class _Scan:
         )
         outputs = saved.stack(saved_arrays)
         if self.training:
-            # Passed unstacked: stacking would copy them twice.
+            # Passed without stacking, which would copy them twice.
             kept = _Arrays(kept.structure, kept_arrays)
         else:
             stacked = kept.stack(kept_arrays)
@@ -286,7 +287,7 @@ class _Scan:
         )
 
     def _operands_spec(self, products):
-        """An operand has its result's shape but for the last axis."""
+        """Returns the specs of the operands, from those of the results."""
         spec = {}
         for name, result in self.results_spec.items():
             shape = result.shape[:-1] + products[name][0].shape[-2:-1]
@@ -295,10 +296,10 @@ class _Scan:
 
 
 def _product_gradient(tensors, operands, upstream):
-    """Gradient of kernel and bias from all steps at once.
+    """Computes the gradient of kernel and bias for all steps at once.
 
-    `operands` is `(T, ..., I)` and `upstream` `(T, ..., O)`; with one kernel
-    for each of `G` groups, `(T, G, M, I)` and `(T, G, M, O)`.
+    `operands` is `(T, ..., I)` and `upstream` is `(T, ..., O)`. With one kernel
+    for each of `G` groups, they are `(T, G, M, I)` and `(T, G, M, O)`.
     """
     kernel = tensors[0]
     if kernel.shape.rank == 3:
@@ -323,14 +324,14 @@ def _product_gradient(tensors, operands, upstream):
 
 
 def _rows_of_groups(x):
-    """`(T, G, M, I)` to `(G, T * M, I)`."""
+    """Merges steps and rows: `(T, G, M, I)` to `(G, T * M, I)`."""
     x = tf.transpose(x, (1, 0, 2, 3))
     shape = tf.shape(x)
     return tf.reshape(x, (shape[0], shape[1] * shape[2], shape[3]))
 
 
 class _Arrays:
-    """TensorArrays, or tensors, in a nested structure, used together."""
+    """Nested structure of TensorArrays, or of tensors, accessed together."""
 
     def __init__(self, structure, arrays):
         self.structure = structure
@@ -344,7 +345,7 @@ class _Arrays:
 
     @classmethod
     def empty(cls, structure, length):
-        """`structure` holds one step's tensors or specs."""
+        """Makes empty arrays for the tensors or specs of one step."""
         make = _array if _KEEPS.get() else _rows
         specs = tf.nest.flatten(structure)
         return cls(structure, [make(x, length) for x in specs])
@@ -372,17 +373,18 @@ def _array(spec, length):
 
 
 def _rows(spec, length):
-    """A tensor for the steps' outputs, where LiteRT is to run the loop.
+    """Returns a tensor for the steps' outputs, for loops that LiteRT runs.
 
-    It does not know the shape of what TensorArrays hold. It then prepares this
-    loop and all later ones anew at each step, and each time XNNPACK keeps some
-    memory that it goes through from then on: searches became ever slower.
+    LiteRT does not know the shape of a TensorArray's elements. With
+    TensorArrays it prepares this loop and all later ones again at each step.
+    XNNPACK keeps some memory each time and goes through all of it later, so
+    that searches became slower and slower.
     """
     return tf.zeros((length, *spec.shape), spec.dtype)
 
 
 def _write(array, t, x):
-    """A TensorArray, or a tensor `(T, ...)`, with `x` at `t`."""
+    """Writes `x` at `t` into a TensorArray, or a tensor `(T, ...)`."""
     if not tf.is_tensor(array):
         return array.write(t, x)
     start = [t] + [0] * len(x.shape)
@@ -396,8 +398,8 @@ def _length(inputs):
 
 
 def _while(length, body, loop_variables):
-    # Without `maximum_iterations`, whose counter hides from XLA how often the
-    # loop runs.
+    # No `maximum_iterations`: its counter hides the number of iterations from
+    # XLA.
     return tf.while_loop(lambda t, *_: t < length, body, loop_variables)
 
 
@@ -414,18 +416,18 @@ def _like(x, reference):
 
 
 def _floats(structure):
-    """The floating tensors of a nested structure, as a flat list."""
+    """Returns the floating tensors of a nested structure, as a flat list."""
     return [x for x in tf.nest.flatten(structure) if x.dtype.is_floating]
 
 
 def _matching(reference, gradients):
-    """The gradients that belong to the floating tensors of `reference`."""
+    """Returns the gradients of the floating tensors of `reference`."""
     pairs = zip(tf.nest.flatten(reference), tf.nest.flatten(gradients))
     return [g for x, g in pairs if x.dtype.is_floating]
 
 
 def _unfloats(structure, gradients):
-    """Flat gradients for all tensors, `None` for integers."""
+    """Returns flat gradients for all tensors, `None` for integer ones."""
     gradients = iter(gradients)
     return [
         next(gradients) if x.dtype.is_floating else None

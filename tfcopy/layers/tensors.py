@@ -1,9 +1,9 @@
-"""Parts of tensors, masks, softmax and layer normalisation.
+"""Operations on tensors: slicing, masks, softmax, layer normalisation.
 
-Keras's own `split`, `repeat`, `take`, `take_along_axis` and `argmax` mean the
-same as those here. On TensorFlow they add about 27, 35, 12, 20 and 12
-operations to a graph, since they find out there what is known before; a
-decoder's step and a search are made of such.
+Keras's own `split`, `repeat`, `take`, `take_along_axis` and `argmax` return the
+same as the functions here. On TensorFlow they add about 27, 35, 12, 20 and 12
+operations to a graph, to compute shapes that are already known. A decoder step
+and a search consist mostly of these operations.
 
 Shapes: B batch, S source steps, E embedding size, N rows of a sentence, H
 attention heads, U units.
@@ -18,17 +18,17 @@ _ON_TENSORFLOW = keras.backend.backend() == "tensorflow"
 if _ON_TENSORFLOW:
     import tensorflow as tf
 
-# The log of a probability of zero. Large enough to vanish after `exp`, small
-# enough that sums of a few stay finite in float32.
+# Log of the probability zero: so low that `exp` of it is zero, and so near zero
+# that a sum of a few stays finite in float32.
 MASKED = -1e9
 
 
 def split(x, places, axis=-1):
-    """Cuts a tensor into parts.
+    """Splits a tensor along an axis.
 
     Args:
         x: Tensor.
-        places: List of ints, where each part but the first begins.
+        places: List of ints, the start of each part but the first.
         axis: Int.
 
     Returns:
@@ -43,9 +43,9 @@ def split(x, places, axis=-1):
 def copies(x, times):
     """Copies each row: `(B, ...)` to `(B, times, ...)`.
 
-    In place of `ops.stack([x] * times, axis=1)`, which TensorFlow 2.21 rewrites
-    wrongly where all sizes are known: of the second output of a split or an
-    unstacking its graphs stack the first.
+    It replaces `ops.stack([x] * times, axis=1)`. TensorFlow 2.21 rewrites this
+    wrongly if all sizes are known: instead of the second output of a split or
+    an unstack, the graph stacks the first.
 
     Args:
         x: Tensor of known rank.
@@ -62,7 +62,7 @@ def repeat(x, times):
 
     Args:
         x: Tensor.
-        times: Int; the copies of a row stand side by side.
+        times: Int; the copies of a row are adjacent.
     """
     if not _ON_TENSORFLOW:
         return ops.repeat(x, times, axis=0)
@@ -70,7 +70,7 @@ def repeat(x, times):
 
 
 def take(x, indices, axis=0):
-    """Picks parts along an axis.
+    """Gathers slices along an axis.
 
     Args:
         x: Tensor.
@@ -78,7 +78,7 @@ def take(x, indices, axis=0):
         axis: Int.
 
     Returns:
-        Tensor with the shape of `indices` in the place of the axis.
+        Tensor in which the shape of `indices` replaces the axis.
     """
     if not _ON_TENSORFLOW:
         return ops.take(x, indices, axis=axis)
@@ -86,7 +86,7 @@ def take(x, indices, axis=0):
 
 
 def take_each(x, indices):
-    """Picks from each row by indices of its own.
+    """Gathers from each row with its own indices.
 
     Args:
         x: `(B, M, ...)`.
@@ -103,7 +103,7 @@ def take_each(x, indices):
 
 
 def argmax(x):
-    """The place of the greatest of the last axis, int32; of equals, the first.
+    """Returns the first index of the maximum over the last axis, int32.
 
     Args:
         x: `(..., N)`.
@@ -118,7 +118,7 @@ def argmax(x):
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class PaddingMask(keras.layers.Layer):
-    """Boolean mask of ids, `(B, S)` to `(B, S)`; `True` is a real token."""
+    """Layer from ids, `(B, S)`, to their mask, `(B, S)`; `True` for a token."""
 
     def call(self, ids):
         return ids != tokens.PAD
@@ -128,7 +128,7 @@ class PaddingMask(keras.layers.Layer):
 
 
 def or_all(mask, inputs):
-    """A mask, or where it is `None` one that hides nothing.
+    """Returns the mask, or if it is `None`, a mask of `True` everywhere.
 
     Args:
         mask: Boolean, `(B, S)`, or `None`.
@@ -140,26 +140,27 @@ def or_all(mask, inputs):
 
 
 def masked_softmax(scores, mask, axis):
-    """`softmax(scores)` along an axis, about zero where `mask` is `False`.
+    """Computes `softmax(scores)` along an axis, with no weight where masked.
 
     If the mask is `False` everywhere, the weights are uniform.
 
     Args:
         scores: Tensor of any floating dtype.
-        mask: Boolean, of a shape that broadcasts to that of the scores.
+        mask: Boolean, `False` for weights near zero; its shape broadcasts to
+            the shape of the scores.
         axis: Integer.
 
     Returns:
         Tensor of the shape of `scores`, float32.
     """
     scores = ops.where(mask, ops.cast(scores, "float32"), MASKED)
-    if scores.shape[axis] == 1:  # `ops.softmax` warns of it.
+    if scores.shape[axis] == 1:  # `ops.softmax` would log a warning.
         return ops.ones_like(scores)
     return ops.softmax(scores, axis=axis)
 
 
 def split_heads(x, num_heads):
-    """`(B, N, U)` to `(B, H, N, U / H)`."""
+    """Splits the last axis into heads: `(B, N, U)` to `(B, H, N, U / H)`."""
     rows = x.shape[1] or ops.shape(x)[1]
     size = x.shape[2] // num_heads
     x = ops.reshape(x, (-1, rows, num_heads, size))
@@ -167,18 +168,18 @@ def split_heads(x, num_heads):
 
 
 def merge_heads(x):
-    """`(B, H, N, U / H)` to `(B, N, U)`."""
+    """Concatenates the heads: `(B, H, N, U / H)` to `(B, N, U)`."""
     rows = x.shape[2] or ops.shape(x)[2]
     units = x.shape[1] * x.shape[3]
     return ops.reshape(ops.transpose(x, (0, 2, 1, 3)), (-1, rows, units))
 
 
 def normalize(x, weights):
-    """Layer normalisation, of the last axis, inside the step of a loop.
+    """Applies layer normalisation to the last axis, inside a step of a loop.
 
     Args:
         x: `(..., size)`, float32.
-        weights: `(gain, bias)`, each `(size,)`, of the step's memory.
+        weights: `(gain, bias)`, each `(size,)`, from the step's memory.
 
     Reference:
         [Ba et al., 2016](https://arxiv.org/abs/1607.06450), eq. 3 and 4.
@@ -190,11 +191,11 @@ def normalize(x, weights):
 
 
 def add_norms(layer, sizes):
-    """Adds the weights of normalisations to a layer.
+    """Adds the weights of layer normalisations to a layer.
 
     Args:
         layer: A Keras layer that is being built.
-        sizes: Dict from the name of a site to its size.
+        sizes: Dict from the name of a normalisation to its size.
 
     Returns:
         Dict from a name to `(gain, bias)`.
@@ -211,7 +212,7 @@ def add_norms(layer, sizes):
 
 
 def cast_norms(norms):
-    """The weights of `add_norms` in float32, by the same names."""
+    """Casts the weights of `add_norms` to float32."""
     return {
         name: tuple(ops.cast(weight, "float32") for weight in weights)
         for name, weights in norms.items()
@@ -219,7 +220,7 @@ def cast_norms(norms):
 
 
 # The largest tensors of a training step are the logits and their gradient. On
-# TensorFlow a file of its own accesses them as little as possible.
+# TensorFlow, `tensorflow_log_softmax` accesses them as little as possible.
 if _ON_TENSORFLOW:
     from tfcopy.layers.tensorflow_log_softmax import (  # noqa: F401
         log_softmax_at,
@@ -228,14 +229,14 @@ if _ON_TENSORFLOW:
 else:
 
     def log_softmax_at(logits, ids):
-        """`log_softmax(logits)[..., ids]`; see `tensorflow_log_softmax`."""
+        """Computes `log_softmax(logits)[..., ids]`, `(...)`, in float32."""
         logits = ops.cast(logits, "float32")
         return -ops.sparse_categorical_crossentropy(
             ids, logits, from_logits=True
         )
 
     def mean_log_softmax(logits, ids):
-        """Mean log-softmax, and that of `ids`; see `tensorflow_log_softmax`."""
+        """Computes the mean of the log-softmax, and its values at `ids`."""
         log_probs = ops.log_softmax(ops.cast(logits, "float32"), axis=-1)
         some = ops.take_along_axis(log_probs, ids, axis=-1)
         return ops.mean(log_probs, axis=-1), some

@@ -1,4 +1,4 @@
-"""Functional models composed of the layers."""
+"""Keras models of the papers, and copying models on KerasHub's backbones."""
 
 import importlib
 
@@ -19,7 +19,7 @@ from tfcopy.models.seq2seq import Seq2Seq
 
 
 def __getattr__(name):
-    """The tasks of KerasHub, which takes seconds to import."""
+    """Imports tasks when they are used, since KerasHub takes seconds."""
     modules = {"Seq2SeqLM": "copy_seq2seq_lm", "CausalLM": "copy_causal_lm"}
     for end, module in modules.items():
         if name.endswith(end):

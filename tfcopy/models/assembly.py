@@ -1,4 +1,4 @@
-"""Parts that models choose by name: embeddings, heads and Transformers."""
+"""Parts of models that are chosen by name: heads, encoders, initializers."""
 
 import importlib
 
@@ -18,17 +18,18 @@ from tfcopy.tokens import HEADS
 
 
 def make_embedding(size, embedding_dim, initializer, name, tied=False):
-    """An embedding layer, whose table stays in float32.
+    """Makes an embedding layer whose table stays in float32.
 
     Mixed precision would cast the whole table at each use.
 
     Args:
         size: Number of words.
-        embedding_dim: Size of a word's vector.
-        initializer: Of the table.
-        name: The layer's name.
-        tied: Whether the table is the output matrix as well. It is then normal,
-            and logits of features of about 1 begin at about 1.
+        embedding_dim: Size of an embedding.
+        initializer: Initializer of the table.
+        name: Name of the layer.
+        tied: Whether the table is also the output matrix. Its initializer is
+            then a normal distribution that gives the logits of features near 1
+            a size near 1 at first.
     """
     if tied:
         deviation = embedding_dim**-0.5
@@ -43,11 +44,11 @@ def make_embedding(size, embedding_dim, initializer, name, tied=False):
 
 
 def registered_heads():
-    """Returns the head classes that a file may name, by their names.
+    """Returns the head classes that stored configs may contain, by name.
 
-    These are `HEADS`, and the user's own by their registered names and, as
-    earlier releases stored them, as `MODULE:CLASS`. The last name of a class is
-    the one to store.
+    These are `HEADS`, and classes that users registered. The latter have their
+    registered name, and also `MODULE:CLASS`, as stored by earlier releases. The
+    last name of a class is the one to store.
     """
     found = {}
     for name, kind in keras.saving.get_custom_objects().items():
@@ -60,13 +61,13 @@ def head_class(head: str, may_import=True):
     """Returns the class of a head.
 
     Args:
-        head: One of `HEADS`, the name of a registered subclass of
-            `SoftmaxHead`, or `MODULE:CLASS`, one that can be imported.
-        may_import: Whether the user has said it. What a file says is never
-            imported: the class must be registered already.
+        head: A name of `HEADS`, the name of a registered subclass of
+            `SoftmaxHead`, or `MODULE:CLASS`, which is imported.
+        may_import: Whether the name comes from the user. For a name from a
+            file, nothing is imported: the class must be registered already.
 
     Raises:
-        ValueError: If there is none.
+        ValueError: If there is no such class.
     """
     if (found := registered_heads().get(head)) is not None:
         return found
@@ -79,25 +80,25 @@ def head_class(head: str, may_import=True):
         )
     try:
         found = getattr(importlib.import_module(module), name)
-    except (Exception, SystemExit) as error:  # whatever its code does
+    except (Exception, SystemExit) as error:  # The module may do anything.
         raise ValueError(
             f"{head}: cannot be imported ({type(error).__name__}: {error})."
         ) from error
     if not any(found is x for x in registered_heads().values()):
         raise ValueError(
-            f"{head}: no head; it must be a subclass of "
-            "tfcopy.layers.SoftmaxHead, and it must be registered, or its runs "
-            "could not be read again: "
+            f"{head}: not a head; it must be a subclass of "
+            "tfcopy.layers.SoftmaxHead, and it must be registered, so that "
+            "stored models can be loaded: "
             "@keras.saving.register_keras_serializable(package=...)."
         )
     return found
 
 
 def make_head(head, vocabulary_size, **options):
-    """Makes a head by its name or class; a layer is returned unchanged.
+    """Makes a head from its name or class; returns a layer unchanged.
 
     Args:
-        head: What `head_class` takes or returns, or a head layer.
+        head: Argument or result of `head_class`, or a head layer.
         vocabulary_size: Positive integer.
         options: Arguments of the head. An option that is `None` keeps the
             head's default.
@@ -114,20 +115,20 @@ INITIALIZERS = ("keras", "dl4mt")
 
 
 def make_initializers(name):
-    """The initializers of the papers that build on the dl4mt tutorial.
+    """Returns initializers for models that follow the dl4mt tutorial.
 
     Args:
-        name: `"keras"` (Glorot, orthogonal, embeddings of deviation 1) or
-            `"dl4mt"` (orthogonal if square, else normal of deviation 0.01; the
-            readout is never orthogonal).
+        name: `"keras"` (Glorot, orthogonal, embeddings with standard deviation
+            1) or `"dl4mt"` (orthogonal if square, otherwise normal with
+            standard deviation 0.01; the readout is never orthogonal).
 
     Returns:
         `(kernel, recurrent, readout, embedding)`.
     """
     check_choice("initializers", name, INITIALIZERS)
     if name == "keras":
-        # With Keras's small default, attention takes hundreds of updates to
-        # begin to learn.
+        # With Keras's default, which is small, attention begins to learn only
+        # after hundreds of updates.
         embedding = keras.initializers.RandomNormal(stddev=1.0)
         return "glorot_uniform", "orthogonal", "glorot_uniform", embedding
     kernel = SquareOrthogonal()
@@ -137,13 +138,13 @@ def make_initializers(name):
 
 
 def make_encoder(encoder, recurrent, *arguments, **options):
-    """The encoder of a name, which gives annotations of one size.
+    """Returns the chosen encoder; annotations of both have the same size.
 
     Args:
-        encoder: `"transformer"`, or another name for the recurrent one.
-        recurrent: That layer; its `units` are the size of one direction.
-        *arguments: The arguments of `TransformerAnnotations` after its size.
-        **options: More of them, by name.
+        encoder: `"transformer"`, or any other name for `recurrent`.
+        recurrent: The recurrent encoder; `units` is the size of one direction.
+        *arguments: Arguments of `TransformerAnnotations` after `units`.
+        **options: More of these arguments, by name.
     """
     if encoder != "transformer":
         return recurrent
@@ -162,15 +163,16 @@ def transformer_cell(
     num_heads=4,
     **options,
 ):
-    """A `TransformerCell` and the attention that points.
+    """Makes a `TransformerCell` with an attention that points.
 
     Args:
         units: Size of the hidden states, a multiple of `num_heads`.
         attention_units: Size of the attention; `units` if `None`.
         pointing: `"heads"` (the mean of the weights of `num_heads` heads) or
-            `"additive"`, which takes the memory of target words x source words
-            x `attention_units`.
-        coverage: Whether that attention sees where it has looked before.
+            `"additive"`, which needs memory for target tokens x source tokens x
+            `attention_units` numbers.
+        coverage: Whether this attention has coverage, the sum of its earlier
+            weights.
         coverage_enabled: Whether coverage is on from the start.
         num_heads: Heads of all attentions.
         options: More arguments of `TransformerCell`.
@@ -190,7 +192,7 @@ def transformer_cell(
 def make_attention(
     units, num_heads, pointing="heads", coverage=False, coverage_enabled=True
 ):
-    """The attention that points; arguments as in `transformer_cell`."""
+    """Makes the attention that points; for arguments see `transformer_cell`."""
     check_choice("pointing", pointing, POINTING)
     arguments = {"name": "attention"}
     if coverage:

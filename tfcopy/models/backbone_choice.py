@@ -1,4 +1,4 @@
-"""Copying on top of a pretrained network of KerasHub."""
+"""Copying models on top of pretrained KerasHub backbones."""
 
 from tfcopy import tokens
 from tfcopy.layers import Readout
@@ -30,17 +30,17 @@ def from_backbone(
     seed=None,
     **head_options,
 ):
-    """A backbone of KerasHub that points.
+    """Builds a copying model from a KerasHub backbone.
 
-    The backbone gives the embeddings, the annotations, the decoder's states
-    and the output layer; its own table of words where the two are tied. An
-    attention that points and a head are added, and nothing else. The model
-    shares its weights with `backbone`, whose `enable_lora` may be called
-    before. It takes ids of a vocabulary that `special_ids` describes;
-    `tfcopy.data.hub_pieces` makes it of a tokenizer of KerasHub.
+    The backbone provides the embeddings, encoder and decoder. Its table is also
+    the output layer. Only an attention that points and a head are added. The
+    model shares its weights with `backbone`; `backbone.enable_lora` may be
+    called before. Its ids belong to a vocabulary whose special tokens have the
+    rows `special_ids`; `tfcopy.data.hub_pieces` makes such a vocabulary from a
+    KerasHub tokenizer.
 
-    A decoder-only network reads BOS and the source as its prompt, and what it
-    points at; BOS and the target follow.
+    The prompt of a decoder-only network is BOS and the source, which it points
+    at. BOS and the target follow.
 
     Args:
         backbone: A `keras_hub.models.BartBackbone`, `T5Backbone`,
@@ -51,22 +51,23 @@ def from_backbone(
             `Qwen3Backbone`.
         head: `"pointer_generator"`, `"pointer_softmax"`, `"copynet"`,
             `"softmax"` (the backbone alone), or a head layer that is `tied`.
-        vocabulary_size: V; by default all rows of the table have a word.
+        vocabulary_size: V; by default all rows of the table are used.
         special_ids: The rows of PAD, UNK, BOS and EOS in the backbone's
-            table; by default those of its published vocabularies.
+            table; by default as in its published vocabularies.
         trainable: Whether the backbone is trained; `False` freezes it, `None`
-            leaves it as it is, partly frozen perhaps, as with LoRA.
-        lora_rank: Rank of the matrices that LoRA trains in the backbone's
-            queries and values instead of the backbone; `None` for none.
-        attention_units: Size of the attention that points; that of the
-            decoder's states if `None`.
-        num_heads: Heads of that attention; as many as the decoder's if
-            `None`.
+            leaves it unchanged, even if partly frozen, as with LoRA.
+        lora_rank: Rank of LoRA's matrices for the backbone's queries and
+            values, which are then trained instead of the backbone; `None` for
+            no LoRA.
+        attention_units: Size of the attention that points; by default the size
+            of the decoder's states.
+        num_heads: Number of its heads; by default as in the decoder.
         pointing: `"heads"` or `"additive"`, as in `transformer_cell`.
-        coverage: Whether that attention sees where it has looked before.
+        coverage: Whether this attention has coverage, the sum of its earlier
+            weights.
         coverage_enabled: Whether coverage is on from the start.
-        dropout: Dropout rate of the embeddings and of the features that words
-            are predicted from, besides the backbone's own.
+        dropout: Dropout rate of the embeddings and of the features before the
+            output layer, in addition to the backbone's own dropout.
         seed: Optional integer, of dropout and noise.
         head_options: Passed to the head if it is a name.
 
@@ -74,7 +75,8 @@ def from_backbone(
         A `Seq2Seq`.
 
     Raises:
-        ValueError: If it is another backbone, or its table has too few rows.
+        ValueError: If the backbone is not supported, or if its table has too
+            few rows.
 
     Reference:
         [Lewis et al., 2020](https://arxiv.org/abs/1910.13461) for BART;

@@ -1,4 +1,4 @@
-"""Answers as spans of a context: a simplified coattention network.
+"""Question answering: a simplified coattention network that selects spans.
 
 Shapes: B batch, N words of the context, M words of the question, D size.
 """
@@ -26,22 +26,22 @@ def coattention(
     unit_forget_bias=False,
     seed=None,
 ):
-    """Scores where the answer to a question begins and ends in a context.
+    """Builds a model that scores start and end of an answer in a context.
 
-    One LSTM reads both texts, `C` and `Q_0`; `Q = tanh(Q_0 W + b)`; a
-    `Coattention`; a bidirectional LSTM; and a head each for start and end. No
-    iterative decoder.
+    An LSTM encodes both texts as `C` and `Q_0`, and `Q = tanh(Q_0 W + b)`.
+    `Coattention`, a bidirectional LSTM, and a head each for start and end
+    follow. There is no iterative decoder.
 
-    Both texts must end with `EOS`: an answer ends before the word that the
-    end points at, and the last word of the context may be part of one.
+    Both texts must end with `EOS`. An answer ends before the word that the end
+    points at, so that it may include the last word of the context.
 
     Args:
         embedding: A `DefinitionEmbedding`, or any layer from ids to vectors.
         units: Positive integer, of the encoder and of one direction of the
             bidirectional LSTM.
         head_units: Size of the hidden layer of each head; `units` if `None`.
-        bidirectional_encoder: Whether texts are read backwards as well, into
-            states of `2 * units`; not in the paper.
+        bidirectional_encoder: Whether the encoder is bidirectional, with states
+            of size `2 * units`; not in the paper.
         dropout: Dropout rate of the heads' inputs, and of their hidden layers.
         kernel_initializer: Initializer of all kernels; `"uniform"` is between
             -0.05 and 0.05, as in the authors' code.
@@ -51,7 +51,7 @@ def coattention(
 
     Returns:
         A functional model of the inputs of `definition_inputs` for the texts
-        `"context"` and `"question"`, which gives a dict of `start` and `end`:
+        `"context"` and `"question"`. It returns a dict of `start` and `end`:
         scores of the words of the context, `(B, N)`, float32, not normalised,
         -1e9 on padding. See `losses.span` and `decoding.joint_spans`. The
         output of its layer `"coattention"` has the attention weights.
@@ -62,7 +62,7 @@ def coattention(
     """
 
     def initializer(name_or_initializer):
-        # Keras initializers repeat themselves.
+        # A copy: an initializer repeats its values.
         return keras.initializers.get(name_or_initializer).clone()
 
     def lstm(layer, name):

@@ -1,4 +1,4 @@
-"""Decoder-only networks that copy from their prompts, as tasks of KerasHub."""
+"""KerasHub tasks with decoder-only networks that copy from their prompts."""
 
 import keras
 import keras_hub
@@ -7,11 +7,11 @@ from tfcopy.models.copy_seq2seq_lm import CopyTask, make_task
 
 
 class PromptPreprocessor(keras_hub.models.Seq2SeqLMPreprocessor):
-    """Packs source and target for a decoder-only network.
+    """Preprocessor that packs source and target for a decoder-only network.
 
     Both end with the end token. A target begins with the start token, or with
-    the end where the tokenizer has no start. The model itself puts the same
-    one before the source.
+    the end token if the tokenizer has no start token. The model itself adds the
+    same token before the source.
 
     Args:
         tokenizer: A tokenizer of KerasHub.
@@ -29,15 +29,14 @@ class PromptPreprocessor(keras_hub.models.Seq2SeqLMPreprocessor):
 
 
 class CopyCausalLM(CopyTask, keras_hub.models.CausalLM):
-    """A pretrained decoder-only network that copies from its prompt.
+    """KerasHub task with a decoder-only network that copies from its prompt.
 
         task = CopyCausalLM.from_preset("gemma_2b_en")
         task.fit({"encoder_text": prompts, "decoder_text": answers})
         task.generate(prompts)
 
-    All else is as in `CopySeq2SeqLM`, whose arguments it takes; the
-    preprocessor is a `PromptPreprocessor`, and what is copied is words of the
-    prompt.
+    It has the arguments and methods of `CopySeq2SeqLM`. The preprocessor is a
+    `PromptPreprocessor`, and tokens are copied from the prompt.
 
     Reference:
         [See et al., 2017](https://arxiv.org/abs/1704.04368), eq. 8-9.
@@ -47,7 +46,7 @@ class CopyCausalLM(CopyTask, keras_hub.models.CausalLM):
 
 
 def _preprocessor(name):
-    """Makes and registers the preprocessor of one of KerasHub's networks."""
+    """Makes and registers the preprocessor for a network of KerasHub."""
     contents = {
         "backbone_cls": getattr(keras_hub.models, f"{name}Backbone"),
         "tokenizer_cls": getattr(keras_hub.models, f"{name}Tokenizer"),

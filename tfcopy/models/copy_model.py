@@ -1,4 +1,4 @@
-"""A Keras model that `fit` trains with the objective of its head.
+"""Base of copying models that Keras's `fit` trains.
 
 Shapes: B batch, T target steps, S source steps.
 """
@@ -15,47 +15,46 @@ from tfcopy.tokens import Batch
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class CopyModel(keras.Model):
-    """A functional model whose output is the `CopyDistribution` of a head.
+    """Functional model whose output is the `CopyDistribution` of a head.
 
         model = CopyModel(inputs, head(features, attention=...))
         model.compile("adam")
         model.fit(dataset)
 
-    The loss is the mean cost of a target word in nats, by the head's
-    `log_likelihood`, or by a `loss` that `compile` is given: a callable
-    `(batch, distribution)` that gives the costs `(B, T)`, or a tuple of costs
-    that are added, such as those of `tfcopy.losses`. Padding costs nothing.
-    Losses of layers are added.
+    The loss is the mean cost of a target token in nats. By default it is the
+    head's negative `log_likelihood`. A `loss` passed to `compile`, such as a
+    function of `tfcopy.losses`, is a callable `(batch, distribution)` that
+    returns the costs `(B, T)`, or a tuple of costs to add. Padding costs
+    nothing. Losses of layers are added.
 
-    A batch is a dict of the model's inputs and of what the loss reads, or such
-    a dict and a second one with the rest:
+    A batch is a dict of the model's inputs and of the inputs of the loss, or
+    two dicts, for instance the inputs of the model and all others:
 
         target_ids       (B, T)  extended ids, ending with EOS
         source_copy_ids  (B, S)  extended ids of the source; negative where a
                                  position cannot be copied
         pointers         (B, T)  for the objective of `PointerSoftmaxHead`
 
-    Sample weights, `(B,)` or `(B, T)`, multiply the costs. Metrics are objects
-    whose `update_state` takes a batch and the distribution, such as
-    `Perplexity`.
+    Sample weights, `(B,)` or `(B, T)`, multiply the costs. The `update_state`
+    of a metric, such as `Perplexity`, takes a batch and the distribution.
     """
 
     def call(self, inputs, training=None, mask=None, **kwargs):
         if isinstance(inputs, dict) and isinstance(self.input, dict):
-            # Keras would take what is there besides for inputs.
+            # Keras would treat all other entries as inputs, too.
             inputs = {name: inputs[name] for name in self.input}
         outputs = super().call(inputs, training=training, mask=mask, **kwargs)
-        # A model that was loaded has forgotten the names of its outputs.
+        # The outputs of a loaded model are a tuple without names.
         is_named = hasattr(outputs, "_fields")
         return outputs if is_named else CopyDistribution(*outputs)
 
     def compute_loss(
         self, x=None, y=None, y_pred=None, sample_weight=None, training=True
     ):
-        """The mean cost of a target word, a scalar.
+        """Computes the mean cost of a target token, a scalar.
 
         Raises:
-            ValueError: If the batch lacks what the loss reads.
+            ValueError: If the batch lacks an input of the loss.
         """
         batch = _batch(x, y)
         loss = self.loss or self._negative_log_likelihood
@@ -86,7 +85,7 @@ class CopyModel(keras.Model):
         heads = [x for x in self.layers if isinstance(x, SoftmaxHead)]
         if len(heads) != 1:
             raise ValueError(
-                "Without a `loss` in `compile`, a model must have one head. "
+                "A model without exactly one head needs a `loss` in `compile`. "
                 f"Received: {len(heads)} heads."
             )
         return -heads[0].log_likelihood(batch, distribution)
@@ -94,11 +93,11 @@ class CopyModel(keras.Model):
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class Perplexity(keras.metrics.Metric):
-    """The perplexity of target words, for a `CopyModel`.
+    """Metric of a `CopyModel`: perplexity of the target tokens.
 
     Args:
-        loss: Callable `(batch, distribution)` that gives their costs, `(B, T)`,
-            such as `tfcopy.losses.marginal`.
+        loss: Callable `(batch, distribution)` that returns their costs,
+            `(B, T)`, such as `tfcopy.losses.marginal`.
     """
 
     def __init__(self, loss, name="perplexity", **kwargs):
@@ -127,5 +126,5 @@ class Perplexity(keras.metrics.Metric):
 
 
 def _batch(x, y):
-    """The one dict of a batch that `fit` was given as one or as two."""
+    """Merges the one or two dicts of a batch that `fit` received."""
     return Batch({**x, **y} if isinstance(y, dict) else x)

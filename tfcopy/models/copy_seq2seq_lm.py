@@ -1,7 +1,7 @@
-"""Copying networks as tasks of KerasHub: from text to text in a few lines.
+"""KerasHub tasks with encoder-decoder networks that copy: `fit`, `generate`.
 
 Shapes: B batch, S source steps, T target steps, M rows of the network's table,
-which are its words.
+one per token.
 """
 
 import json
@@ -31,7 +31,7 @@ _INPUTS = tuple(
 
 
 class _Presets:
-    """The presets of a task's networks, of its class, as in KerasHub."""
+    """Class property `presets` of a task, as in KerasHub."""
 
     def __get__(self, task, cls):
         found = {}
@@ -41,13 +41,13 @@ class _Presets:
 
 
 class CopyTask:
-    """What `CopySeq2SeqLM` and `CopyCausalLM` share; a base before KerasHub's.
+    """Mixin of `CopySeq2SeqLM` and `CopyCausalLM`, before KerasHub's base.
 
-    Arguments and attributes are those of `CopySeq2SeqLM`.
+    For arguments and attributes see `CopySeq2SeqLM`.
     """
 
-    # The class of a subclass's backbone. In `backbone_cls` KerasHub would find
-    # it, and take our task where it is asked for its own one.
+    # Backbone class of a subclass. It is not called `backbone_cls`, by which
+    # KerasHub would find this task in place of its own one.
     network = None
     presets = _Presets()
     _strips_prompt = False
@@ -72,12 +72,12 @@ class CopyTask:
         for name in ("self", "backbone", "preprocessor", "kwargs", "__class__"):
             del options[name]
         for part in all_layers(preprocessor) if preprocessor else []:
-            # KerasHub would write this file, wherever it is.
+            # KerasHub would write this file, even outside of the preset.
             name = getattr(part, "config_file", "")
             if os.path.basename(name) != name:
                 raise ValueError(
-                    "The preprocessor's `config_file` must be in the preset: "
-                    f"{name!r} is not within its folder."
+                    "The preprocessor's `config_file` must be a file name in "
+                    f"the preset's folder. Received: {name!r}."
                 )
         if special_ids is None and preprocessor is not None:
             options["special_ids"] = _special_ids(
@@ -88,11 +88,12 @@ class CopyTask:
         embedding = seq2seq.target_embedding
         options["special_ids"] = list(embedding.special_ids)
         if not isinstance(head, keras.Layer):
-            # Not MODULE:CLASS, which no file may name.
+            # Not MODULE:CLASS, which stored configs may not contain.
             names = {kind: x for x, kind in registered_heads().items()}
             options["head"] = names[type(seq2seq.head)]
         rows = np.arange(embedding.table.input_dim)
-        # The word of each row; of several the last, so that EOS is said.
+        # The id of each row; the last one if several share it, so that EOS can
+        # be generated.
         words = np.zeros_like(rows, "int32")
         words[embedding.rows] = np.arange(len(embedding.rows))
         by_row = _LogProbsByRow(words, name="log_probs")
@@ -121,17 +122,17 @@ class CopyTask:
 
     @classmethod
     def family(cls):
-        """The class and its subclasses, each of a network of its own."""
+        """Returns the class and its subclasses, one for each network."""
         return [cls, *cls.__subclasses__()]
 
     @classmethod
     def from_preset(cls, preset, load_weights=True, **kwargs):
-        """As of every task of KerasHub, of the subclass of the network.
+        """Loads a task, as in KerasHub, with the subclass for its network.
 
         Args:
             preset: Name of a preset, or a folder.
-            load_weights: Whether to load its weights.
-            **kwargs: Arguments of the task, in place of the preset's.
+            load_weights: Whether to load the preset's weights.
+            **kwargs: Arguments of the task that replace the preset's.
         """
         if isinstance(kwargs.get("head"), str):
             kwargs["head"] = head_class(kwargs["head"])
@@ -146,12 +147,13 @@ class CopyTask:
                 del task.backbone_cls
 
     def enable_lora(self, rank, target_layer_names=None):
-        """Trains LoRA's matrices in place of the backbone.
+        """Enables LoRA, so that its matrices are trained, not the backbone.
 
-        Pointing and head are trained as before. `compile` it afterwards.
+        The attention that points and the head are trained as before. Call
+        `compile` afterwards.
 
         Args:
-            rank: Of the matrices.
+            rank: Rank of the matrices.
             target_layer_names: Layers of the backbone that get them; by
                 default its queries and values.
         """
@@ -161,15 +163,15 @@ class CopyTask:
     def generate(
         self, inputs, *arguments, sampler=None, strip_prompt=False, **options
     ):
-        """Generates answers, as every `keras_hub.models.CausalLM` does.
+        """Generates target texts, as any `keras_hub.models.CausalLM` does.
 
         Args:
-            inputs: Texts; or a dict of `encoder_text` and `decoder_text`, with
-                which the answers begin.
-            *arguments: As KerasHub's.
-            sampler: A sampler or its name, in place of that of `compile`.
-            strip_prompt: Whether to leave out what the answers begin with.
-            **options: As KerasHub's.
+            inputs: Source texts; or a dict of `encoder_text`, the source texts,
+                and `decoder_text`, prefixes of the targets.
+            *arguments: As in KerasHub.
+            sampler: A sampler or its name, instead of the one from `compile`.
+            strip_prompt: Whether to remove the prefixes from the results.
+            **options: As in KerasHub.
         """
         if sampler is None and not strip_prompt:
             return super().generate(inputs, *arguments, **options)
@@ -177,7 +179,7 @@ class CopyTask:
         config = keras_hub.samplers.serialize(sampler)
         key = json.dumps([config, strip_prompt])
         before = self.sampler, self.generate_function
-        # One that has been used has its graph, and its random state.
+        # A sampler that was used before keeps its graph and random state.
         self.sampler, self.generate_function = self._generate_functions.get(
             key, (sampler, None)
         )
@@ -191,11 +193,11 @@ class CopyTask:
             self._strips_prompt = False
 
     def quantize(self, mode=None, **options):
-        """Quantizes the backbone; pointing and head stay as they are.
+        """Quantizes the backbone, but not the added attention and head.
 
         Args:
-            mode: Such as `"int8"`; by default that of a `config`.
-            **options: As of `keras.Model.quantize`.
+            mode: For instance `"int8"`; by default the mode of a `config`.
+            **options: As in `keras.Model.quantize`.
         """
         self.backbone.quantize(mode, **options)
         self.generate_function = None
@@ -206,13 +208,11 @@ class CopyTask:
         self._generate_functions.clear()
 
     def generate_step(self, inputs, stop_token_ids=None):
-        """The answers to a batch, with a cache; what `generate` compiles.
+        """Generates targets for a batch; `generate` compiles this function.
 
         Args:
-            inputs: Dict of the model's inputs; the targets are what the answers
-                begin with.
-            stop_token_ids: Ids after which an answer ends; `None` if at its
-                last position.
+            inputs: Dict of the model's inputs; the targets contain prefixes.
+            stop_token_ids: Ids that end a target; `None` to fill all positions.
 
         Returns:
             Dict of `decoder_token_ids` and `decoder_padding_mask`, `(B, T)`.
@@ -223,7 +223,7 @@ class CopyTask:
         source, source_copy_ids = _source_of(inputs, table)
         memory, state = self.seq2seq.encode(source, source_copy_ids)
         state = with_room(with_beams(state, 1), ops.shape(prompt)[1])
-        # What samplers repeat and gather are tensors.
+        # Samplers repeat and gather the cache, which must consist of tensors.
         sentences = tree.flatten(memory.sentences)
 
         def of_sentences(tensors):
@@ -235,7 +235,7 @@ class CopyTask:
             return memory._replace(sentences=packed)
 
         def step(prompt, cache, place):
-            """What follows the word of a place, `(B, M)`."""
+            """Scores the next token after the one at `place`, `(B, M)`."""
             state, tensors = cache
             memory = of_sentences(tensors)
             words = _words_of(ops.take(prompt, place, axis=1), table)
@@ -252,7 +252,7 @@ class CopyTask:
             return log_probs, None, cache
 
         tensors = [getattr(x, "kernel", x) for x in sentences]
-        # All answers are given words up to here.
+        # Up to here, all targets have tokens of their prefixes.
         first = ops.min(ops.sum(ops.cast(mask, "int32"), axis=1))
         _, cache = ops.while_loop(
             lambda place, _: place < first - 1,
@@ -282,18 +282,18 @@ class CopyTask:
 
     def get_config(self):
         backbone = hub_backbone.serialize_backbone(self.backbone)
-        del backbone["backbone"]["shared_object_id"]  # It is here once.
+        del backbone["backbone"]["shared_object_id"]  # Not shared here.
         return {**super().get_config(), **backbone, **self._options}
 
     @classmethod
     @importing_nothing()
     def from_config(cls, config):
-        """Makes a task from its config, and imports nothing that it names.
+        """Makes a task from its config, without importing modules it names.
 
         Raises:
-            ValueError: If its head is no registered class.
+            ValueError: If the class of its head is not registered.
         """
-        # A task that was stored without the option answers as before.
+        # Tasks stored before the option existed keep their probabilities.
         config = {"normalize": False, **config}
         if isinstance(head := config.get("head"), str):
             config["head"] = head_class(head, may_import=False)
@@ -305,40 +305,41 @@ class CopyTask:
 
 
 class CopySeq2SeqLM(CopyTask, keras_hub.models.Seq2SeqLM):
-    """A pretrained encoder-decoder that copies, for `fit` and `generate`.
+    """KerasHub task with a pretrained encoder-decoder that copies.
 
         task = CopySeq2SeqLM.from_preset("bart_base_en")
         task.fit({"encoder_text": sources, "decoder_text": targets})
         task.generate(sources)
 
-    As every task of KerasHub it has a `backbone` and a `preprocessor`,
-    `from_preset`, `save_to_preset`, `quantize` and the samplers. Its output is
-    the logs of the words' probabilities, `(B, T, M)`, generated and copied
-    together. They sum to 1, so that the loss of `compile` is that of See et
-    al., -log p(word). A piece that the source has can be copied, but none of
-    the special ones.
+    Like any task of KerasHub, it has a `backbone`, a `preprocessor`,
+    `from_preset`, `save_to_preset`, `quantize` and samplers. Its output is the
+    log-probabilities of all tokens, `(B, T, M)`, whether generated or copied.
+    The probabilities sum to 1, so that the loss of `compile` is -log p(token),
+    as in See et al. All tokens of the source but special ones can be copied.
 
-    `CopySeq2SeqLM.from_preset` finds the subclass of the preset's network.
+    `CopySeq2SeqLM.from_preset` selects the subclass for the preset's network.
+
     Args:
-        backbone: A backbone of KerasHub, as `from_backbone` takes it.
+        backbone: A backbone of KerasHub that `from_backbone` supports.
         preprocessor: A `keras_hub.models.Seq2SeqLMPreprocessor`, or `None`.
-        head: As in `from_backbone`; a name.
+        head: Name of a head, as in `from_backbone`.
         pointing: As in `from_backbone`.
         coverage: As in `from_backbone`.
         attention_units: As in `from_backbone`.
         num_heads: As in `from_backbone`.
         dropout: As in `from_backbone`.
         seed: As in `from_backbone`.
-        special_ids: As in `from_backbone`; by default those of the
-            preprocessor's tokenizer, if there is one.
-        normalize: Whether the probabilities of the words sum to 1: what cannot
-            be copied, such as the end of the source, gets none, nor does a
-            word whose row in the table another word has, too. A task that was
-            stored before there was this option is loaded with `False`.
+        special_ids: As in `from_backbone`; by default from the tokenizer of the
+            preprocessor, if there is one.
+        normalize: Whether the probabilities of the tokens sum to 1. Positions
+            that cannot be copied, such as the end of the source, then get none.
+            If tokens share a row of the table, only the last of them gets any.
+            Tasks that were stored before this option existed are loaded with
+            `False`.
 
     Attributes:
-        seq2seq: The `Seq2Seq` of the same layers, for a `Trainer`, our search
-            and exports. Its ids are those of `tfcopy.data.hub_pieces`.
+        seq2seq: A `Seq2Seq` with the same layers, for `Trainer`, `beam_search`
+            and exports. Its ids are as in `tfcopy.data.hub_pieces`.
 
     Reference:
         [See et al., 2017](https://arxiv.org/abs/1704.04368), eq. 8-9.
@@ -348,7 +349,7 @@ class CopySeq2SeqLM(CopyTask, keras_hub.models.Seq2SeqLM):
 
 
 def make_task(base, name, preprocessor):
-    """Makes and registers the task of one of KerasHub's networks.
+    """Makes and registers the task for a network of KerasHub.
 
     Args:
         base: `CopySeq2SeqLM` or `CopyCausalLM`.
@@ -357,7 +358,7 @@ def make_task(base, name, preprocessor):
     """
     kind = base.__name__.removeprefix("Copy")
     contents = {
-        "__doc__": f"A `{base.__name__}` of {name}.",
+        "__doc__": f"A `{base.__name__}` with {name}.",
         "__module__": base.__module__,
         "network": getattr(keras_hub.models, f"{name}Backbone"),
         "preprocessor_cls": preprocessor,
@@ -374,13 +375,13 @@ for _name in ("Bart", "T5", "T5Gemma", "T5Gemma2"):
 
 
 def _special_ids(tokenizer, start):
-    """The rows of PAD, UNK, BOS and EOS, or `None` without its vocabulary."""
+    """Returns the rows of PAD, UNK, BOS and EOS; `None` if not loaded yet."""
     end, pieces = tokenizer.end_token_id, [*tokenizer.get_vocabulary()]
     if end is None:
         return None
     start = getattr(tokenizer, f"{start}_token_id")
     start = end if start is None else start
-    # Without padding of its own, 0 is some word.
+    # If the tokenizer has no padding, 0 is the id of another token.
     has_padding = getattr(tokenizer, "pad_token", None) is not None
     padding = tokenizer.pad_token_id if has_padding else end
     unknown = tokens.SPECIAL_TOKENS[tokens.UNK]
@@ -389,12 +390,12 @@ def _special_ids(tokenizer, start):
 
 
 def _words_of(rows, words):
-    """Our ids of the words of rows, of any shape."""
+    """Converts rows of the table to ids of this package, of any shape."""
     return ops.take(words, ops.cast(rows, "int32"))
 
 
 def _source_of(inputs, words):
-    """Our ids and copy ids of the source, both `(B, S)`."""
+    """Returns ids and copy ids of the source, both `(B, S)`."""
     ids = _words_of(inputs["encoder_token_ids"], words)
     is_there = ops.cast(inputs["encoder_padding_mask"], "bool")
     ids = ops.where(is_there, ids, tokens.PAD)
@@ -402,10 +403,10 @@ def _source_of(inputs, words):
 
 
 class _LogProbsByRow(keras.layers.Layer):
-    """The logs of all words' probabilities, by their rows, `(B, T, M)`.
+    """Layer that computes the log-probability of each row, `(B, T, M)`.
 
     Args:
-        words: The word of each row, `(M,)`.
+        words: The id of each row, `(M,)`.
     """
 
     def __init__(self, words, **kwargs):

@@ -52,23 +52,23 @@ def copynet(
     source_embedding=None,
     **head_options,
 ):
-    """A bidirectional GRU, and a GRU decoder of one of three kinds.
+    """Builds CopyNet, or one of its two baselines.
 
     Args:
         source_vocabulary_size: Positive integer.
         target_vocabulary_size: Positive integer, V.
         system: `"copynet"` (attentive and selective read, copying),
-            `"rnnsearch"` (attention alone) or `"enc_dec"` (the encoder's last
+            `"rnnsearch"` (only attention) or `"enc_dec"` (the encoder's last
             states are the only context).
-        head: Name of a head, or a head layer; the system's own if `None`.
-        encoder: `"gru"` (bidirectional, the paper's) or `"transformer"`,
-            which gives annotations of the same size.
+        head: Name of a head, or a head layer; by default as in the paper.
+        encoder: `"gru"` (bidirectional, as in the paper) or `"transformer"`,
+            with annotations of the same size.
         encoder_layers: Blocks of the Transformer.
         encoder_heads: Attention heads of each block.
-        decoder: `"gru"` (the paper's of the system) or
-            `"transformer"`, which takes no first state from the encoder, and
-            whose hidden state and context are projected for the logits.
-        decoder_options: Arguments of `transformer_cell`, for that decoder.
+        decoder: `"gru"` (as in the paper) or `"transformer"`, which takes no
+            first state from the encoder. A linear layer projects the hidden
+            state and context of a Transformer for the logits.
+        decoder_options: Arguments of `transformer_cell`, for a Transformer.
         feedforward_units: Hidden size of the feed-forward networks of both
             Transformers; four times their size if `None`.
         tied: Whether the output matrix is the target's embedding table,
@@ -79,23 +79,23 @@ def copynet(
         position_one_hot: Number of positions that a one-hot vector in CopyNet's
             annotations distinguishes; 57 in the authors' synthetic task, 0 in
             the paper.
-        coverage: Whether attention sees each position's coverage, as one
-            number, as in the authors' code; not in the paper.
-        deep_readout: Whether logits also have linear terms of context and
-            last word, as in the authors' code.
+        coverage: Whether the attention has coverage, as a scalar, as in the
+            authors' code; not in the paper.
+        deep_readout: Whether the logits also have linear terms of the context
+            and the previous token, as in the authors' code.
         dropout: Dropout rate of the embeddings, of the readout, and in the
             blocks of a Transformer.
-        initializers: `"keras"` (Glorot, orthogonal, embeddings of deviation
-            1) or `"authors"` (orthogonal times 1.1, embeddings uniform within
-            0.1).
+        initializers: `"keras"` (Glorot, orthogonal, embeddings with standard
+            deviation 1) or `"authors"` (orthogonal times 1.1, embeddings
+            uniform within 0.1).
         seed: Optional integer, of the dropout.
         source_embedding: Optional layer from ids `(B, S)` to `(B, S, E)`
             instead of the source's table, such as a `DefinitionEmbedding`.
         head_options: Passed to the head if it is a name.
 
     Returns:
-        A `Seq2Seq`. If both vocabularies have 1,003 words, the defaults give
-        3,531,103, 2,811,103 and 2,540,803 parameters.
+        A `Seq2Seq`. With the defaults and 1,003 words in both vocabularies, the
+        systems have 3,531,103, 2,811,103 and 2,540,803 parameters.
 
     Reference:
         [Gu et al., 2016](https://arxiv.org/abs/1603.06393), section 3;
@@ -108,14 +108,14 @@ def copynet(
     check_choice("initializers", initializers, ("keras", "authors"))
     if initializers == "keras":
         recurrent = "orthogonal"
-        # Keras's default is so small that attention learns late.
+        # With Keras's default, which is small, attention learns late.
         embedding = keras.initializers.RandomNormal(stddev=1.0)
     else:
         recurrent = keras.initializers.Orthogonal(gain=1.1)
         embedding = keras.initializers.RandomUniform(-0.1, 0.1)
     if system == "enc_dec" and "transformer" in (encoder, decoder):
         raise ValueError(
-            "The system 'enc_dec', which has no attention, must have "
+            "The system 'enc_dec' has no attention and needs "
             "encoder='gru' and decoder='gru'. "
             f"Received: encoder={encoder!r}, decoder={decoder!r}."
         )
@@ -167,7 +167,7 @@ def copynet(
     parts = ("hidden", "context", "inputs") if deep_readout else ("hidden",)
     readout = Readout(parts, dropout, seed, name="readout")
     if decoder == "transformer" and not deep_readout:
-        # No state is made of the context, which nothing else would read.
+        # In a Transformer the hidden state does not depend on this context.
         size = embedding_dim if tied else units
         readout = OutputProjection(size, dropout, seed=seed, name="readout")
 

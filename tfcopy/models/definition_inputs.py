@@ -1,8 +1,8 @@
-"""The inputs of models whose words may have definitions, by name.
+"""Keras inputs of models whose words may have definitions and spellings.
 
-Shapes: B batch, T words of a text, L entries of a word, E embedding size; U
-entries that are defined, N definitions and M tokens of definitions of the
-batch, K the longest, W words that are spelt.
+Shapes: B batch, T words of a text, L dictionary entries of a word, E embedding
+size. In a batch: U entries with definitions, N definitions, M tokens of
+definitions, K tokens of the longest, W words with spellings.
 """
 
 import keras
@@ -16,11 +16,11 @@ _DEFINITIONS = ("ids", "owners", "weights", "counts")
 
 
 def definition_layout(embedding):
-    """Returns the layout in which definitions must be packed for an embedding.
+    """Returns the layout of packed definitions that an embedding needs.
 
     Returns:
         `"flat"` or `"padded"`, for a `DefinitionPacker`; `None` if the
-        embedding reads no definitions.
+        embedding does not use definitions.
     """
     if not isinstance(embedding, DefinitionEmbedding):
         return None
@@ -30,23 +30,23 @@ def definition_layout(embedding):
 
 
 def definition_inputs(names, embedding):
-    """The inputs of texts, and the texts embedded.
+    """Makes the Keras inputs of some texts, and embeds the texts.
 
-    Each text NAME has `NAME_ids`, `(B, T)`. With a reader of definitions it
-    has `NAME_slots`, `(B, T, L)`, too, and all texts together
-    `definition_ids`, `definition_owners`, `definition_weights` and
-    `definition_counts`. With a spelling it has `NAME_spelling_slots`,
-    `(B, T)`, and all together `spelling_ids`, `(W + 1, K)`. Batches of these
-    names are those of `tfcopy.data.definitions.features`.
+    Each text NAME has the input `NAME_ids`, `(B, T)`. With a reader of
+    definitions, each text also has `NAME_slots`, `(B, T, L)`, and all texts
+    share `definition_ids`, `definition_owners`, `definition_weights` and
+    `definition_counts`. With a spelling, each text has `NAME_spelling_slots`,
+    `(B, T)`, and all share `spelling_ids`, `(W + 1, K)`.
+    `tfcopy.data.definitions.features` makes batches with these names.
 
     Args:
-        names: Names of the texts, which are read together.
+        names: Names of the texts.
         embedding: A `DefinitionEmbedding`, or any layer from ids, `(B, T)`,
             to `(B, T, E)`.
 
     Returns:
-        `(inputs, vectors, masks)`: a flat dict of Keras inputs, of integers
-        (weights and counts are floats); and the results of `embed_texts`.
+        `(inputs, vectors, masks)`: a flat dict of integer Keras inputs (weights
+        and counts are floats); and the results of `embed_texts`.
 
     Raises:
         ValueError: If two inputs would have the same name.
@@ -55,12 +55,12 @@ def definition_inputs(names, embedding):
     for name, rank in _ranks(names, embedding):
         if name in inputs:
             raise ValueError(
-                "The names of texts must give inputs of different names. "
-                f"Received: names={tuple(names)}, of which two give {name!r}."
+                "The inputs of texts must have different names. Received: "
+                f"names={tuple(names)}, two of which have an input {name!r}."
             )
         is_float = name.startswith(_FLOATS)
         inputs[name] = keras.Input(
-            # The leading axis of some is not the batch.
+            # The first axis of some inputs is not the batch.
             batch_shape=(None,) * rank,
             dtype="float32" if is_float else "int32",
             name=name,
@@ -69,7 +69,7 @@ def definition_inputs(names, embedding):
 
 
 def _ranks(names, embedding):
-    """The name and the number of axes of each input, in order."""
+    """Yields the name and the number of axes of each input, in order."""
     for name in names:
         yield f"{name}_ids", 2
     if not isinstance(embedding, DefinitionEmbedding):
@@ -88,7 +88,7 @@ def _ranks(names, embedding):
 
 
 def embed_texts(names, embedding, inputs):
-    """Embeds texts that are read together.
+    """Embeds several texts, which share their encoded definitions.
 
     Args:
         names: Names of the texts.
@@ -97,8 +97,8 @@ def embed_texts(names, embedding, inputs):
             `definition_inputs`.
 
     Returns:
-        `(vectors, masks)`: dicts by the names of texts, of `(B, T, E)`, and
-        of booleans, `(B, T)`, which are `False` where the id is `PAD`.
+        `(vectors, masks)`: dicts from the name of a text to its vectors,
+        `(B, T, E)`, and to its mask, boolean, `(B, T)`, `False` for `PAD`.
     """
     ids = {name: inputs[f"{name}_ids"] for name in names}
     masks = {name: PaddingMask(name=f"{name}_mask")(ids[name]) for name in ids}

@@ -1,4 +1,4 @@
-"""Enhanced sequential inference model (ESIM) of natural language inference.
+"""Enhanced sequential inference model (ESIM) for natural language inference.
 
 Shapes: B batch, N words of the premise, M words of the hypothesis, C labels.
 """
@@ -23,20 +23,20 @@ def esim(
     unit_forget_bias=False,
     seed=None,
 ):
-    """Scores how a premise relates to a hypothesis.
+    """Builds a model that classifies the relation of premise and hypothesis.
 
-    Bidirectional LSTMs read both; a `SoftAlignment` compares their words;
-    bidirectional LSTMs read the comparisons; average and maximum of both; and
-    a network with one hidden layer.
+    Bidirectional LSTMs encode both texts, `SoftAlignment` compares their words,
+    and bidirectional LSTMs encode the comparisons. Their average and maximum
+    are the input of a network with one hidden layer.
 
     Args:
         embedding: A `DefinitionEmbedding`, or any layer from ids to vectors.
-            It has its own dropout.
+            Its dropout is separate.
         units: Positive integer, of one direction of each LSTM and of the
             hidden layer.
         num_labels: Positive integer, C.
-        share_encoders: Whether one LSTM reads premise and hypothesis, as in
-            ESIM's paper; the code of Bahdanau et al. uses one for each.
+        share_encoders: Whether premise and hypothesis share the LSTMs, as in
+            the paper of ESIM, but not in the code of Bahdanau et al.
         dropout: Dropout rate of the hidden layer.
         kernel_initializer: Initializer of all kernels.
         recurrent_initializer: Initializer of the recurrent kernels.
@@ -45,8 +45,8 @@ def esim(
 
     Returns:
         A functional model of the inputs of `definition_inputs` for the texts
-        `"premise"` and `"hypothesis"`, which gives the scores of the labels,
-        `(B, C)`, float32, not normalised. See `losses.label`.
+        `"premise"` and `"hypothesis"`. It returns the logits of the labels,
+        `(B, C)`, float32. See `losses.label`.
 
     Reference:
         [Chen et al., 2017](https://arxiv.org/abs/1609.06038), section 3,
@@ -56,7 +56,7 @@ def esim(
     """
 
     def initializer(name_or_initializer):
-        # Keras initializers repeat themselves.
+        # A copy: an initializer repeats its values.
         return keras.initializers.get(name_or_initializer).clone()
 
     def dense(units, name, **options):
@@ -68,7 +68,7 @@ def esim(
         )
 
     def encoders(name):
-        """A dict of encoders by sentence, the same one if they are shared."""
+        """Makes a dict from a sentence to its encoder, perhaps the same one."""
 
         def encoder(name):
             return BidirectionalLSTM(

@@ -1,4 +1,4 @@
-"""The base system of the pointer softmax paper, with any head."""
+"""Translation model of the pointer softmax paper, with any head."""
 
 from tfcopy.layers import (
     BahdanauAttention,
@@ -45,25 +45,26 @@ def gru_translator(
     source_embedding=None,
     **head_options,
 ):
-    """An encoder, a decoder and a deep output.
+    """Builds a translation model with a GRU or Transformer, and a deep output.
 
     Args:
         source_vocabulary_size: Positive integer.
         target_vocabulary_size: Positive integer, V.
         head: `"softmax"`, `"pointer_softmax"`, `"pointer_generator"`, or a
             head layer.
-        encoder: `"gru"` (bidirectional, the paper's) or `"transformer"`,
-            which gives annotations of the same size.
+        encoder: `"gru"` (bidirectional, as in the paper) or `"transformer"`,
+            with annotations of the same size.
         encoder_layers: Blocks of the Transformer.
         encoder_heads: Attention heads of each block.
-        decoder: `"gru"` (conditional, the paper's) or
-            `"transformer"`, which takes no first state from the encoder.
-        decoder_options: Arguments of `transformer_cell`, for that decoder.
+        decoder: `"gru"` (conditional, as in the paper) or `"transformer"`,
+            which takes no first state from the encoder.
+        decoder_options: Arguments of `transformer_cell`, for a Transformer.
         feedforward_units: Hidden size of the feed-forward networks of both
             Transformers; four times their size if `None`.
         tied: Whether the output matrix is the target's embedding table,
             transposed.
-        coverage: Whether attention sees where it has looked before.
+        coverage: Whether the attention has coverage, the sum of its earlier
+            weights.
         embedding_dim: Size of the embeddings of both sides.
         units: Size of the decoder's state.
         encoder_units: Size of one direction's state; `units` if `None`.
@@ -72,10 +73,10 @@ def gru_translator(
         output_units: Width of the deep output; `embedding_dim` if `None`.
         dropout: Dropout rate of the embeddings and of the deep output, and in
             the blocks of a Transformer.
-        initializers: `"keras"` (Glorot, orthogonal, embeddings of
-            deviation 1), or `"dl4mt"` (the base
-            system's: orthogonal if square, else normal of deviation 0.01; a
-            Transformer keeps Glorot's).
+        initializers: `"keras"` (Glorot, orthogonal, embeddings with standard
+            deviation 1), or `"dl4mt"` (as in the base system: orthogonal if
+            square, otherwise normal with standard deviation 0.01; Glorot for a
+            Transformer).
         seed: Optional integer, of dropout and noise.
         source_embedding: Optional layer from ids `(B, S)` to `(B, S, E)`
             instead of the source's table, such as a `DefinitionEmbedding`.

@@ -1,6 +1,6 @@
-"""The next word of a text, by an LSTM.
+"""LSTM language model.
 
-Shapes: B batch, T words, V words that are predicted.
+Shapes: B batch, T words, V output vocabulary.
 """
 
 import keras
@@ -21,11 +21,11 @@ def lstm_language_model(
     unit_forget_bias=False,
     seed=None,
 ):
-    """Scores the next word after each word of a text.
+    """Builds a model that scores the next word after each word of a text.
 
-    A text begins with `BOS`; the last word that is predicted is not read.
+    The input of a text begins with `BOS` and does not include its last word.
 
-    The LSTM may also read the definitions, the paper's "dict1":
+    The LSTM may also read the definitions ("dict1" in the paper):
 
         lstm = ForwardLSTM(500, "uniform", "uniform", name="lstm")
         reader = RecurrentReader(lstm)
@@ -36,9 +36,9 @@ def lstm_language_model(
         embedding: A `DefinitionEmbedding`, or any layer from ids to vectors.
         vocabulary_size: Positive integer, V.
         units: Positive integer, of the LSTM.
-        lstm: A layer to use instead of a new LSTM; called with vectors and a
-            `mask`, it gives a state for each word. `units`,
-            `recurrent_initializer` and `unit_forget_bias` are not used then.
+        lstm: A layer to use instead of a new LSTM. Called with vectors and a
+            `mask`, it returns a state for each word. `units`,
+            `recurrent_initializer` and `unit_forget_bias` are then ignored.
         dropout: Dropout rate of the states.
         kernel_initializer: Initializer of both kernels; `"uniform"` is between
             -0.05 and 0.05, as in the authors' code.
@@ -48,8 +48,8 @@ def lstm_language_model(
 
     Returns:
         A functional model of the inputs of `definition_inputs` for the text
-        `"text"`, which gives the scores of the next words, `(B, T, V)`, not
-        normalised, in the compute dtype. See `losses.next_word`.
+        `"text"`. It returns the logits of the next words, `(B, T, V)`, in the
+        compute dtype. See `losses.next_word`.
 
     Reference:
         [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section
@@ -67,7 +67,7 @@ def lstm_language_model(
     drop = keras.layers.Dropout(dropout, seed=seed, name="dropout")
     output = keras.layers.Dense(
         vocabulary_size,
-        # Keras initializers repeat themselves.
+        # A copy: an initializer repeats its values.
         kernel_initializer=keras.initializers.get(kernel_initializer).clone(),
         name="output",
     )

@@ -1,4 +1,4 @@
-"""Plan, attend, generate: its two planners and their baseline."""
+"""Planning models of "Plan, attend, generate", and their baseline."""
 
 from tfcopy.layers import (
     BahdanauAttention,
@@ -56,20 +56,20 @@ def planner(
     source_embedding=None,
     **head_options,
 ):
-    """An encoder, and a decoder with or without a plan.
+    """Builds a planning model, or its baseline.
 
     Args:
         source_vocabulary_size: Positive integer.
         target_vocabulary_size: Positive integer, V.
-        system: `"baseline"` (additive attention that reads the last word
-            too), `"pag"` (plans its alignments) or `"rpag"` (repeats them).
-        encoder: `"gru"` (bidirectional, the paper's) or `"transformer"`,
-            which gives annotations of the same size.
+        system: `"baseline"` (additive attention that also reads the previous
+            token), `"pag"` (plans its alignments) or `"rpag"` (repeats them).
+        encoder: `"gru"` (bidirectional, as in the paper) or `"transformer"`,
+            with annotations of the same size.
         encoder_layers: Blocks of the Transformer.
         encoder_heads: Attention heads of each block.
-        decoder: `"biscale"`, the paper's, `"gru"`, that of the released
-            script, or, for the baseline alone, `"transformer"`.
-        decoder_options: Arguments of `transformer_cell`, for that decoder.
+        decoder: `"biscale"` (as in the paper), `"gru"` (as in the authors'
+            script) or, only for the baseline, `"transformer"`.
+        decoder_options: Arguments of `transformer_cell`, for a Transformer.
         feedforward_units: Hidden size of the feed-forward networks of both
             Transformers; four times their size if `None`.
         tied: Whether the output matrix is the target's embedding table,
@@ -91,9 +91,9 @@ def planner(
         planner_layer_norm: Whether the planner's layers are normalised.
         dropout: Dropout rate of the embeddings and of the deep output, and in
             the blocks of a Transformer.
-        initializers: `"keras"` (Glorot, orthogonal, embeddings of deviation
-            1), or `"dl4mt"`, the authors' (orthogonal if square, else normal
-            of deviation 0.01).
+        initializers: `"keras"` (Glorot, orthogonal, embeddings with standard
+            deviation 1), or `"dl4mt"` (as in the authors' code: orthogonal if
+            square, otherwise normal with standard deviation 0.01).
         seed: Optional integer, of dropout and noise.
         source_embedding: Optional layer from ids `(B, S)` to `(B, S, E)`
             instead of the source's table, such as a `DefinitionEmbedding`.
@@ -103,17 +103,16 @@ def planner(
         A `Seq2Seq`.
 
     Reference:
-        [Gulcehre et al., 2017](https://arxiv.org/abs/1706.05087); the
-        baseline is that of
-        [Chung et al., 2016](https://arxiv.org/abs/1603.06147).
+        [Gulcehre et al., 2017](https://arxiv.org/abs/1706.05087);
+        [Chung et al., 2016](https://arxiv.org/abs/1603.06147) for the baseline.
     """
     check_choice("system", system, SYSTEMS)
     check_choice("encoder", encoder, ENCODERS)
     check_choice("decoder", decoder, DECODERS)
     if decoder == "transformer" and system != "baseline":
         raise ValueError(
-            "A Transformer decoder does not plan: with decoder='transformer', "
-            f"`system` must be 'baseline'. Received: system={system!r}."
+            "With decoder='transformer', which cannot plan, `system` must be "
+            f"'baseline'. Received: system={system!r}."
         )
     encoder_units = encoder_units or units
     kernel, recurrent, readout, embedding = make_initializers(initializers)

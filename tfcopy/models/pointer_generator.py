@@ -1,4 +1,4 @@
-"""The pointer-generator network, with or without coverage, with any head."""
+"""Pointer-generator network, with optional coverage, and with any head."""
 
 import keras
 
@@ -46,27 +46,28 @@ def pointer_generator(
     source_embedding=None,
     **head_options,
 ):
-    """An encoder, a decoder that may have coverage, one embedding table.
+    """Builds a pointer-generator network; both sides share an embedding table.
 
     Args:
         vocabulary_size: Positive integer, V, of both sides.
         head: `"pointer_generator"`, `"softmax"` (the paper's baseline),
             `"pointer_softmax"`, or a head layer.
-        encoder: `"lstm"` (bidirectional, the paper's) or `"transformer"`,
-            which gives annotations of the same size.
+        encoder: `"lstm"` (bidirectional, as in the paper) or `"transformer"`,
+            with annotations of the same size.
         encoder_layers: Blocks of the Transformer.
         encoder_heads: Attention heads of each block.
-        decoder: `"lstm"` (with input feeding, the paper's) or
+        decoder: `"lstm"` (with input feeding, as in the paper) or
             `"transformer"`, which takes no first state from the encoder.
-        decoder_options: Arguments of `transformer_cell`, for that decoder.
+        decoder_options: Arguments of `transformer_cell`, for a Transformer.
         feedforward_units: Hidden size of the feed-forward networks of both
             Transformers; four times their size if `None`.
         tied: Whether the output matrix is the target's embedding table,
             transposed.
-        coverage: Whether attention sees where it has looked before.
+        coverage: Whether the attention has coverage, the sum of its earlier
+            weights.
         coverage_enabled: Whether coverage is on from the start. If not,
-            `cell.attention.enable()` switches it on, as in the paper's second
-            phase.
+            `cell.attention.enable()` switches it on, as in the second phase of
+            training in the paper.
         embedding_dim: Size of the embeddings, and of the inputs of the
             decoder's LSTM.
         units: Size of the LSTMs, of one direction in the encoder.
@@ -76,17 +77,17 @@ def pointer_generator(
             `embedding_dim` if `tied`.
         dropout: Dropout rate of the embeddings, of the output projection, and
             in the blocks of a Transformer; 0 in the paper.
-        initializers: `"keras"` (Glorot, orthogonal, embeddings of deviation
-            1) or `"paper"` (the authors': LSTMs uniform within 0.02;
-            embeddings, state reduction and output layer normal of deviation
-            1e-4; else Glorot).
-        decode_initial_attention: Whether search attends once before its first
-            step, as the authors' decoder does and their training does not.
+        initializers: `"keras"` (Glorot, orthogonal, embeddings with standard
+            deviation 1) or `"paper"` (from the authors' code: LSTMs uniform
+            within 0.02; embeddings, state reduction and output layer normal
+            with standard deviation 1e-4; otherwise Glorot).
+        decode_initial_attention: Whether a search attends once before its first
+            step, as in the authors' decoder, but not in their training.
         seed: Optional integer, of dropout and noise.
         source_embedding: Optional layer from ids `(B, S)` to `(B, S, E)`
             instead of the table of both sides, such as a `DefinitionEmbedding`.
-            Target words have no definitions; copied ones are zeros if it
-            combines by `"bands"` or `"replace"`.
+            Target words have no definitions. With `combine="bands"` or
+            `"replace"`, the embeddings of copied OOV words are thus zeros.
         head_options: Passed to the head if it is a name.
 
     Returns:
@@ -103,7 +104,7 @@ def pointer_generator(
     if initializers == "keras":
         lstm, recurrent = "glorot_uniform", "orthogonal"
         small, bias = "glorot_uniform", "zeros"
-        # Keras's default is so small that attention learns late.
+        # With Keras's default, which is small, attention learns late.
         embedding = keras.initializers.RandomNormal(stddev=1.0)
     else:
         lstm = recurrent = keras.initializers.RandomUniform(-0.02, 0.02)

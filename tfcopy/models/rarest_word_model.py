@@ -1,4 +1,4 @@
-"""The model of the rarest-word task of the pointer softmax paper.
+"""Model for the rarest-word task of the pointer softmax paper.
 
 Shapes: B batch, S source positions, L words of a sequence of the task, D
 units, V target vocabulary.
@@ -22,40 +22,40 @@ POINTERS = ("dense", "attention")
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class RarestWord(keras.Model):
-    """One GRU, whose last state `c` predicts the rarest word.
+    """Model that predicts the rarest word from the last state `c` of a GRU.
 
         hw = act(W_hw c + b);  w = softmax(W_w hw + b)
         hl = act(W_hl c + b);  l = softmax(W_l hl + b), of positions
         d = sigmoid(temperature * MLP([hl ; hw]))
         p(generate word) = d w;  p(point at j) = (1 - d) l_j
 
-    It takes a dict of `source_ids` `(B, S)`, the ids of all words, and
-    returns a `CopyDistribution` with `T = 1`. The special words, which are
-    never an answer, have a probability of zero.
+    The input is a dict of `source_ids` `(B, S)`, the ids of all words. The
+    output is a `CopyDistribution` with `T = 1`. Special tokens are never the
+    answer, and have a probability of zero.
 
-    It reads and points at the first `length` words. A shorter sequence is
-    padded, and the padding is never pointed at; but the model was not trained
-    on any.
+    The model reads, and points at, the first `length` words. Shorter sequences
+    are padded, although the model is not trained with padding. It never points
+    at padding.
 
     Args:
-        num_words: Size of the source vocabulary, without the specials.
-        num_pointed: Number of the last words, which are pointed at; the others
-            are generated. With 0 the model is the paper's baseline: `w` over
-            all words, without `l` and `d`.
+        num_words: Size of the source vocabulary, without special tokens.
+        num_pointed: Number of words, at the end of the vocabulary, that are
+            pointed at. All others are generated. With 0 the model is the
+            paper's baseline: `w` over all words, without `l` and `d`.
         length: L.
         embedding_dim: Size of the embeddings.
         units: D, of the GRU and of all hidden layers.
-        pointer: `"dense"`, the paper's: one output for each position; or
-            `"attention"`: the score of j is `v . tanh(W h_j + U hl + b)`,
-            where `h_j` is the GRU's state there.
+        pointer: `"dense"`, as in the paper, with an output for each position;
+            or `"attention"`, with the scores `v . tanh(W h_j + U hl + b)`,
+            where `h_j` is the state of the GRU at position j.
         activation: Name of the activation of all hidden layers.
         temperature: Inverse temperature of the switch.
-        switch_bias: Initial bias of the switch, which the temperature
-            multiplies; above 0 it favours the shortlist.
+        switch_bias: Initial bias of the switch, before the product with the
+            temperature; above 0 it favours the shortlist.
 
     Reference:
         [Gulcehre et al., 2016](https://arxiv.org/abs/1603.08148), section
-        5.1. The switch's MLP is that of section 4 (two layers, residual).
+        5.1. The MLP of the switch is from section 4 (two layers, residual).
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class RarestWord(keras.Model):
 
     @property
     def vocabulary_size(self):
-        """V: the specials, and the words that are generated."""
+        """V: the special tokens, and the words that are generated."""
         return FIRST_ID + self.num_words - self.num_pointed
 
     def encode(self, source_ids, source_copy_ids):
@@ -152,7 +152,7 @@ class RarestWord(keras.Model):
         return memory, ops.zeros_like(source_ids[:, 0])
 
     def decode_step(self, ids, state, memory):
-        """The distribution of the only word; see `Seq2Seq.decode_step`."""
+        """Returns the distribution of the answer; see `Seq2Seq.decode_step`."""
         beams = ids.shape[1]
         parts = tree.map_structure(
             lambda x: ops.repeat(x, beams, axis=1), memory.sentences
@@ -180,9 +180,9 @@ class RarestWord(keras.Model):
 
 
 def best_words(distribution, source_ids):
-    """The word of the likeliest single event: generated, or at one position.
+    """Returns the word of the most probable event: generated, or a position.
 
-    The probabilities of a word's events are not added up.
+    The probabilities of all events of a word are not added up.
 
     Args:
         distribution: `CopyDistribution` of a `RarestWord`.
@@ -209,7 +209,7 @@ def best_words(distribution, source_ids):
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class FixedLength(Configured, keras.layers.Layer):
-    """Ids `(B, S)` to `(B, length)`: cut, or padded on the right."""
+    """Layer that cuts or pads ids, `(B, S)`, to a fixed `(B, length)`."""
 
     def __init__(self, length, **kwargs):
         super().__init__(**kwargs)
@@ -218,7 +218,7 @@ class FixedLength(Configured, keras.layers.Layer):
     def call(self, ids):
         padding = ((0, 0), (0, self.length))
         ids = ops.pad(ids, padding, constant_values=tokens.PAD)
-        # `reshape`, since a slice loses its static size.
+        # `reshape` restores the static size, which a slice loses.
         return ops.reshape(ids[:, : self.length], (-1, self.length))
 
     def compute_output_spec(self, ids):
@@ -227,7 +227,7 @@ class FixedLength(Configured, keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class UniformPointer(keras.layers.Layer):
-    """Points at all words equally: mask `(B, L)` to logs, `(B, 1, L)`."""
+    """Layer that points at all words equally: mask `(B, L)` to `(B, 1, L)`."""
 
     def call(self, mask):
         bias = ops.expand_dims(ops.where(mask, 0.0, MASKED), 1)
@@ -239,7 +239,7 @@ class UniformPointer(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class DensePointer(Configured, keras.layers.Layer):
-    """A softmax with one output for each position of a fixed length.
+    """Layer with a softmax over the positions of a fixed length.
 
     Args:
         length: L.
@@ -273,10 +273,10 @@ class DensePointer(Configured, keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class OfSource(keras.layers.Layer):
-    """Extends a distribution to the S positions and V words of the source.
+    """Layer that extends a distribution to S positions and V words.
 
-    Positions beyond the first L, and the special words, have a probability of
-    zero. The attention is the distribution over positions, if there is one.
+    Positions beyond the first L, and special tokens, get a probability of zero.
+    The attention is the distribution over positions, in a model that points.
     """
 
     def __init__(self, **kwargs):

@@ -1,4 +1,4 @@
-"""Any encoder, any decoder cell, any head.
+"""Sequence-to-sequence model of any encoder, decoder cell and head.
 
 Shapes: B batch, S source steps, T target steps, V target vocabulary.
 """
@@ -29,7 +29,7 @@ _PARTS = (
 
 
 def _dropouts(rate, seed):
-    """The dropout of the embeddings of both sides."""
+    """Makes the dropout layers of source and target embeddings."""
     return [
         keras.layers.Dropout(
             rate,
@@ -41,7 +41,7 @@ def _dropouts(rate, seed):
 
 
 def _candidate_inputs():
-    """The inputs of a model that takes candidates, by name."""
+    """Makes the inputs of a model with candidates, by name."""
     shape = {"batch_shape": (None,)}
     return {
         "candidate_ids": keras.Input(
@@ -55,18 +55,18 @@ def _candidate_inputs():
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class Seq2Seq(CopyModel):
-    """An attentional encoder-decoder that returns a `CopyDistribution`.
+    """Encoder-decoder model that returns a `CopyDistribution`.
 
-    The model takes a dict of `source_ids` and `source_copy_ids`, both
-    `(B, S)`, and `target_ids` `(B, T)` (extended ids, ending with EOS) and
-    gives the distributions of all target words at once. For search it has
-    `encode` and `decode_step`, which call the same layers.
+    The inputs are a dict of `source_ids` and `source_copy_ids`, both `(B, S)`,
+    and `target_ids` `(B, T)` (extended ids, ending with EOS). The model returns
+    the distributions of all target tokens at once. Search uses `encode` and
+    `decode_step`, which call the same layers.
 
-    `compile(optimizer)` and `fit(dataset)` train it: see `CopyModel`.
+    `compile(optimizer)` and `fit(dataset)` train it; see `CopyModel`.
 
-    Words of the source may have definitions and spellings: the dict then also
-    holds the `definition_inputs` of a text `source`. Words of the target have
-    none.
+    Words of the source, but not of the target, may have definitions and
+    spellings. The dict then also holds the `definition_inputs` of a text
+    `source`.
 
     Args:
         source_embedding: Layer from ids `(B, S)` to `(B, S, E)`, or a
@@ -74,19 +74,18 @@ class Seq2Seq(CopyModel):
         encoder: Layer from `(inputs, mask)` to `(annotations, final)`.
         initial_state: Layer from `(annotations, mask, final)` to the
             decoder's first state `(B, D)`; `None` for a cell that takes `final`
-            as it is, or needs none.
+            itself, or no first state.
         target_embedding: Layer from ids `(B, T)` to `(B, T, E)`; it may be the
-            `source_embedding`, if both sides share a vocabulary. For a
-            `DefinitionEmbedding`, the words' own table is used.
+            `source_embedding` if both sides share a vocabulary. For a
+            `DefinitionEmbedding`, only its table of words is used.
         cell: A decoder cell.
         deep_output: Layer from the dict of `decoder_outputs` to features.
         head: Layer from features, that dict, annotations and source mask to
-            a `CopyDistribution`; a tied one gets the `target_embedding`.
+            a `CopyDistribution`; a tied head uses the `target_embedding`.
         dropout: Dropout rate of the embeddings.
         seed: Optional integer, of the dropout.
-        candidates: Whether the model takes `candidate_ids`, `(K,)`, as well:
-            the only words that get logits, in training only; see
-            `with_candidates`.
+        candidates: Whether the model has the input `candidate_ids`, `(K,)`, for
+            training: only these words then get a logit. See `with_candidates`.
     """
 
     def __init__(
@@ -170,10 +169,10 @@ class Seq2Seq(CopyModel):
         self._annotation_size = annotations.shape[-1]
 
     def with_candidates(self):
-        """A model of the same layers that takes candidates as well.
+        """Returns a model with the same layers that also takes candidates.
 
-        It is trained with the large vocabulary trick; the original model still
-        searches among all words.
+        Train it for the large vocabulary trick, and search with the original
+        model, among all words.
         """
         parts = {name: getattr(self, name) for name in _PARTS}
         return type(self)(
@@ -191,16 +190,16 @@ class Seq2Seq(CopyModel):
 
     @property
     def source_inputs(self):
-        """Names of the further inputs of `encode`, for definitions."""
+        """Names of the additional inputs of `encode`, for definitions."""
         return self._source_inputs
 
     def encode(self, source_ids, source_copy_ids, **source_inputs):
-        """Computes all that decoding needs from the sources.
+        """Encodes sources for decoding.
 
         Args:
             source_ids: `(B, S)`.
             source_copy_ids: `(B, S)`.
-            source_inputs: The further inputs of the model, by name, of the
+            source_inputs: Additional inputs of the model, by name: the
                 definitions and spellings of source words.
 
         Returns:
@@ -208,7 +207,7 @@ class Seq2Seq(CopyModel):
             state before the first step, without the axis of beams.
 
         Raises:
-            ValueError: If the further inputs are not those of the model.
+            ValueError: If `source_inputs` does not match the model's inputs.
         """
         memory, state = self.encode_sentences(
             source_ids, source_copy_ids, **source_inputs
@@ -219,11 +218,11 @@ class Seq2Seq(CopyModel):
     def encode_sentences(self, source_ids, source_copy_ids, **source_inputs):
         """Encodes as `encode` does, without the weights of the step layers.
 
-        Whoever calls it gets these from `step_weights`.
+        The caller gets these from `step_weights`.
         """
         if set(source_inputs) != set(self.source_inputs):
             raise ValueError(
-                "Beside ids, the source embedding must be given "
+                "Besides ids, the source embedding needs the inputs "
                 f"{sorted(self.source_inputs)}. "
                 f"Received: {sorted(source_inputs)}."
             )
@@ -249,20 +248,20 @@ class Seq2Seq(CopyModel):
         return memory, state
 
     def step_weights(self):
-        """The weights of a `Memory`, which do not depend on the sentences."""
+        """Returns the `weights` of a `Memory`, the same for all sentences."""
         nothing = ops.zeros((1, 1, self._annotation_size))
         cell = self.cell.prepare(nothing).nested("cell")
         return {**cell.weights, "layers": self._read_step_variables()}
 
     def variables_of_steps(self):
-        """The variables that `decode_step` reads, and `encode` does not."""
+        """Returns the variables that only `decode_step` uses, not `encode`."""
         layers = [self.deep_output, self.head]
         if self.target_embedding is not self.source_embedding:
             layers.append(self.target_embedding)
         return [variable for variable, _ in trained_weights(layers)]
 
     def restrict(self, memory, candidate_ids, log_weights=None):
-        """The memory for steps that generate no words but the candidates.
+        """Returns a memory for steps that generate only candidates.
 
         Args:
             memory: From `encode`.
@@ -273,7 +272,7 @@ class Seq2Seq(CopyModel):
         if log_weights is not None:
             sentences["log_weights"] = ops.expand_dims(log_weights, 1)
         if self.head.tied:
-            # The table is needed whole, for the words before.
+            # The previous tokens need the whole table.
             return memory.updated(sentences, {"candidate_ids": candidate_ids})
         weights = list(memory.weights["layers"])
         places = [id(variable) for variable, _ in self._step_variables()]
@@ -283,10 +282,10 @@ class Seq2Seq(CopyModel):
         return memory.updated(sentences, {"layers": weights})
 
     def decode_step(self, ids, state, memory):
-        """Computes the distribution of the next word.
+        """Computes the distribution of the next token.
 
         Args:
-            ids: The previous words of K beams, extended ids, `(B, K)`.
+            ids: The previous tokens of K beams, extended ids, `(B, K)`.
             state: The cell's state, tensors `(B, K, ...)`.
             memory: From `encode`.
 
@@ -306,7 +305,7 @@ class Seq2Seq(CopyModel):
         )
         inputs = self.cell.project(embedding, ops.cast(id_matches, "float32"))
         outputs, state = self.cell.step(inputs, state, memory.part("cell"))
-        # The beams stand where the steps of a training stand.
+        # The beams take the axis of the steps in training.
         decoded = decoder_outputs(outputs, embedding)
         distribution = self.head(
             self.deep_output(decoded),
@@ -320,13 +319,13 @@ class Seq2Seq(CopyModel):
         return distribution, ops.exp(outputs["attention"]), state
 
     def _step_variables(self):
-        """The weights of a step's layers, with their dtypes there."""
+        """Returns the weights of a step's layers, with their compute dtypes."""
         return trained_weights(
             (self.target_embedding, self.cell, self.deep_output, self.head)
         )
 
     def _read_step_variables(self):
-        """Their values, read and cast once per search, not at each step."""
+        """Reads and casts these weights, once per search, not at each step."""
         return [ops.cast(x, dtype) for x, dtype in self._step_variables()]
 
     def get_config(self):

@@ -1,4 +1,4 @@
-"""Training on a CPU, on GPUs and on several machines."""
+"""Training on a CPU, on GPUs or on several machines."""
 
 from tfcopy.training.checkpoints import CheckpointError, Checkpoints
 from tfcopy.training.distribution import (

@@ -1,7 +1,8 @@
-"""The variables of a model and its optimizer as arrays of a checkpoint.
+"""Conversion of a model's and an optimizer's variables to checkpoint arrays.
 
-They are numbered in their order: Keras numbers the layers of a process, so the
-same model may be `dense` in one run and `dense_1` in the next.
+The names of arrays are numbers, in the order of the variables. Keras's names
+depend on the process: the same layer may be `dense` in one run and `dense_1` in
+the next.
 """
 
 import os
@@ -10,17 +11,17 @@ import numpy as np
 
 
 class CheckpointError(RuntimeError):
-    """A checkpoint cannot be written, read, or used for this model."""
+    """Error: a checkpoint cannot be written, read, or used for this model."""
 
 
 def average_names(model, optimizer, variables):
-    """The names of the arrays of averages, by those of a model's weights.
+    """Returns a dict from the names of averaged weights to their averages'.
 
     Args:
         model: Keras model.
         optimizer: Its optimizer.
-        variables: The model's weights in their order, some replaced by
-            variables of the optimizer that are their averages.
+        variables: The model's weights in order, some of them replaced by their
+            averages, which are variables of the optimizer.
     """
     names = {
         id(variable): name
@@ -39,7 +40,7 @@ def collect(model, optimizer):
 
 
 def restore(model, optimizer, arrays, path):
-    """Sets weights and optimizer variables to those of a checkpoint.
+    """Restores weights and optimizer variables from a checkpoint.
 
     Raises:
         CheckpointError: If the checkpoint is from another model or optimizer.
@@ -53,12 +54,13 @@ def restore(model, optimizer, arrays, path):
 
 
 def check_identity(path, there, here):
-    """Raises an error where a checkpoint's identity and this run's differ.
+    """Checks that a checkpoint's identity equals the identity of this run.
 
-    A key that only one of them has is from another release of the recipe.
+    Keys that only one of them has, from another release of the recipe, are
+    ignored.
 
     Raises:
-        CheckpointError: naming what differs.
+        CheckpointError: If a value differs.
     """
     for name in sorted(there.keys() & here.keys()):
         if there[name] != here[name]:
@@ -68,19 +70,19 @@ def check_identity(path, there, here):
 
 
 def other_run(path, difference):
-    """Returns the error that tells that a checkpoint is from another run."""
+    """Returns the error for a checkpoint of another run."""
     return CheckpointError(
         f"The checkpoint in {os.path.dirname(path)} is from another run: "
-        f"{difference}. Pass --fresh to start afresh (which removes it), or "
-        "choose another --run, or folder."
+        f"{difference}. Pass --fresh to start over (which removes it), or "
+        "choose another --run or folder."
     )
 
 
 def weights_of(model, arrays, path):
-    """The weights of a model, as a list, from a file's arrays.
+    """Returns the weights of a model, as a list, from a file's arrays.
 
     Raises:
-        CheckpointError: If they are of another model.
+        CheckpointError: If the arrays are from another model.
     """
     variables = _named_variables(model)
     difference = _difference(variables, arrays)
@@ -90,7 +92,7 @@ def weights_of(model, arrays, path):
 
 
 def as_arrays(weights):
-    """The arrays of a file from weights in the order of a model's."""
+    """Returns the arrays of a file from a model's weights, in order."""
     return dict(zip(_names("model", weights), map(_storable, weights)))
 
 
@@ -118,12 +120,12 @@ def _difference(variables, arrays):
             there = arrays[name].shape
             return f"`{variable.path}` has shape {there} there and {here} here"
     if len(arrays) != len(variables):
-        return f"it has {len(arrays)} variables and not {len(variables)}"
+        return f"it has {len(arrays)} variables, not {len(variables)}"
     return None
 
 
 def _storable(array):
-    # NumPy archives do not know bfloat16.
+    # NumPy archives do not support bfloat16.
     return array.view(np.uint16) if array.dtype.name == "bfloat16" else array
 
 

@@ -1,8 +1,8 @@
 """Checkpoints that survive kills, full disks and damaged files.
 
-A checkpoint and the best weights are files of arrays that have checksums (see
-`checked_files`), so that damage is noticed, and a rename makes them visible in
-whole or not at all.
+Checkpoints and the best weights are files of arrays with checksums (see
+`checked_files`), which detect damage. A rename makes each file visible only
+once it is complete.
 """
 
 import contextlib
@@ -29,15 +29,15 @@ _INFO = {"identity": dict, "state": dict, "averages": dict}
 
 
 class Checkpoints:
-    """The newest checkpoints of a run, and its best weights, in a folder.
+    """Folder with the newest checkpoints of a run, and its best weights.
 
-    Runs that average weights also keep those of the dev scores concerned, and
-    the average in the end.
+    For runs that average weights, it also contains the weights to average, and
+    in the end the average.
 
     Args:
-        folder: Path; made when first written to.
-        keep: How many checkpoints to keep. With two, a damaged newest one
-            costs the updates since the one before, and no more.
+        folder: Path, created when needed.
+        keep: Number of checkpoints to keep. With two, damage to the newest one
+            costs only the updates since the previous one.
         report: Callable that prints a line.
     """
 
@@ -61,16 +61,19 @@ class Checkpoints:
         return [os.path.join(self.folder, name) for name in ordered]
 
     def save(self, update, info, arrays):
-        """Writes a checkpoint, then removes those that are too old or damaged.
+        """Writes a checkpoint, then removes old and damaged ones.
 
         Args:
-            update: Number of updates made.
-            info: Dict of values that JSON can hold.
+            update: Number of updates so far.
+            info: Dict of JSON values.
             arrays: Dict of NumPy arrays.
+
+        Returns:
+            The path of the checkpoint.
 
         Raises:
             CheckpointError: If it could not be written. Earlier checkpoints are
-                left as they were.
+                then unchanged.
         """
         path = self._path(f"checkpoint-{update:09d}.npz")
         self._write(path, info, arrays)
@@ -85,28 +88,25 @@ class Checkpoints:
         """Writes the best weights.
 
         Args:
-            weights: List of arrays, those of the model in their order.
-            info: Dict of values that JSON can hold.
+            weights: List of arrays, in the order of the model's weights.
+            info: Dict of JSON values.
 
         Raises:
-            CheckpointError: If they could not be written. Earlier ones are
-                left as they were.
+            CheckpointError: If they could not be written. Earlier ones are then
+                unchanged.
         """
         self._save_weights(_BEST_NAME, weights, info)
 
     def save_average(self, weights, info):
-        """Writes the weights that training ends with instead of the best ones.
-
-        Args, raises: As in `save_best`.
-        """
+        """Writes the averaged weights of the end; see `save_best`."""
         self._save_weights(_AVERAGE_NAME, weights, info)
 
     def save_scored(self, phase, update, weights):
-        """Writes weights that are to be averaged.
+        """Writes weights that will be averaged.
 
         Args:
-            phase: The phase of training that they were scored in.
-            update: The update after which they were scored.
+            phase: Phase of training in which they were scored.
+            update: Update after which they were scored.
             weights: As in `save_best`.
 
         Raises:
@@ -116,14 +116,14 @@ class Checkpoints:
         self._save_weights(name, weights, {"phase": phase, "update": update})
 
     def remove_average(self):
-        """Removes the average, as training goes on."""
+        """Removes the average, since training continues."""
         self._remove(_AVERAGE_NAME)
 
     def remove_scored(self, kept):
-        """Removes weights that were to be averaged, but no more.
+        """Removes weights that will no longer be averaged.
 
         Args:
-            kept: `(phase, update)` of those that are kept.
+            kept: Pairs `(phase, update)` of the weights to keep.
         """
         kept = {_scored_name(phase, update) for phase, update in kept}
         if filesystem.isdir(self.folder):
@@ -132,30 +132,29 @@ class Checkpoints:
                     self._remove(name)
 
     def infos(self):
-        """Yields the `info` of each checkpoint that is readable, newest first.
+        """Yields the `info` of each readable checkpoint, the newest first.
 
-        Their arrays are neither read nor checked.
+        The arrays of the checkpoints are neither read nor checked.
         """
         for path in self.paths():
             with contextlib.suppress(OSError, DamagedFileError):
                 yield _read(path, ["info"])[0]
 
     def newest_info(self):
-        """The first of `infos`, or `None`."""
+        """Returns the first of `infos`, or `None`."""
         return next(self.infos(), None)
 
     def load_weights(self, model, newest=False):
         """Loads the weights of a run into a model, for use without training.
 
         Args:
-            model: A model built like the one that was trained.
-            newest: Whether to load the weights of the newest checkpoint instead
-                of those with which training ends: their average if there is
-                one, or else the best ones.
+            model: Model with the same architecture as the trained one.
+            newest: Whether to load the newest checkpoint, instead of the
+                average of weights if there is one, or else the best weights.
 
         Raises:
-            CheckpointError: If there are none, or they are damaged or from
-                another model.
+            CheckpointError: If the weights are missing, damaged or from another
+                model.
         """
         if not newest:
             load = self.load_best
@@ -179,39 +178,38 @@ class Checkpoints:
         """Reads the best weights.
 
         Args:
-            model: A model built like the one that was trained, which keeps its
-                own weights.
+            model: Model with the same architecture as the trained one; it is
+                not changed.
 
         Returns:
-            `(info, weights)`, as `save_best` got them.
+            `(info, weights)`, the arguments of `save_best`.
 
         Raises:
-            CheckpointError: If there are none, or they are damaged or from
-                another model.
+            CheckpointError: If the weights are missing, damaged or from another
+                model.
         """
         if not filesystem.exists(self.best_path):
             raise CheckpointError(
-                f"{self.folder}: no best weights yet, as there was no dev "
-                "score."
+                f"{self.folder}: no best weights yet; they need a dev score."
             )
         return self._load_named(_BEST_NAME, model)
 
     def load_average(self, model):
-        """Reads the average; as `load_best`."""
+        """Reads the average of weights; see `load_best`."""
         return self._load_named(_AVERAGE_NAME, model)
 
     def load_scored(self, phase, update, model):
-        """Reads weights that are to be averaged; as `load_best`."""
+        """Reads weights that will be averaged; see `load_best`."""
         return self._load_named(_scored_name(phase, update), model)
 
     def load(self):
-        """Reads the newest checkpoint that is whole.
+        """Reads the newest checkpoint that is not damaged.
 
         Returns:
             `(path, info, arrays)`, or `None` if there is no checkpoint.
 
         Raises:
-            CheckpointError: If there are checkpoints, but none is whole.
+            CheckpointError: If all checkpoints are damaged.
         """
         self._damaged = []
         for path in self.paths():
@@ -219,16 +217,16 @@ class Checkpoints:
                 return path, *_read(path)
             except (FileNotFoundError, DamagedFileError) as error:
                 self._damaged.append(path)
-                self.report(f"{error} Trying the checkpoint before.")
+                self.report(f"{error} Trying the previous checkpoint.")
         if self._damaged:
             raise CheckpointError(
-                f"No checkpoint is whole: {', '.join(self._damaged)}. Remove "
-                "them or pass --fresh to start afresh."
+                f"All checkpoints are damaged: {', '.join(self._damaged)}. "
+                "Remove them, or pass --fresh to start over."
             )
         return None
 
     def clear(self):
-        """Removes all checkpoints and the weights beside them."""
+        """Removes all checkpoints and weights."""
         self.remove_scored(())
         names = map(os.path.basename, self.paths())
         for name in [*names, _BEST_NAME, _AVERAGE_NAME]:
@@ -264,18 +262,18 @@ class Checkpoints:
             if atomic_files.is_full(error):
                 reason = "the disk is full"
             raise CheckpointError(
-                f"Could not write {path}: {reason}. The checkpoint before it "
-                "is still valid."
+                f"Could not write {path}: {reason}. The previous checkpoint is "
+                "still valid."
             ) from error
 
 
 def is_weights(name):
-    """Returns whether a file of this name holds weights."""
+    """Returns whether a file with this name contains weights."""
     return name == _BEST_NAME or bool(_NAME.fullmatch(name))
 
 
 def _read(path, names=None):
-    """The `info` of a file, and its arrays."""
+    """Reads a file; returns its `info` and its arrays."""
     arrays = checked_files.read_arrays(path, names)
     try:
         info = parse_json(arrays.pop("info").tobytes())

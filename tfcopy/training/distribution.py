@@ -1,4 +1,4 @@
-"""Distribution of training: one device, all GPUs, or several machines."""
+"""Distribution of training: one device, several GPUs, or several machines."""
 
 import contextlib
 import os
@@ -13,31 +13,30 @@ PRECISIONS = ("float32", "mixed_bfloat16")
 
 
 class WorkerLost(RuntimeError):
-    """Another worker has ended, or cannot be reached any more."""
+    """Error: another worker has ended or cannot be reached."""
 
 
 def choose_strategy(devices: str | None = None):
-    """Returns the strategy under whose scope model and optimizer are built.
+    """Returns the strategy in whose scope to build model and optimizer.
 
-    Several machines if the environment has a `TF_CONFIG` with a cluster, else
-    one replica on each of the devices if there are several, else TensorFlow's
-    default strategy. Call it before anything else touches TensorFlow: the
-    devices and the cluster have to be set up first.
+    It uses several machines if `TF_CONFIG` in the environment has a cluster,
+    and otherwise one replica on each device. For a single device it is
+    TensorFlow's default strategy. Call it before any other use of TensorFlow,
+    since devices and cluster must be set up first.
 
     Args:
-        devices: The devices of this machine: `"cpu"`; `"cpu:2"`, two logical
-            CPUs, which share the cores; `"gpu"`, all of them; `"gpu:0,2"`,
-            those with these numbers. By default all GPUs, or the CPU if there
-            is none.
+        devices: Devices of this machine: `"cpu"`; `"cpu:2"` for two logical
+            CPUs, which share the cores; `"gpu"` for all GPUs; `"gpu:0,2"` for
+            the GPUs with these numbers. By default all GPUs, or else the CPU.
 
     Raises:
-        ValueError: If there are no such devices, or `TF_CONFIG` is no JSON.
-        RuntimeError: If TensorFlow uses other devices already.
+        ValueError: If such devices do not exist, or if `TF_CONFIG` is not JSON.
+        RuntimeError: If TensorFlow already uses other devices.
     """
     num_cpus = _set_devices(devices) if devices else 1
     if _has_cluster():
-        # An op that waits for another worker occupies a thread; those that
-        # feed it must find a free one.
+        # An op that waits for another worker blocks a thread. Ops that feed it
+        # need a free one.
         threads = max(8, os.cpu_count() or 1)
         tf.config.threading.set_inter_op_parallelism_threads(threads)
         return tf.distribute.MultiWorkerMirroredStrategy()
@@ -50,7 +49,7 @@ def choose_strategy(devices: str | None = None):
 
 
 def _set_devices(devices):
-    """Shows TensorFlow these devices only; returns the number of CPUs."""
+    """Restricts TensorFlow to these devices; returns the number of CPUs."""
     match = re.fullmatch(
         r"(?P<cpu>cpu)(:(?P<count>[1-9]\d?))?|gpu(:(?P<gpus>\d+(,\d+)*))?",
         devices,
@@ -68,7 +67,7 @@ def _set_devices(devices):
         numbers = sorted(set(map(int, match["gpus"].split(","))))
     if not match["cpu"] and not (numbers and numbers[-1] < len(gpus)):
         raise ValueError(
-            f"`devices`: TensorFlow finds {len(gpus)} GPUs here. "
+            f"`devices` must exist: TensorFlow finds {len(gpus)} GPUs here. "
             f"Received: devices={devices!r}."
         )
     (cpu, *_) = tf.config.list_physical_devices("CPU")
@@ -99,7 +98,7 @@ def _has_cluster():
 
 
 def strategy_of(model):
-    """The strategy under whose scope a model, or an optimizer, was built."""
+    """Returns the strategy in whose scope a model or optimizer was built."""
     for variable in model.variables:
         strategy = getattr(variable.value, "distribute_strategy", None)
         if strategy is not None:
@@ -122,9 +121,9 @@ def worker_position(strategy):
 
 
 class Replicas:
-    """The replicas of a strategy, and which of them are in this process.
+    """Replicas of a strategy, and those of this process.
 
-    Every process has as many replicas as any other.
+    All processes have the same number of replicas.
 
     Args:
         strategy: `tf.distribute.Strategy`.
@@ -134,8 +133,8 @@ class Replicas:
         count: Number of replicas over all processes.
         num_workers: Number of processes.
         num_local: Number of replicas of this process.
-        is_chief: Whether this process is the first one, which alone writes
-            files.
+        is_chief: Whether this process is the first one. Only the first one
+            writes files.
     """
 
     def __init__(self, strategy):
@@ -147,18 +146,18 @@ class Replicas:
         self._first = worker * self.num_local
 
     def share(self, values):
-        """This process's part of a list with a value for each replica."""
+        """Returns this process's part of a list with a value per replica."""
         return values[self._first : self._first + self.num_local]
 
     @contextlib.contextmanager
     def others_needed(self, advice):
-        """Tells of errors inside that a lost worker has caused.
+        """Returns a context that detects errors caused by a lost worker.
 
         Args:
-            advice: Function without arguments: a sentence on what is saved.
+            advice: Function that returns a sentence about the last checkpoint.
 
         Raises:
-            WorkerLost: naming the worker.
+            WorkerLost: If a worker is lost; the message names it.
         """
         try:
             yield
@@ -174,7 +173,7 @@ class Replicas:
             ) from error
 
     def sum_over_workers(self, values):
-        """Adds up an array over the processes; each waits for the others."""
+        """Sums an array over the processes, which wait for each other."""
         if self.num_workers == 1:
             return values
 
@@ -189,15 +188,15 @@ class Replicas:
             results = self.strategy.run(replica_total, args=(values,))
             return self.strategy.experimental_local_results(results)[0]
 
-        # Each of a worker's replicas adds the same values.
+        # All replicas of a worker add the same values.
         return total(tf.constant(values / self.num_local)).numpy()
 
 
 def set_precision(precision):
-    """Sets the dtype policy of the layers made from now on.
+    """Sets the dtype policy of layers that are made after this call.
 
-    `mixed_bfloat16` computes in bfloat16 and keeps the weights in float32;
-    its exponent is that of float32, so the loss needs no scaling.
+    `mixed_bfloat16` computes in bfloat16 and keeps the weights in float32. The
+    loss needs no scaling, since bfloat16 has the exponent of float32.
     """
     if precision not in PRECISIONS:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Adam in one pass over memory, and the trainer's demands on optimizers."""
+"""Fused Adam optimizer, and the check of optimizers for the trainer."""
 
 import keras
 import tensorflow as tf
@@ -11,15 +11,15 @@ _FUSED_DTYPES = ("float16", "bfloat16", "float32", "float64")
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class Adam(keras.optimizers.Adam):
-    """Keras's Adam, updated by TensorFlow's fused kernel.
+    """Keras's Adam, with TensorFlow's fused kernel for the update.
 
-    Keras writes Adam as a chain of element-wise operations, each of which
-    reads and writes whole tensors; `ResourceApplyAdam` does the same update
+    Keras computes Adam as a chain of element-wise operations, each of which
+    reads and writes whole tensors. `ResourceApplyAdam` computes the same update
     in one pass, three times as fast on a CPU. The results agree up to
     rounding. Sparse gradients, AMSGrad and unusual dtypes use Keras's
     implementation.
 
-    Args: The arguments of `keras.optimizers.Adam`.
+    Arguments are as in `keras.optimizers.Adam`.
 
     Reference:
         [Kingma and Ba, 2015](https://arxiv.org/abs/1412.6980).
@@ -50,7 +50,7 @@ class Adam(keras.optimizers.Adam):
 
 
 def check_optimizer(optimizer, strategy):
-    """Raises `ValueError` for an optimizer that the trainer cannot use.
+    """Raises `ValueError` for an optimizer that the trainer does not support.
 
     Args:
         optimizer: Keras optimizer.
@@ -59,8 +59,8 @@ def check_optimizer(optimizer, strategy):
     made_under = strategy_of(optimizer)
     if made_under is not strategy:
         raise ValueError(
-            "`optimizer` must be made under the scope of the model's "
-            f"strategy. Received: {made_under} and {strategy}."
+            "`optimizer` must be made in the scope of the model's strategy, "
+            f"{strategy}. Received: {made_under}."
         )
     limits = optimizer.clipnorm, optimizer.global_clipnorm, optimizer.clipvalue
     if optimizer.gradient_accumulation_steps or any(
@@ -72,7 +72,7 @@ def check_optimizer(optimizer, strategy):
         )
     if optimizer.use_ema and optimizer.ema_overwrite_frequency:
         raise ValueError(
-            "`optimizer` must not overwrite weights by their averages itself; "
-            "the trainer does so for scores, and in the end. Received: "
+            "`optimizer` must not overwrite weights with their averages; the "
+            "trainer does so for scores, and in the end. Received: "
             f"ema_overwrite_frequency={optimizer.ema_overwrite_frequency}."
         )

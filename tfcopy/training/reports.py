@@ -1,4 +1,4 @@
-"""Reports during training: a line of progress, the terminal and TensorBoard."""
+"""Reports of training: progress on the terminal, and TensorBoard."""
 
 import math
 import sys
@@ -11,10 +11,10 @@ from tfcopy.terminal import TolerantStream
 
 
 class Meter:
-    """Means over recent updates, and the total time of training.
+    """Meter of recent losses and speeds, and of the total time of training.
 
     Args:
-        state: `State`, whose sums of targets and seconds are continued.
+        state: `State`, whose sums of targets and seconds are updated.
     """
 
     def __init__(self, state):
@@ -26,12 +26,12 @@ class Meter:
         self._time = 0, 0, 0  # targets, seconds, updates
 
     def count(self, num_targets, nll):
-        """Counts an update that has just ended."""
+        """Counts an update that has just finished."""
         state, now = self._state, time.monotonic()
         state.target_tokens += num_targets
         state.seconds = self._seconds_before + now - self._started
         self._loss = _fade(self._loss, (nll, num_targets))
-        # The first update of a process mostly traces its graph.
+        # Most of the first update of a process is the tracing of its graph.
         if self._is_traced:
             seconds = now - self._last
             state.timed_tokens += num_targets
@@ -41,7 +41,7 @@ class Meter:
         self._last = now
 
     def leave_out(self):
-        """Leaves out the time since the last update."""
+        """Excludes the time since the last update."""
         self._last = time.monotonic()
 
     @property
@@ -67,13 +67,13 @@ def _fade(sums, values, decay=0.98):
 
 
 class Progress:
-    """A bar on a terminal; elsewhere a plain line every few seconds.
+    """Progress bar on a terminal, or else a plain line every few seconds.
 
-    A stream that cannot be written does not end training.
+    If the stream cannot be written, training continues.
 
     Args:
-        total: Number of updates to make, or `None` if unknown.
-        stream: Defaults to the standard error.
+        total: Total number of updates, or `None` if unknown.
+        stream: Text stream; by default standard error.
         interval: Seconds between two plain lines.
         enabled: `False` to print nothing, as on all workers but the first.
     """
@@ -95,16 +95,16 @@ class Progress:
         seconds_per_update,
         per_example=False,
     ):
-        """Shows the state of training, if it is time to.
+        """Shows the progress, unless it was shown a moment ago.
 
         Args:
-            update: Number of updates made.
-            loss: Negative log likelihood of a target token, in nats.
-            targets_per_second: Target tokens trained on per second; 0 if that
-                is not known yet, as after the first update.
+            update: Number of updates so far.
+            loss: Mean negative log likelihood of a target token, in nats.
+            targets_per_second: Target tokens per second; 0 if not known yet, as
+                after the first update.
             seconds_per_update: Seconds per update, to estimate the time left.
-            per_example: Whether examples are counted instead of tokens; their
-                loss has no perplexity.
+            per_example: Whether targets are examples, not tokens; their loss
+                has no perplexity.
         """
         now = time.monotonic()
         if not self._enabled or now - self._shown_at < self._interval:
@@ -126,7 +126,7 @@ class Progress:
         if not self._live:
             print(f"{count}  {text}", file=self._stream, flush=True)
             return
-        # The rates are ours: tqdm's would count the time of dev scores, too.
+        # Not tqdm's rates, which would include the time of dev scores.
         line = f"{count}  {{bar}}  {text}"
         if self._bar is None:
             self._bar = tqdm.tqdm(
@@ -146,14 +146,14 @@ class Progress:
             print(text, file=self._stream, flush=True)
 
     def close(self):
-        """Leaves the bar as it stands and goes to the next line."""
+        """Closes the bar, and continues on the next line."""
         if self._bar is not None:
             self._bar.close()
         self._bar = None
 
 
 def perplexity(nll):
-    """Returns `exp(nll)`, infinite where that is too large."""
+    """Returns `exp(nll)`, or infinity if it is too large."""
     return math.exp(nll) if nll < 700 else math.inf
 
 
@@ -167,13 +167,13 @@ def clock(seconds):
 
 
 class Reports:
-    """Reports updates, dev scores and phases.
+    """Reporter of updates, dev scores and phases.
 
     Args:
         progress: `Progress`.
         events: `EventLog`.
         options: `Options`.
-        optimizer: Keras optimizer, whose learning rate is reported.
+        optimizer: Keras optimizer, for its learning rate.
         on_eval: Optional callable `(update, writer)`, called after each dev
             score.
     """
@@ -197,7 +197,7 @@ class Reports:
         self._progress.report(text)
 
     def update(self, update, meter, targets):
-        """Shows the progress after an `Update` that has ended."""
+        """Shows the progress after a finished `Update`."""
         self._progress.show(
             update.number,
             meter.loss,
@@ -238,7 +238,7 @@ class Reports:
         self._events.flush()
 
     def average(self, scores, updates):
-        """Reports the dev scores of the mean of the weights after updates."""
+        """Reports the dev scores of the mean of several updates' weights."""
         listed = ", ".join(f"{update:,}" for update in updates)
         self._progress.report(
             f"mean of the weights after updates {listed}  "
@@ -246,7 +246,7 @@ class Reports:
         )
 
     def _described(self, scores):
-        """Dev scores as text."""
+        """Formats dev scores as text."""
         name = self._options.score
         text = f"dev loss {scores.nll:.4f}"
         if not scores.per_example:
@@ -256,12 +256,12 @@ class Reports:
         return text + (f"  {name} {scores.metrics[name]:.4g}" if name else "")
 
     def flush(self):
-        """Writes what was logged so far."""
+        """Writes all events logged so far."""
         self._events.flush()
 
 
 def _losses(nll, per_example):
-    """Names a loss; the loss of a word has a perplexity."""
+    """Returns a loss by its name, and for tokens also the perplexity."""
     if per_example:
         return {"loss": nll}
     return {"loss": nll, "perplexity": perplexity(nll)}

@@ -1,4 +1,4 @@
-"""When a run is saved, how it is resumed, and which weights are averaged."""
+"""Saving and resuming a run, and averages of weights."""
 
 import contextlib
 import dataclasses
@@ -13,10 +13,10 @@ from tfcopy.training.checkpoint_arrays import CheckpointError
 
 
 class MovingAverage:
-    """The moving average of a model's weights that its optimizer keeps.
+    """Moving average of a model's weights, from Keras's `use_ema`.
 
-    It does so with Keras's `use_ema`; otherwise there is none. It is in the
-    optimizer's variables, and so in checkpoints, and updated once an update.
+    Without `use_ema` there is no average. Its values are variables of the
+    optimizer, which checkpoints contain, and they change with each update.
 
     Args:
         model: Keras model.
@@ -31,17 +31,17 @@ class MovingAverage:
 
     @property
     def exists(self):
-        """True once there are averages: not before the first update."""
+        """`True` if there are averages; `False` before the first update."""
         return bool(self._averages) and self._optimizer.iterations.numpy() > 0
 
     def variables(self):
-        """The model's weights in their order, averages instead of some."""
+        """Returns the model's weights in order, averages if there are any."""
         averages = self._averages if self.exists else {}
         return [averages.get(id(w), w) for w in self._model.weights]
 
     @contextlib.contextmanager
     def used(self):
-        """Context in which the model has the average of its weights."""
+        """Returns a context in which the model has its averaged weights."""
         if not self.exists:
             yield
             return
@@ -49,13 +49,13 @@ class MovingAverage:
             yield
 
     def use(self):
-        """Gives the model the average of its weights, if there is one."""
+        """Sets the model's weights to their average, if there is one."""
         self._model.set_weights([x.numpy() for x in self.variables()])
 
 
 @contextlib.contextmanager
 def replaced(model, weights):
-    """Context in which a model has other weights, as `set_weights` takes."""
+    """Returns a context in which a model has other weights."""
     own = model.get_weights()
     model.set_weights(weights)
     try:
@@ -65,12 +65,12 @@ def replaced(model, weights):
 
 
 def mean_weights(several):
-    """The mean of several lists of weights, each weight computed in float64.
+    """Computes the mean of several lists of weights, in float64.
 
-    Integers are those of the last.
+    Integer weights are taken from the last list.
 
     Args:
-        several: Lists of arrays, all of the same shapes.
+        several: Lists of arrays, all with the same shapes.
     """
 
     def mean(arrays):
@@ -85,9 +85,9 @@ def mean_weights(several):
 
 @dataclasses.dataclass
 class State:
-    """State of training that a checkpoint holds besides weights and optimizer.
+    """State of training in a checkpoint, besides weights and optimizer.
 
-    The `tokens` in the names of checkpoints are targets of any kind.
+    The names with `tokens` count targets of any kind.
     """
 
     update: int = 0
@@ -105,35 +105,36 @@ class State:
     stopped_early: bool = False
     evaluation_due: bool = False
     phase: int = 0
-    # The dev scores whose weights are to be averaged: update, and cost, of
-    # which less is better. Then the updates and the scores of their mean.
+    # Dev scores whose weights will be averaged: update, and cost (lower is
+    # better).
     kept: list[list] = dataclasses.field(default_factory=list)
+    # Updates and scores of the mean of these weights.
     average: dict | None = None
-    # The update of each dev score, and its loss.
+    # Update and loss of each dev score.
     dev_history: list[list] = dataclasses.field(default_factory=list)
 
     @classmethod
     def from_dict(cls, values):
-        """Restores a state from the dict that `to_dict` made."""
+        """Restores a state from the result of `to_dict`."""
         unknown = values.keys() - {f.name for f in dataclasses.fields(cls)}
         if unknown:
-            raise ValueError(f"its state has {sorted(unknown)}, unknown here")
+            raise ValueError(f"its state has unknown fields {sorted(unknown)}")
         return cls(**values)
 
     def to_dict(self):
-        """The fields as values that JSON can hold; empty ones are left out."""
+        """Returns the fields as JSON values, without empty ones."""
         fields = dataclasses.asdict(self)
         return {k: v for k, v in fields.items() if v is not None}
 
     def move_behind(self, item):
-        """Counts an update, whose last batch is an `Item`."""
+        """Counts an update whose last batch is the `Item`."""
         self.update += 1
         self.epoch, self.batch = item.epoch, item.index + 1
         if item.last_of_epoch:
             self.epoch, self.batch = item.epoch + 1, 0
 
     def forget_best(self):
-        """Forgets the best score, so that the next one is the best."""
+        """Resets the best score, so that the next one becomes the best."""
         self.best_nll, self.best_penalty = math.inf, 0.0
         self.best_score = None
         self.best_update = self.bad_evaluations = 0
@@ -141,18 +142,18 @@ class State:
 
 
 class Saver:
-    """Keeps a run on disk, and the weights of its scores in memory as well.
+    """Saver of a run: checkpoints on disk, and scored weights also in memory.
 
-    A full disk does not end training: the weights are safe in memory, and
-    the next checkpoint may find room again. Where the optimizer keeps a moving
-    average of the weights, that is what is scored, and kept as the best.
+    A full disk does not end training. The weights are still in memory, and
+    there may be room for the next checkpoint. If the optimizer keeps a moving
+    average of the weights, the average is scored, and kept as the best weights.
 
     Args:
         checkpoints: `Checkpoints`, or `None` to keep nothing on disk.
         model: Keras model.
         optimizer: Keras optimizer.
         options: `Options`.
-        is_writer: Whether this process writes; all of them read.
+        is_writer: Whether this process writes files; all processes read them.
         report: Callable that prints a line.
 
     Attributes:
@@ -166,7 +167,7 @@ class Saver:
     ):
         self.best_weights = None
         self.moving_average = MovingAverage(model, optimizer)
-        self._scored_weights = {}  # by update: those to be averaged
+        self._scored_weights = {}  # weights to average, by update
         self._average = None
         self._checkpoints = checkpoints
         self._model = model
@@ -174,20 +175,20 @@ class Saver:
         self._options = options
         self.is_writer = is_writer and checkpoints is not None
         self._report = report
-        self._unwritten = {}  # by what they are: functions that write them
+        self._unwritten = {}  # functions that write weights, by their kind
         self._resumed = None
         self._saved_update = 0
         self._saved_at = time.monotonic()
 
     def resume(self):
-        """Goes back to the newest checkpoint.
+        """Restores the newest checkpoint.
 
         Returns:
-            Its `State`, or `None` if there is none.
+            Its `State`, or `None` if there is no checkpoint.
 
         Raises:
-            CheckpointError: If there are checkpoints, but none is whole, or
-                the newest is of another run.
+            CheckpointError: If all checkpoints are damaged, or if the newest is
+                from another run.
         """
         self._saved_at = time.monotonic()
         if not self._checkpoints:
@@ -217,7 +218,7 @@ class Saver:
         return state
 
     def check_batches(self):
-        """Raises a `CheckpointError` if a run cannot go on with its batches."""
+        """Raises a `CheckpointError` if a resumed run has other batches."""
         if self._resumed is not None:
             path, batches = self._resumed
             checkpoint_arrays.check_identity(
@@ -238,7 +239,7 @@ class Saver:
         path = None
         if self.is_writer:
             self._write_weights()
-            # A checkpoint must not refer to weights that are not there.
+            # A checkpoint must not refer to weights that were not written.
             if not self._unwritten:
                 path = self._write(state)
             if path and self._options.average:
@@ -247,10 +248,10 @@ class Saver:
         return path
 
     def keep_scored(self, state, is_best):
-        """Keeps the present weights, those of the last dev score of a `State`.
+        """Keeps the current weights, which a `State` has just scored.
 
         Args:
-            state: The `State`, which knows what is to be averaged.
+            state: The `State`; `kept` lists the weights to average.
             is_best: Whether the score is the best one.
         """
         update, averaged = state.update, [update for update, _ in state.kept]
@@ -274,10 +275,10 @@ class Saver:
 
     @contextlib.contextmanager
     def mean_used(self, state):
-        """Context in which the model has the mean of the weights kept.
+        """Returns a context in which the model has the mean of kept weights.
 
         Yields:
-            The updates whose weights these are.
+            The updates whose weights are averaged.
         """
         updates = [update for update, _ in state.kept]
         self._average = mean_weights([self._scored_weights[x] for x in updates])
@@ -285,7 +286,7 @@ class Saver:
             yield updates
 
     def keep_average(self, state, updates, scores):
-        """Notes in a `State` that the mean was made, with its `Evaluation`."""
+        """Keeps the mean, and notes its `Evaluation` in a `State`."""
         name = self._options.score
         state.average = {
             "updates": updates,
@@ -300,14 +301,14 @@ class Saver:
         self._write_weights()
 
     def forget_average(self, state):
-        """Forgets the mean of weights, as training goes on."""
+        """Removes the mean of weights, since training continues."""
         self._average = state.average = None
         self._unwritten.pop("average", None)
         if self.is_writer:
             self._checkpoints.remove_average()
 
     def use_final(self, state):
-        """Gives the model the weights that training ends with."""
+        """Sets the model's weights to those with which training ends."""
         if state.average is not None:
             self._model.set_weights(self._average)
         elif self.best_weights is not None:
@@ -316,17 +317,17 @@ class Saver:
             self.moving_average.use()
 
     def use_best(self):
-        """Gives the model the best weights, if there are any."""
+        """Sets the model's weights to the best ones, if there are any."""
         if self.best_weights is not None:
             self._model.set_weights(self.best_weights)
 
     def forget_best(self):
-        """Forgets the best weights; their file stays until it is replaced."""
+        """Drops the best weights; their file stays until it is replaced."""
         self.best_weights = None
         self._scored_weights, self._unwritten = {}, {}
 
     def last_checkpoint(self):
-        """A sentence that tells where the run would resume."""
+        """Returns a sentence about where the run would resume."""
         paths = self._checkpoints.paths() if self._checkpoints else []
         if not paths:
             return "There is no checkpoint yet."
@@ -348,7 +349,7 @@ class Saver:
             return None
 
     def _write_weights(self):
-        """Writes the weights that are not written yet, as far as possible."""
+        """Writes the weights that are not written yet; reports failures."""
         for key, write in list(self._unwritten.items()):
             try:
                 if self.is_writer:
@@ -358,7 +359,7 @@ class Saver:
                 self._report(f"Warning: {error}")
 
     def _remove_scored(self):
-        """Removes weights that no checkpoint refers to any more."""
+        """Removes the files of weights that no checkpoint refers to."""
         states = [info["state"] for info in self._checkpoints.infos()]
         self._checkpoints.remove_scored(
             (state["phase"], update)
@@ -371,18 +372,18 @@ class Saver:
             info, weights = self._checkpoints.load_best(self._model)
             if info.get("phase", state.phase) != state.phase:
                 path = self._checkpoints.best_path
-                raise CheckpointError(f"{path} is of another phase.")
+                raise CheckpointError(f"{path} is from another phase.")
             self.best_weights = weights
         except CheckpointError as error:
             self._report(
-                f"Warning: {error} The search for the best weights starts anew "
+                f"Warning: {error} The search for the best weights starts over "
                 "from the checkpoint."
             )
             state.forget_best()
             state.evaluation_due = True
 
     def _read_averaged(self, state):
-        """Reads the mean, or the weights that it is to be made of."""
+        """Reads the mean of weights, and the weights to average."""
         for row in list(state.kept):
             update, _ = row
             try:
@@ -390,16 +391,16 @@ class Saver:
                     state.phase, update, self._model
                 )
             except CheckpointError as error:
-                self._report(f"Warning: {error} Others are averaged.")
+                self._report(f"Warning: {error} The others are averaged.")
                 state.kept.remove(row)
         if state.average is not None:
             try:
                 self._average = self._checkpoints.load_average(self._model)[1]
             except CheckpointError as error:
-                self._report(f"Warning: {error} It is made anew.")
+                self._report(f"Warning: {error} It is computed again.")
                 state.average = None
 
     def _identity(self):
-        # The best values of two different scores cannot be compared.
+        # Values of two different scores cannot be compared.
         score = self._options.score
         return self._options.identity | ({"score": score} if score else {})

@@ -1,6 +1,4 @@
-"""What is due after which update, and with which learning rate: dev scores,
-phases, schedules of Keras's kind that it lacks, the end.
-"""
+"""Schedule of training: learning rates, phases, dev scores, early stopping."""
 
 import dataclasses
 import math
@@ -14,19 +12,19 @@ from keras.optimizers.schedules import LearningRateSchedule
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class WarmUp(LearningRateSchedule):
-    """Rises linearly to the first rate of a schedule, which then begins.
+    """Learning rate with linear warm-up before any other schedule.
 
     With warm-up over `W` updates, the rate of update `n`, counted from 1, is
 
         n / W * schedule(0)    where n <= W
         schedule(n - W)        after that
 
-    so that no update is made with a rate of zero, as the first one is in
-    Keras's own warm-up (`CosineDecay`), and update `W` has the highest rate.
+    Update `W` has the highest rate, and no update has a rate of zero. In
+    Keras's own warm-up (`CosineDecay`), the first rate is zero.
 
     Args:
-        schedule: `LearningRateSchedule`, or a number: a constant rate.
-        updates: Positive integer, `W`; 1 is no warm-up.
+        schedule: `LearningRateSchedule`, or a number, for a constant rate.
+        updates: Positive integer, `W`; 1 for no warm-up.
     """
 
     def __init__(self, schedule, updates):
@@ -62,14 +60,14 @@ class WarmUp(LearningRateSchedule):
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class InverseSquareRoot(LearningRateSchedule):
-    """Falls with the inverse square root of the number of updates.
+    """Learning rate that falls with the inverse square root of the updates.
 
-    `rate * sqrt(W / (W + step))`. After warm-up over `W` updates (`WarmUp`)
-    this is, in update `n`,
+    `rate * sqrt(W / (W + step))`. With warm-up over `W` updates (`WarmUp`), the
+    rate of update `n` is
 
         rate * min(n / W, sqrt(W / n))
 
-    which is the paper's equation, whose rate is `(d_model * W) ** -0.5`.
+    For `rate = (d_model * W) ** -0.5`, this is the paper's equation.
 
     Args:
         rate: Positive number, the rate at step 0.
@@ -99,20 +97,20 @@ class InverseSquareRoot(LearningRateSchedule):
 
 @dataclasses.dataclass(frozen=True)
 class Phase:
-    """Change of training after a number of updates.
+    """Phase of training, with a change at its beginning.
 
-    It begins with the best weights found so far. From then on the best weights
-    are determined anew, since another objective gives other scores.
+    A phase begins with the best weights so far. The search for the best weights
+    then starts over, since scores of another objective are not comparable.
 
     Attributes:
-        start: Updates, or epochs, before it. If the dev score has not improved
-            for `patience` evaluations, it begins at once.
-        begin: Called without arguments, once; what it changes must be kept in
-            weights of the model or variables of the optimizer, since it is
-            not called again on resumption.
+        start: Number of updates, or epochs, before the phase. If the dev score
+            has not improved for `patience` evaluations, it begins at once.
+        begin: Called without arguments, once. It is not called again on
+            resumption. Hence it may only change weights of the model or
+            variables of the optimizer.
         reset_optimizer: Whether to reset the optimizer's state, as in See et
-            al.: with Adagrad's sums kept, the steps of a short phase would be
-            too small.
+            al.: with Adagrad's earlier sums, the steps of a short phase would
+            be too small.
         unit: The unit of `start`, "updates" or "epochs".
 
     Reference:
@@ -137,21 +135,21 @@ class Phase:
 
 
 def anneal(start, optimizer, factor=0.1, unit="updates"):
-    """Returns a `Phase` with a smaller learning rate, from the best weights on.
+    """Returns a `Phase` that starts from the best weights with a smaller rate.
 
     The optimizer keeps its state.
 
     Args:
-        start, unit: As in `Phase`.
+        start: As in `Phase`.
         optimizer: The trainer's optimizer, whose learning rate must be a
             number.
-        factor: What the learning rate is multiplied by.
+        factor: Factor of the learning rate.
+        unit: As in `Phase`.
 
     Reference:
         [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286); the authors'
         code trains question answering this way.
     """
-
     return Phase(
         start,
         lambda: multiply_rate(optimizer, factor),
@@ -167,12 +165,12 @@ def multiply_rate(optimizer, factor):
 
 
 class Schedule:
-    """Determines what is due, and changes the objective when a phase begins.
+    """Schedule that decides when phases, dev scores and the end are due.
 
     Args:
         options: `Options`.
         phases: `Phase`s, in the order of their starts.
-        optimizer: Keras optimizer, built, as it is when training begins.
+        optimizer: Keras optimizer, built, in its state before training.
         has_dev_data: Whether there are dev scores.
     """
 
@@ -187,11 +185,11 @@ class Schedule:
 
     @property
     def num_phases(self):
-        """Number of phases, with the one that training begins with."""
+        """Number of phases, including the one before all `Phase`s."""
         return len(self._phases) + 1
 
     def phase_due(self, state):
-        """The phase that is to begin at a `State`, or `None`."""
+        """Returns the phase that is due at a `State`, or `None`."""
         if state.phase == len(self._phases):
             return None
         phase = self._phases[state.phase]
@@ -199,13 +197,13 @@ class Schedule:
         return phase if is_due else None
 
     def begin(self, phase, state):
-        """Begins a phase; the model must have the weights it starts from."""
+        """Begins a phase; the model must already have its first weights."""
         if phase.reset_optimizer:
             for variable, value in zip(
                 self._optimizer.variables, self._first_values
             ):
                 variable.assign(value)
-        # It may set the learning rate, which is one of those variables.
+        # After the reset: it may set the learning rate, one of the variables.
         phase.begin()
         state.phase += 1
         state.forget_best()
@@ -242,18 +240,18 @@ class Schedule:
         )
 
     def count_end_of_data(self, state):
-        """Notes that the last epoch has ended without a further update."""
+        """Notes that the last epoch has ended without another update."""
         state.epoch, state.batch = self._options.epochs, 0
         state.evaluation_due = self._has_dev_data
 
     def count_scores(self, scores, state):
-        """Notes the dev scores, an `Evaluation`, of the present weights.
+        """Notes the dev scores, an `Evaluation`, of the current weights.
 
         Returns:
             Whether they are the best so far.
         """
         options = self._options
-        # The same weights are scored again if the best ones have been lost.
+        # If the best weights were lost, the same weights are scored again.
         earlier = [row for row in state.dev_history if row[0] < state.update]
         state.dev_history = [*earlier, [state.update, scores.nll]]
         score = options.score and scores.metrics[options.score]
@@ -277,7 +275,7 @@ class Schedule:
         return is_best
 
     def _kept(self, scores, score, state):
-        """The dev scores whose weights are kept to be averaged."""
+        """Returns the dev scores whose weights are kept for the average."""
         options = self._options
         if options.average is None:
             return []
@@ -286,7 +284,7 @@ class Schedule:
             cost = score if options.lower_is_better else -score
         rows = [row for row in state.kept if row[0] < state.update]
         rows.append([state.update, math.inf if math.isnan(cost) else cost])
-        if options.average == "best":  # of equal ones the earlier
+        if options.average == "best":  # the earlier of equal ones
             rows = sorted(rows, key=lambda row: row[::-1])[: options.average_of]
         return sorted(rows)[-options.average_of :]
 

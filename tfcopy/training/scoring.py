@@ -1,4 +1,4 @@
-"""Scores of a model on whole data sets."""
+"""Scoring of a model on whole data sets."""
 
 import dataclasses
 
@@ -10,14 +10,14 @@ from tfcopy.training.updates import groups_of, read_ahead
 
 
 class Scorer:
-    """Scores a model, or gives its predictions, without dropout.
+    """Scorer of a model without dropout; it also returns predictions.
 
     Args:
         step_for: Callable from the spec of a batch to the `TrainStep`.
         replicas: `Replicas`.
         dev_data: Dataset of batches, a callable that returns one, or `None`.
         score_predictions: As in `Trainer`.
-        score: Name of the dev score that weights are compared by, or `None`.
+        score: Name of the dev score that selects the best weights, or `None`.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Scorer:
 
         Args:
             data: Dataset of batches, or a callable that returns one.
-            cancelled: Optional callable; once it is true, scoring ends.
+            cancelled: Optional callable; scoring ends once it returns `True`.
 
         Returns:
             An `Evaluation`, or `None` if cancelled.
@@ -105,8 +105,8 @@ class Scorer:
             values = dict(self._score_predictions(predictions()))
         except _Cancelled:
             return None
-        # All workers must choose the same weights: the first worker's scores
-        # count.
+        # The scores of the first worker count, since all workers must select
+        # the same weights.
         array = np.array(list(values.values()), np.float64)
         if not self._replicas.is_chief:
             array = np.zeros_like(array)
@@ -119,4 +119,4 @@ def _add(totals, more):
 
 
 class _Cancelled(Exception):
-    """Scoring was cancelled while predictions were made."""
+    """Raised if scoring is cancelled during predictions."""

@@ -1,8 +1,8 @@
-"""TensorBoard logs of a run: scalars, embeddings and plots.
+"""TensorBoard logs of a run: scalars, embeddings, tables and charts.
 
 A scalar's tag is `<group>/<name>`; the groups are `dev`, `train` and `test`.
-Systems that are compared write the same tags, each in its own folder, and each
-chart then shows a line for each of them.
+Systems to compare write the same tags, each in its own folder. Each chart then
+shows a line for each system.
 """
 
 import contextlib
@@ -18,27 +18,27 @@ from tfcopy.keras_internals import resource_of
 
 _CATEGORIES = {"dev": "Validation", "train": "Training", "test": "Test"}
 
-# Unit and meaning by name; scores of the test set are described separately. The
-# charts are in this order, followed by those of other names.
+# Unit and meaning of scalars, by name; scores of the test set are described
+# separately. Charts are in this order, followed by the charts of other names.
 _KNOWN = {
     "exact_match": ("%", "Answers that match exactly"),
     "accuracy": ("0 to 1", "Correct labels"),
     "error_rate": ("%", "Wrong answers"),
     "error_rate_pointed": ("%", "Wrong answers where the target is rare"),
-    "error_rate_unpointed": ("%", "Wrong answers where it is frequent"),
+    "error_rate_unpointed": ("%", "Wrong answers where the target is frequent"),
     "f1": ("%", "F1 of the words of answers and references"),
     "perplexity": ("", "exp(loss)"),
     "after_oov": ("perplexity", "After out-of-vocabulary words"),
     "after_known": ("perplexity", "After words of the vocabulary"),
-    "known_targets": ("perplexity", "Of the words of the vocabulary"),
+    "known_targets": ("perplexity", "Only words of the vocabulary"),
     "loss": ("nats", "Negative log-likelihood of a word, or of a whole answer"),
-    "penalty": ("nats", "What the objective adds to the loss"),
+    "penalty": ("nats", "Penalty that the objective adds to the loss"),
     "copied_words": ("0 to 1", "Target words that are labelled as copied"),
     "copy_probability": ("0 to 1", "Mean probability of copying"),
     "generate_probability": ("0 to 1", "Mean probability of generating"),
     "coverage_loss": ("", "Repeated attention, per target word"),
     "replan_share": ("0 to 1", "Target words at which the model replans"),
-    "learning_rate": ("", "Of the optimizer"),
+    "learning_rate": ("", "Learning rate of the optimizer"),
     "target_tokens_per_second": ("", "Target words trained on per second"),
     "examples_per_second": ("", "Examples trained on per second"),
     "gradient_norm": ("", "Global norm per update, before clipping"),
@@ -50,7 +50,7 @@ def describe(tag):
     """Returns the description of a scalar with its unit; `None` if unknown."""
     group, _, name = tag.partition("/")
     if group == "test" and name not in _PERPLEXITIES:
-        return "Of the test set, after training; shares in percent."
+        return "Test set, after training; shares in percent."
     if name not in _KNOWN:
         return None
     unit, meaning = _KNOWN[name]
@@ -58,12 +58,12 @@ def describe(tag):
 
 
 def layout_summary(tags):
-    """The layout of the Custom Scalars page, with a chart for each tag.
+    """Returns the layout of the Custom Scalars page, with a chart for each tag.
 
     TensorBoard shows the charts of all runs together, each chart once.
 
     Args:
-        tags: Tags of scalars, those of the test set in the order wanted; those
+        tags: Tags of scalars. The order of tags of the test set is kept. Tags
             without a known group have no chart.
 
     Returns:
@@ -85,7 +85,7 @@ def layout_summary(tags):
             )
             for name in names
         ]
-        # Charts of other runs get lost if the first run lacks their category.
+        # TensorBoard drops charts of a category that the first run lacks.
         if charts or group != "test":
             categories.append(layout_pb2.Category(title=title, chart=charts))
     layout = layout_pb2.Layout(category=categories)
@@ -110,7 +110,7 @@ def log_embeddings(folder, tables, max_words=10_000):
         tables: Dict from name to `(matrix, words)`: an array of shape
             `(number of words, dim)` and its words, the most frequent first.
             Words whose row is all zeros are left out: they have no neighbours.
-        max_words: The most words to show; more make the page slow.
+        max_words: Maximum number of words; more make the page slow.
     """
     filesystem.makedirs(folder)
     arrays, config = {}, []
@@ -118,7 +118,7 @@ def log_embeddings(folder, tables, max_words=10_000):
         words = list(words)[:max_words]
         if len(words) < 2 or len(words) > len(matrix):
             raise ValueError(
-                "A table must have at least two words, and a row for each. "
+                "A table needs at least two words, and a row for each word. "
                 f"Received: {len(words)} words and {len(matrix)} rows for "
                 f"name={name!r}."
             )
@@ -137,7 +137,7 @@ def log_embeddings(folder, tables, max_words=10_000):
             "}\n"
         )
     prefix = os.path.join(folder, "embeddings.ckpt")
-    # The page shows the names that are in the file.
+    # The page shows the names in the file.
     tf.raw_ops.SaveV2(
         prefix=prefix,
         tensor_names=list(arrays),
@@ -156,7 +156,7 @@ def log_embeddings(folder, tables, max_words=10_000):
 
 
 def _with_vectors(matrix, words):
-    """The rows that are not zero, if there are two, and their words."""
+    """Returns the non-zero rows and their words, or all if fewer than two."""
     kept = np.flatnonzero(np.any(matrix, axis=1))
     if len(kept) < 2:
         return matrix, words
@@ -164,26 +164,25 @@ def _with_vectors(matrix, words):
 
 
 def _one_field(word):
-    """Keeps a word on its line and in its column; it may not be empty."""
+    """Replaces blanks, so that a word stays one field; never returns ''."""
     return " ".join(word.split()) or repr(word)
 
 
 class EventLog:
-    """Scalars, and whatever callbacks write, in one folder of events.
+    """Log of scalars, and of events that callbacks write, in one folder.
 
-    A resumed run appends to the folder: it starts with a mark that makes
-    TensorBoard forget the steps that the interrupted run had logged beyond its
-    last checkpoint, so that none is shown twice.
+    A resumed run appends to the folder. It begins with a marker by which
+    TensorBoard drops the steps that the interrupted run logged after its last
+    checkpoint, so that no step is shown twice.
 
     Args:
         folder: Path, or `None` to write nothing.
-        first_step: First step that is going to be written.
+        first_step: First step that will be written.
         fresh: Whether to remove the events of earlier runs.
-        report: Callable that prints a line. Where events cannot be written,
-            as on a full disk, it says so once, and no more are written.
-        name: Optional name of separate files, for what is added to the folder
-            after training: `fresh` removes only these, and the rest of the log
-            is kept.
+        report: Callable that prints a line. If events cannot be written, as on
+            a full disk, it prints this once, and no more events are written.
+        name: Optional name of separate files, for events that are added after
+            training. `fresh` removes only these, and keeps the rest of the log.
     """
 
     def __init__(
@@ -222,7 +221,7 @@ class EventLog:
 
     @contextlib.contextmanager
     def tolerating(self):
-        """Context in which events are written; a failure is reported once."""
+        """Returns a context for writing events; reports the first failure."""
         try:
             yield
         except (OSError, tf.errors.OpError) as error:
@@ -234,10 +233,10 @@ class EventLog:
             self.writer = tf.summary.create_noop_writer()
 
     def scalars(self, step, values, prefix=""):
-        """Writes scalars, with a description if there is one.
+        """Writes scalars, with their descriptions if known.
 
         Args:
-            step: Number of updates made.
+            step: Number of updates so far.
             values: Name to number.
             prefix: Prefix of their tags.
         """
@@ -250,7 +249,7 @@ class EventLog:
             self.layout(step, self._tags)
 
     def layout(self, step, tags):
-        """Lays out charts of scalars, in place of an earlier layout."""
+        """Writes the layout of charts, which replaces an earlier layout."""
         with self.tolerating(), self.writer.as_default(step):
             tf.summary.experimental.write_raw_pb(layout_summary(tags))
 
@@ -268,10 +267,10 @@ def log_examples(writer, step, examples, name="examples"):
 
     Args:
         writer: A `tf.summary` writer.
-        step: Number of updates made.
+        step: Number of updates so far.
         examples: Iterable of `(source, output, copied, reference)`: words of
-            the source, of the output, for each word of the output whether it
-            was copied, and words of the reference (or `None`).
+            the source, words of the output, whether each word of the output was
+            copied, and words of the reference (or `None`).
         name: Name under which TensorBoard shows them.
     """
     rows = [
@@ -282,11 +281,11 @@ def log_examples(writer, step, examples, name="examples"):
 
 
 class Marked(str):
-    """Text that is Markdown already."""
+    """Text in Markdown, which needs no escaping."""
 
 
 def bold(words, flags):
-    """Words, some of them in bold, as a cell of a table."""
+    """Formats words, some of them in bold, as a cell of a table."""
     return Marked(
         " ".join(
             f"**{_escape(word)}**" if flag else _escape(word)
@@ -300,9 +299,9 @@ def log_table(writer, step, header, rows, name):
 
     Args:
         writer: A `tf.summary` writer.
-        step: Number of updates made.
+        step: Number of updates so far.
         header: The titles of the columns.
-        rows: Iterable of cells by row: text, a list of words, or `Marked`.
+        rows: Iterable of rows of cells: text, a list of words, or `Marked`.
         name: Name under which TensorBoard shows it.
     """
     lines = [header, ["---"] * len(header)]
@@ -319,6 +318,6 @@ def _cell(content):
 
 
 def _escape(word):
-    """Keeps a word from acting as Markdown or as a table's border."""
+    """Escapes Markdown and the borders of tables in a word."""
     word = word.replace("&", "&amp;").replace("<", "&lt;")
     return "".join("\\" + c if c in r"\`*_{}[]()#+-.!|~>" else c for c in word)

@@ -1,4 +1,4 @@
-"""One update of the weights, on every replica at once, and what it is made for.
+"""The graphs of a training step, on all replicas at once; targets, objective.
 
 Shapes: L replicas of this process, G seed generators, B batch, T target steps.
 """
@@ -17,12 +17,12 @@ from tfcopy.training.training_results import Totals
 
 
 class Targets:
-    """The tensor of a batch that holds the targets.
+    """Description of the tensor of a batch that contains the targets.
 
-    Where it is `(B, T)`, it holds the ids of words. Each of them has a cost,
-    and counts, but for padding. Where it is `(B,)`, as classes or positions
-    are, each example has one cost, `(B, 1)`, and counts once, whatever the
-    value. Losses, metrics and speeds are per word, or per example.
+    A tensor `(B, T)` contains the ids of tokens. Each token has a cost, and
+    counts, except padding. A tensor `(B,)` contains for instance classes or
+    positions. Each example then has one cost, `(B, 1)`, and counts once.
+    Losses, metrics and speeds are per token or per example.
 
     Args:
         name: Name of the tensor.
@@ -42,11 +42,11 @@ class Targets:
 
     @property
     def unit(self):
-        """Unit that the losses are averaged over, as in the names of scores."""
+        """Unit over which losses are averaged, as in the names of scores."""
         return "examples" if self.per_example else "target_tokens"
 
     def mask(self, batch):
-        """Returns what counts, boolean, `(B, T)` or `(B, 1)`."""
+        """Returns the mask of targets that count, `(B, T)` or `(B, 1)`."""
         targets = batch[self.name]
         if self.per_example:
             return tf.ones_like(targets, tf.bool)[:, tf.newaxis]
@@ -60,7 +60,7 @@ class Targets:
         return int(np.count_nonzero(targets != tokens.PAD)), len(targets)
 
     def check_costs(self, costs):
-        """Raises `ValueError` unless costs of examples are `(B, 1)`."""
+        """Raises `ValueError` if costs of examples are not `(B, 1)`."""
         if self.per_example and not costs.shape.is_compatible_with([None, 1]):
             raise ValueError(
                 "Costs must have the shape (B, 1), one for each example of "
@@ -70,20 +70,20 @@ class Targets:
 
 
 class Objective:
-    """Costs and metrics of a model on one batch, on one replica.
+    """Objective: costs and metrics of a model on one batch and replica.
 
     Args:
         model: Keras model of a dict of inputs.
         loss: Callable `(batch, distribution)` that returns the negative log
-            likelihood of each target, of shape `(B, T)`; `(B, 1)` where each
-            example has one target. Or two of these: that, and a penalty.
+            likelihood of each target, of shape `(B, T)`; `(B, 1)` if each
+            example has one target. It may return a pair of this and a penalty.
         targets: `Targets` of the batches.
-        penalty: Optional callable `(batch, distribution)` that returns what
-            the objective adds to the loss of each target, `(B, T)`.
+        penalty: Optional callable `(batch, distribution)` that returns a
+            penalty for each target, `(B, T)`, which is added to the loss.
         metrics: Optional callable `(batch, distribution)` that returns a dict
             of scalars, means over the targets.
-        by_example: Whether all sentences count equally, whatever their length:
-            the costs of tokens are divided by their number.
+        by_example: Whether all sentences have the same weight: costs of tokens
+            are divided by the number of tokens in their sentence.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Objective:
         """Returns the sums over a batch of the loss and of the objective.
 
         The model is called as in training. The losses of its layers are not
-        in the sums.
+        included.
         """
         nll, penalty = self._costs(batch, self._call(batch, training=True))
         objective = nll if penalty is None else nll + penalty
@@ -137,7 +137,7 @@ class Objective:
         return self.model(inputs, training=training)
 
     def _costs(self, batch, distribution):
-        """Loss and penalty (or `None`) of each target, zero on padding."""
+        """Computes loss and penalty (or `None`) per target, 0 at padding."""
         mask = self.targets.mask(batch)
         costs = self._loss(Batch(batch), distribution)
         nll, *added = costs if isinstance(costs, tuple) else (costs,)
@@ -159,13 +159,13 @@ def is_worth_compiling(model):
 
 
 def announced(function, purpose, report):
-    """A function that tells when XLA compiles a program for new shapes.
+    """Returns a function that reports when XLA compiles it for new shapes.
 
     Args:
         function: A `tf.function` whose first argument is a tuple of batches,
             dicts of tensors.
-        purpose: What it does with them, such as "score".
-        report: Callable of a line.
+        purpose: A verb for the report, such as "score".
+        report: Callable that prints a line.
     """
     seen = set()
 
@@ -186,7 +186,7 @@ def announced(function, purpose, report):
 
 
 def _shapes_of(batches):
-    """The shape of each text of a batch, such as "source 32 x 16"."""
+    """Formats the shape of each text of a batch, such as "source 32 x 16"."""
     shapes = {
         name.removesuffix("_ids"): " x ".join(map(str, x.shape))
         for name, x in sorted(batches[0].items())
@@ -197,7 +197,7 @@ def _shapes_of(batches):
 
 @contextlib.contextmanager
 def _without_warnings():
-    """TensorFlow warns of functions that are traced for each shape."""
+    """Suppresses TensorFlow's warning that a function is traced often."""
     logger = tf.get_logger()
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -208,7 +208,7 @@ def _without_warnings():
 
 
 class TrainStep:
-    """Loss, gradients, reduction, clipping and update, as graphs.
+    """Training step as graphs: loss, gradients, reduction, clipping, update.
 
     The order matters:
 
@@ -217,22 +217,23 @@ class TrainStep:
        targets, or sentences, of the whole update), and its gradients. With
        `jit_compile` only this part is compiled by XLA.
     2. Gradients of several batches are added up on their replica.
-    3. They are summed over the replicas; only now is the global norm that of
-       the update, and clipped.
-    4. The optimizer applies them. Keras would sum them over the replicas here,
-       after its own clipping of each; its reduction is switched off.
+    3. They are summed over the replicas. Then their global norm, which is now
+       the norm of the whole update, is clipped.
+    4. The optimizer applies them. Keras's own reduction is switched off: it
+       would sum the gradients here, after clipping on each replica.
 
-    On a CPU the graphs are traced once for all lengths of sentences; with
-    `jit_compile` on one device once for each shape, which is what XLA wants.
+    On a CPU the graphs are traced once for all lengths of sentences. With
+    `jit_compile` on one device they are traced once for each shape, as XLA
+    needs.
 
     Args:
         objective: `Objective`, whose model was built under the strategy.
-        optimizer: Keras optimizer without clipping or accumulation of its own.
+        optimizer: Keras optimizer that does not clip or accumulate itself.
         element_spec: Dict of `tf.TensorSpec`, the spec of a batch.
         replicas: `Replicas`.
-        options: `Options`; those of gradients and of compilation are used.
+        options: `Options` of gradients and of compilation.
         seed_states: State variables of the seed generators, set before use.
-        report: Callable of a line, told before XLA compiles for a new shape.
+        report: Callable that prints a line when XLA compiles for a new shape.
     """
 
     def __init__(
@@ -285,14 +286,14 @@ class TrainStep:
         self.update = graph(self._update, specs)
 
         def spec_of(names):
-            """The batches of all replicas, of which only some parts are there.
+            """Returns the spec of the batches, restricted to some tensors.
 
-            An alignment, say, is for training alone.
+            For instance, only training has an alignment.
             """
             some = {name: element_spec[name] for name in names}
             return specs and self._signature(some)[:1]
 
-        # Functions of the names in a batch.
+        # Graphs by the names of the tensors in a batch.
         self.evaluate_with = functools.cache(
             lambda names: graph(self._evaluate, spec_of(names), "score")
         )
@@ -314,7 +315,7 @@ class TrainStep:
             The `Totals` of this worker's share, as float64 on the host.
         """
         batches = self._replicas.share(group)
-        # Replicas without a batch of their own repeat one, and do not count.
+        # Replicas without a batch repeat another one, which does not count.
         filled = (batches + group[:1] * self._replicas.num_local)[
             : self._replicas.num_local
         ]
@@ -338,11 +339,11 @@ class TrainStep:
         ]
 
     def _accumulate(self, batches, scale, seeds):
-        """Adds the gradients of one batch per replica to those kept.
+        """Adds the gradients of one batch per replica to the accumulators.
 
         Args:
             batches: Tuple of L batches.
-            scale: Scalar, what the sum over targets is multiplied by.
+            scale: Scalar factor of the sum over targets.
             seeds: Starts of the seed generators, of shape `(L, G)`.
 
         Returns:
@@ -357,7 +358,9 @@ class TrainStep:
         """Updates the weights.
 
         Args:
-            batches, scale, seeds: As in `_accumulate`.
+            batches: As in `_accumulate`.
+            scale: As in `_accumulate`.
+            seeds: As in `_accumulate`.
             stop: Scalar, above zero if this process was asked to stop.
 
         Returns:
@@ -410,9 +413,9 @@ class TrainStep:
         return nll, norm, stop
 
     def _replica_gradients(self, batches, scale, seeds):
-        """Returns the loss and, by place among the variables, gradients.
+        """Returns the loss, and a dict of gradients by the variable's index.
 
-        Variables that the objective does not depend on have none.
+        Variables that do not affect the objective have no gradient.
         """
         for state, seed in zip(
             self._seed_states, tf.unstack(self._mine(seeds))
@@ -436,7 +439,7 @@ class TrainStep:
         if self._replicas.count == 1:
             return values
         context = tf.distribute.get_replica_context()
-        # A tensor that no replica computed, such as an argument, has no device.
+        # Tensors that no replica computed, such as arguments, have no device.
         values = [tf.identity(value) for value in values]
         return context.all_reduce(tf.distribute.ReduceOp.SUM, values)
 
@@ -450,12 +453,12 @@ class TrainStep:
 
 
 def relax_shape(spec):
-    """Forgets all sizes of a `tf.TensorSpec`."""
+    """Returns a `tf.TensorSpec` with unknown sizes."""
     return tf.TensorSpec([None] * spec.shape.rank, spec.dtype)
 
 
 def densify(gradient):
-    """Adds up the rows of an embedding's sparse gradient."""
+    """Converts an embedding's sparse gradient to a dense one."""
     if not isinstance(gradient, tf.IndexedSlices):
         return gradient
     return tf.math.unsorted_segment_sum(
@@ -464,11 +467,11 @@ def densify(gradient):
 
 
 def clip(gradients, norm, clip_norm):
-    """Scales the gradients down to `clip_norm`; costs nothing below it."""
+    """Scales gradients down to `clip_norm`; no cost if they are smaller."""
 
     def scaled():
         factor = clip_norm / norm
         return [g * tf.cast(factor, g.dtype) for g in gradients]
 
-    # A comparison with NaN is false, so NaN reaches the caller as it is.
+    # A comparison with NaN is false, so that NaN reaches the caller.
     return tf.cond(norm > clip_norm, scaled, lambda: list(gradients))

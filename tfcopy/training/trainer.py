@@ -1,4 +1,4 @@
-"""Trains a model: updates, dev scores, checkpoints, progress, TensorBoard."""
+"""Trainer of models, with dev scores, checkpoints, progress and TensorBoard."""
 
 import os
 from contextlib import closing
@@ -24,40 +24,40 @@ from tfcopy.training.updates import Updates
 
 
 class Trainer:
-    """Trains a model for a number of updates, or until it stops improving.
+    """Trainer of a model, for a number of updates or until it stops improving.
 
-    Repeating the command resumes a run: `fit` continues from the newest
-    checkpoint in `<log_dir>/checkpoints` and ends with the weights that it
-    would have had without interruption, bit for bit on a CPU. A run that had
-    finished only loads its best weights.
+    A repeated command resumes its run: `fit` continues from the newest
+    checkpoint in `<log_dir>/checkpoints`. It ends with the same weights as
+    without interruption, bit for bit on a CPU. A finished run only loads its
+    best weights.
 
     Args:
         model: Keras model of a dict of inputs that returns a
             `CopyDistribution`, built under the scope of the strategy.
         loss: Callable `(batch, distribution)` that returns the negative log
-            likelihood of each target, of shape `(B, T)`; `(B, 1)` where each
-            example has one target, which the option `targets` names. Or two
-            of these: that, and a penalty as below, such as `LabelSmoothing`.
+            likelihood of each target, of shape `(B, T)`; `(B, 1)` if each
+            example has one target, which the option `targets` names. It may
+            also return a pair of this and a penalty, as `LabelSmoothing` does.
         optimizer: Keras optimizer, made under the same scope, or its name.
         train_data: `tf.data.Dataset` of dicts of tensors, the batches of an
-            epoch, one for one replica at a time, the same each time. Or a
-            callable `(epoch, start_batch, context)` that returns such a
-            dataset, from number `start_batch` on, which lets epochs differ and
-            a resumed one begin in the middle. Neither shards.
+            epoch, each for one replica, the same in each epoch. Or a callable
+            `(epoch, start_batch, context)` that returns such a dataset, from
+            batch `start_batch` on. Epochs may then differ, and a resumed epoch
+            begins in the middle. Neither shards.
         dev_data: Dataset of such batches, or a callable that returns one.
         log_dir: Folder for events and checkpoints; `None` for neither.
         metrics: Optional callable `(batch, distribution)` that returns a dict
             of scalars, means over the targets.
-        score_predictions: Optional callable that is called at each dev score
-            and returns a dict of numbers, for scores that are not means over
-            targets, such as the exact match of texts. It gets an iterator over
-            `(batch, distribution)`, the predictions for all of `dev_data`, in
-            its order; see `predict`.
+        score_predictions: Optional callable for scores that are not means over
+            targets, such as the exact match of texts. It is called at each dev
+            score with an iterator over `(batch, distribution)`, the predictions
+            for all of `dev_data` in order (see `predict`), and returns a dict
+            of numbers.
         on_eval: Optional callable `(update, writer)`, called after each dev
             score on the first worker; `writer` is a `tf.summary` writer.
-        penalty: Optional callable like `loss`: what the objective adds to the
-            cost of each target. Dev scores are compared by the sum of both,
-            unless there is a `score`; the perplexity is that of the loss only.
+        penalty: Optional callable like `loss`, added to the cost of each
+            target. Dev scores are compared by the sum of both, unless `score`
+            is set. The perplexity is computed from the loss only.
         phases: `Phase`s, in the order of their starts.
         **options: The fields of `Options`.
     """
@@ -80,8 +80,8 @@ class Trainer:
         self.options = Options(**options)
         if self.options.average and dev_data is None:
             raise ValueError(
-                "`average` needs `dev_data`: weights are kept at dev scores. "
-                f"Received: average={self.options.average!r} without."
+                "`average` needs `dev_data`: it averages the weights of dev "
+                f"scores. Received: average={self.options.average!r}."
             )
         self.model = model
         self.loss = loss
@@ -136,14 +136,14 @@ class Trainer:
         Returns:
             A `Result`. The model has the weights of the best dev score, or
             the last ones without dev data; with the option `average` the mean
-            of several. Where the optimizer keeps a moving average (`use_ema`),
-            weights are that average in all this.
+            of several. If the optimizer keeps a moving average (`use_ema`),
+            each of these weights is the moving average.
 
         Raises:
-            TrainingInterrupted: After Ctrl-C, SIGTERM or SIGHUP, when all is
-                saved.
+            TrainingInterrupted: After Ctrl-C, SIGTERM or SIGHUP, once the run
+                is saved.
             TrainingDiverged: If loss or gradients are not finite.
-            CheckpointError: If there is a checkpoint that cannot be used.
+            CheckpointError: If a checkpoint cannot be used.
             WorkerLost: If another worker has ended or cannot be reached.
         """
         self.state = state = self.saver.resume() or self.state
@@ -161,7 +161,7 @@ class Trainer:
             ):
                 with closing(self.progress), closing(self._events()) as events:
                     self._loop(events).run()
-            # The first worker has written its files before any other continues.
+            # All workers wait until the first one has written its files.
             self.replicas.sum_over_workers(np.zeros(1))
         self.saver.use_final(state)
         return Result.of(state)
@@ -171,7 +171,7 @@ class Trainer:
 
         Args:
             data: Dataset of batches, or a callable that returns one.
-            cancelled: Optional callable; once it is true, scoring ends.
+            cancelled: Optional callable; scoring ends once it returns `True`.
 
         Returns:
             An `Evaluation`, or `None` if cancelled.
@@ -192,7 +192,7 @@ class Trainer:
         return self.scorer.predict(data)
 
     def step_for(self, element_spec):
-        """The `TrainStep`, made for batches of the first spec it is asked for.
+        """Returns the `TrainStep`, which the first call makes.
 
         Args:
             element_spec: Dict of `tf.TensorSpec`, the spec of a batch.
@@ -221,14 +221,14 @@ class Trainer:
         """Returns the event log of the run, written by the first worker."""
         return EventLog(
             self._log_dir if self.replicas.is_chief else None,
-            # Dev scores that are due were perhaps logged before the end.
+            # Dev scores that are due may have been logged before the end.
             first_step=self.state.update + (not self.state.evaluation_due),
             fresh=self.options.fresh,
             report=self.progress.report,
         )
 
     def _loop(self, events):
-        """The loop from the present state to the end."""
+        """Returns the loop from the current state to the end."""
         reports = Reports(
             self.progress,
             events,
@@ -249,7 +249,7 @@ class Trainer:
 
 
 def _epochs(train_data):
-    """A dataset of one epoch as a callable that gives any."""
+    """Returns a callable for all epochs, if necessary from a dataset of one."""
     if not isinstance(train_data, tf.data.Dataset):
         return train_data
     return lambda epoch, start_batch, context: train_data.skip(start_batch)

@@ -1,4 +1,4 @@
-"""The loop over updates: what is due after each of them, and in which order."""
+"""Training loop: updates, and reports, scores and checkpoints after them."""
 
 import math
 import signal
@@ -8,21 +8,21 @@ from tfcopy.training.reports import Meter
 
 
 class TrainingDiverged(RuntimeError):
-    """The loss or the gradients became infinite or not a number."""
+    """Error: the loss or the gradients became infinite or not a number."""
 
 
 class TrainingLoop:
-    """One run, from its present state to the end.
+    """Loop of one run, from its current state to the end.
 
-    The results of all updates are read before anything is saved, so that a
-    checkpoint never holds weights that are not numbers.
+    The results of all updates are read before a checkpoint is written, so that
+    no checkpoint contains NaN.
 
     Args:
         state: `State`, which is updated.
         updates: `Updates`.
         scorer: `Scorer` of the dev data.
         schedule: `Schedule`.
-        saver: `Saver`, which holds the best weights in the end.
+        saver: `Saver`, which has the best weights in the end.
         reports: `Reports`.
     """
 
@@ -38,11 +38,11 @@ class TrainingLoop:
         self._stop_is_agreed = False
 
     def run(self):
-        """Trains to the end, and saves.
+        """Trains to the end, and saves the run.
 
         Raises:
-            TrainingInterrupted: After Ctrl-C, SIGTERM or SIGHUP, when all is
-                saved.
+            TrainingInterrupted: After Ctrl-C, SIGTERM or SIGHUP, once the run
+                is saved.
             TrainingDiverged: If loss or gradients are not finite.
         """
         state, schedule = self._state, self._schedule
@@ -59,7 +59,7 @@ class TrainingLoop:
                 if self._saver.is_due(state):
                     self._save()
                 update = self._updates.start(state, self._is_asked_to_stop())
-                if update is None:  # too few batches left for one
+                if update is None:  # too few batches left
                     schedule.count_end_of_data(state)
                     continue
                 schedule.count_update(update, state)
@@ -71,7 +71,7 @@ class TrainingLoop:
             self._save()
 
     def _settle(self, wait=False):
-        """Reads the results of the updates that have ended, or of all."""
+        """Reads and reports the results of finished updates, or of all."""
         for update in self._updates.finished(wait):
             if not (math.isfinite(update.nll) and math.isfinite(update.norm)):
                 self._diverge(update)
@@ -85,7 +85,7 @@ class TrainingLoop:
                 self._meter.leave_out()
 
     def _evaluate(self):
-        """Scores the dev data; returns whether it was not cancelled."""
+        """Scores the dev data; returns `False` if cancelled."""
         self._settle(wait=True)
         state = self._state
         with self._saver.moving_average.used():
@@ -99,7 +99,7 @@ class TrainingLoop:
         return True
 
     def _average(self):
-        """Scores the mean of the weights that were kept, and keeps it."""
+        """Scores the mean of the kept weights, and keeps the mean."""
         self._settle(wait=True)
         state, saver = self._state, self._saver
         with saver.mean_used(state) as updates:
@@ -111,7 +111,7 @@ class TrainingLoop:
             self._interrupt()
 
     def _dev_scores(self):
-        """The dev scores of the model as it is; `None` if cancelled."""
+        """Returns dev scores of the current weights, or `None` if cancelled."""
         scores = self._scorer.dev_scores(cancelled=self._has_to_stop)
         if scores is not None and not math.isfinite(scores.nll):
             raise TrainingDiverged(
@@ -130,7 +130,7 @@ class TrainingLoop:
             f"update {state.update:,}  phase {state.phase + 1} of "
             f"{self._schedule.num_phases} begins"
         )
-        # Saved before other best weights replace those it began with.
+        # Saved now, before new best weights replace the phase's first weights.
         self._save()
 
     def _save(self):
@@ -145,7 +145,7 @@ class TrainingLoop:
         return self._interruption.signal_number is not None
 
     def _has_to_stop(self):
-        # Workers have to stop after the same update, so they ask each other.
+        # Workers agree on it, since all must stop after the same update.
         if self._updates.num_workers > 1:
             return self._stop_is_agreed
         return self._is_asked_to_stop()
@@ -177,9 +177,9 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class TrainingInterrupted(Exception):
-    """Training was asked to stop, and has saved what it had.
+    """Raised after a signal stopped training and the run was saved.
 
-    `exit_code` is what the shell expects of a program that a signal ended:
+    `exit_code` follows the shell's convention for programs that a signal ended:
     130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP.
     """
 
@@ -189,11 +189,11 @@ class TrainingInterrupted(Exception):
 
 
 class Interruption:
-    """Context in which `SIGNALS` are only noted, but for ignored ones.
+    """Context that notes `SIGNALS` instead of ending, but not ignored ones.
 
-    `signal_number` is `None` until one arrives. A second one acts as if this
-    context were not there. Signals reach the main thread only; in any other
-    this does nothing.
+    `signal_number` is `None` until a signal arrives. A second signal acts as
+    outside of the context. In threads other than the main one, which receive no
+    signals, the context does nothing.
     """
 
     def __init__(self):
@@ -203,7 +203,7 @@ class Interruption:
     def __enter__(self):
         if threading.current_thread() is threading.main_thread():
             for number in SIGNALS:
-                # As `nohup` starts programs: they outlive their terminal.
+                # `nohup` ignores SIGHUP, to let programs outlive a terminal.
                 if signal.getsignal(number) != signal.SIG_IGN:
                     previous = signal.signal(number, self._receive)
                     self._previous[number] = previous

@@ -8,42 +8,43 @@ class Options:
     """Options of training.
 
     Attributes:
-        steps: The most updates to make.
-        epochs: The most passes over the training data. One of the two is
-            needed; with both, training ends at the first limit reached.
-        accumulate: Batches per replica in one update.
-        targets: Name of the tensor of a batch that holds the targets. In word
-            ids, `(B, T)`, such as `target_ids`, all count but padding; in a
-            tensor `(B,)`, such as a class, each example counts once.
-        normalize: What the summed loss of an update is divided by: its target
-            "tokens", or its "sentences"; or "examples" for the mean over the
-            sentences of each one's mean over its tokens. All three are the
-            same where examples are counted.
-        clip_norm: Largest global norm of the gradients; `None` for no limit.
+        steps: Maximum number of updates.
+        epochs: Maximum number of passes over the training data. Either `steps`
+            or `epochs` is needed; with both, training ends at the first limit.
+        accumulate: Number of batches per replica in one update.
+        targets: Name of the tensor of a batch that contains the targets. In a
+            tensor of token ids, `(B, T)`, such as `target_ids`, all but padding
+            count; in a tensor `(B,)`, such as a class, each example counts
+            once.
+        normalize: Divisor of the summed loss of an update: its target "tokens"
+            or its "sentences"; or "examples", for the mean over the sentences
+            of each one's mean over its tokens. All three are equal if each
+            example has one target.
+        clip_norm: Maximum global norm of the gradients; `None` for no limit.
         eval_every: Updates between two dev scores; `None` for once an epoch.
-        score: Name of the dev score that chooses the best weights, one of those
-            that the trainer's `metrics` and `score_predictions` give; `None`
-            for the loss.
+        score: Name of the dev score that selects the best weights, from the
+            trainer's `metrics` or `score_predictions`; `None` for the loss.
         lower_is_better: Whether a lower `score` is better.
         patience: Number of dev scores without improvement after which training
             ends; `None` for never.
         plateau: Number of dev scores without improvement after which the
             learning rate, which must be a number, is halved; `None` for never.
-        average: What training ends with: the mean of the weights of the "last"
-            or the "best" dev scores, `average_of` of them; `None` for the
-            best weights. Of a run with phases only the last one's count.
-        average_of: The most dev scores whose weights are averaged.
-        seed: The seed of dropout and noise.
-        save_every, save_seconds: Save after as many updates, or seconds.
+        average: Whether training ends with the mean of several weights: the
+            `average_of` "last" ones or those with the "best" dev scores; `None`
+            for the best weights. Only dev scores of the last phase count.
+        average_of: Maximum number of weights to average.
+        seed: Seed of dropout and noise.
+        save_every, save_seconds: Number of updates, and of seconds, after which
+            a checkpoint is written.
         log_every: Updates between two points in TensorBoard.
         jit_compile: Whether XLA compiles loss and gradients; by default if
-            there is a GPU and all layers allow it.
-        fresh: Whether to remove what an earlier run left in the folder.
+            there is a GPU and all layers support it.
+        fresh: Whether to remove the files of an earlier run from the folder.
         identity: Dict of strings, such as a hash of the vocabulary, that must
-            be the same for a run to be resumed.
-        batches: Dict of strings that the batches depend on, such as whether XLA
-            compiles; as `identity`, but of no matter to a run that has ended.
-        progress_seconds: Seconds between two lines where there is no terminal.
+            be the same when a run is resumed.
+        batches: Dict of strings on which the batches depend, such as whether
+            XLA compiles; checked as `identity` is, except if the run has ended.
+        progress_seconds: Seconds between two lines without a terminal.
         verbose: `False` for no progress.
     """
 
@@ -74,7 +75,7 @@ class Options:
     def __post_init__(self):
         if self.steps is None and self.epochs is None:
             raise ValueError(
-                "`steps` or `epochs` must be given. Received neither."
+                "`steps` or `epochs` must be given. Received: neither."
             )
         if self.normalize not in ("tokens", "sentences", "examples"):
             raise ValueError(

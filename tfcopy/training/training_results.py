@@ -1,4 +1,4 @@
-"""Scores on a data set, and the results of training."""
+"""Results: scores on a data set, and the outcome of training."""
 
 import dataclasses
 from typing import NamedTuple
@@ -10,7 +10,7 @@ class Totals(NamedTuple):
     """Sums over a part of a data set, as tensors or as values on the host.
 
     Attributes:
-        nll, penalty: Summed costs of the targets.
+        nll, penalty: Sums of the targets' losses and penalties.
         targets: Number of targets.
         examples: Number of examples.
         metrics: Dict of metrics, each times the number of targets.
@@ -25,10 +25,10 @@ class Totals(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Evaluation:
-    """Scores on a data set, per target unless named otherwise.
+    """Scores on a data set, means over targets unless named otherwise.
 
-    Targets are words, or examples; see `Options.targets`. The properties are
-    for words.
+    Targets are tokens or examples; see `Options.targets`. The properties are
+    for tokens.
     """
 
     nll: float
@@ -40,7 +40,7 @@ class Evaluation:
 
     @classmethod
     def of(cls, totals, per_example):
-        """Makes the means from `Totals` on the host."""
+        """Computes the means from `Totals` on the host."""
         nll, penalty, targets, examples, metrics = totals
         if not targets:
             raise ValueError(
@@ -66,13 +66,13 @@ class Evaluation:
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """The results of training.
+    """Results of training.
 
-    Targets are words, or examples; see `Options.targets`. The properties are
-    for words. The losses are those of the best weights, which are the ones with
-    the best `Options.score` if there is one; or of the mean of the weights
-    after `averaged_updates`, if there are any. `dev_history` has the update of
-    each dev score, and its loss.
+    Targets are tokens or examples; see `Options.targets`. The properties are
+    for tokens. The losses belong to the weights with which training ends: the
+    mean of the weights after `averaged_updates`, if not empty, or otherwise the
+    best weights, by `Options.score` if set. `dev_history` has the update and
+    the loss of each dev score.
     """
 
     updates: int
@@ -90,7 +90,7 @@ class Result:
 
     @classmethod
     def of(cls, state):
-        """The results at a `State`."""
+        """Returns the results at a `State`."""
         seconds = max(state.timed_seconds, 1e-9)
         scores = {
             "nll": state.best_nll,

@@ -1,4 +1,4 @@
-"""Updates of the weights, one after the other, and their results."""
+"""Updates of the weights from a stream of batches, and their results."""
 
 import collections
 import itertools
@@ -11,14 +11,14 @@ from tfcopy.training.training_results import Evaluation
 
 
 class Update(NamedTuple):
-    """An update that was started; its results once it is finished.
+    """Update that was started, with its results once it is finished.
 
     Attributes:
-        number: Number of updates made, including this one.
+        number: Number of updates so far, including this one.
         items: The batches of all replicas, as `Item`s.
-        num_targets: Number of their targets.
-        nll: Sum of the negative log likelihood; before it is read, tensors to
-            add up.
+        num_targets: Number of targets in these batches.
+        nll: Sum of the negative log likelihood; a list of tensors until the
+            results are read.
         norm: Global norm of the gradients.
         stop: Above zero if a process was asked to stop.
     """
@@ -32,15 +32,15 @@ class Update(NamedTuple):
 
     @property
     def ends_epoch(self):
-        """Returns whether an epoch ends with one of the update's batches."""
+        """`True` if an epoch ends with one of the update's batches."""
         return any(item.last_of_epoch for item in self.items)
 
 
 class Updates:
-    """Starts updates, each from the next batches, and reads their results.
+    """Sequence of updates, each from the next batches, and their results.
 
-    If there is a GPU, results are read one update later, so that it need not
-    wait for the host.
+    On a GPU, results are read one update later, so that the GPU does not wait
+    for the host.
 
     Args:
         train_data: As in `Trainer`.
@@ -60,15 +60,15 @@ class Updates:
         self._lag = 1 if tf.config.list_physical_devices("GPU") else 0
 
     def start(self, state, stop=False):
-        """Starts the next update and moves a `State` behind it.
+        """Starts the next update, and counts it in a `State`.
 
         Args:
-            state: Where to continue. After the first call the batches follow
-                one another, so its position must not be changed.
+            state: The `State` from which to continue. After the first call,
+                its position in the stream of batches must not be changed.
             stop: Whether this process was asked to stop.
 
         Returns:
-            The `Update`, or `None` if too few batches are left for one.
+            The `Update`, or `None` if too few batches are left.
         """
         if self._groups is None:
             self._groups = self._groups_from(state)
@@ -100,7 +100,7 @@ class Updates:
         return update
 
     def finished(self, wait=False):
-        """Yields the updates whose results were not read yet, as numbers.
+        """Yields finished updates that were not read yet, with their results.
 
         Args:
             wait: Whether to include updates that may still be running.
@@ -114,7 +114,7 @@ class Updates:
             )
 
     def metrics(self, update):
-        """The metrics of this worker on the first batch of an update."""
+        """Computes this worker's metrics on the first batch of an update."""
         if not self._step.has_metrics:
             return {}
         totals = self._step.score([update.items[0].batch])
@@ -122,11 +122,11 @@ class Updates:
 
     @property
     def targets(self):
-        """`Targets` of the batches; there are none before the first one."""
+        """The `Targets` of the batches; known after the first update."""
         return self._step.targets
 
     def _groups_from(self, state):
-        """The items of one update after the other."""
+        """Yields the items of each update."""
         replicas, options = self._replicas, self._options
         size = options.accumulate * replicas.count
         items = stream_batches(
@@ -156,7 +156,7 @@ class Updates:
 
 
 class Item(NamedTuple):
-    """A batch and where it stands.
+    """Batch and its position in the stream of batches.
 
     Attributes:
         epoch: Number of epochs before its own.
@@ -174,21 +174,22 @@ class Item(NamedTuple):
 def stream_batches(
     train_data, epoch, start_batch, num_replicas, num_epochs=None
 ):
-    """Yields the batches of one epoch after the other, as `Item`s.
+    """Yields the batches of all epochs, as `Item`s.
 
-    Every worker sees the same stream and takes its share of each update, so
-    a position means the same on all of them, and the number of targets of an
-    update is known without communication. The next batch is fetched while the
-    current one is trained on.
+    Every worker sees the same stream and takes its share of each update. A
+    position thus means the same on all workers, and each knows the number of
+    targets of an update without communication. The next batch is fetched during
+    training on the current one.
 
     Args:
         train_data: Callable `(epoch, start_batch, context)` that returns a
             dataset of the batches of an epoch from number `start_batch` on.
-            `context` is a `tf.distribute.InputContext` that tells the number
-            of replicas; the callable does not shard.
-        epoch, start_batch: The first batch wanted.
+            `context` is a `tf.distribute.InputContext` with the number of
+            replicas; the callable does not shard.
+        epoch: Epoch of the first batch.
+        start_batch: Index of the first batch in its epoch.
         num_replicas: Number of replicas over all workers.
-        num_epochs: Where to stop; `None` for an endless stream.
+        num_epochs: Number of epochs; `None` for an endless stream.
     """
     context = tf.distribute.InputContext(
         num_input_pipelines=1,
@@ -213,11 +214,11 @@ def stream_batches(
 
 
 def read_ahead(dataset):
-    """The dataset, whose next batches are read while one is computed with.
+    """Returns the dataset with prefetching, and without autotuning.
 
-    It is not tuned by tf.data: on one core the thread that tunes misses that it
-    is to end, and whoever drops an iterator, as after each epoch, waits until
-    it wakes, for up to ten seconds.
+    On one core, the autotuning thread of tf.data misses its signal to end.
+    Dropping an iterator, as after each epoch, would then block until the thread
+    wakes up, for up to ten seconds.
     """
     options = tf.data.Options()
     options.autotune.enabled = False
@@ -243,14 +244,14 @@ def seed_states(model):
 def draw_seeds(count, seed, update, batch):
     """Draws the start of each seed generator, for one batch of one update.
 
-    Dropout masks and noise are then a function of `(seed, update, batch)`:
-    a resumed run draws what the undisturbed one would have drawn, and two
-    replicas draw what one device would have drawn for the same two batches.
+    Dropout masks and noise are then a function of `(seed, update, batch)`. A
+    resumed run draws the same as one without interruption, and two replicas
+    draw the same as one device for the same two batches.
 
     Args:
         count: Number of seed generators.
         seed: The seed of the run.
-        update: Number of updates made before this one.
+        update: Number of updates before this one.
         batch: Index of the batch within the update, over all replicas.
 
     Returns:

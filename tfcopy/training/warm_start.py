@@ -1,4 +1,4 @@
-"""Starting from the weights of another model."""
+"""Warm start: initialisation of a model with the weights of another one."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -10,11 +10,11 @@ from tfcopy.keras_internals import weight_names
 
 
 class Words(NamedTuple):
-    """Rows of a weight's words in the weight of another model.
+    """Map from the words of a weight to their rows in another model's weight.
 
     Attributes:
         axis: The axis of the words.
-        places: For each word its place in the other weight, -1 if it has none.
+        places: For each word its index in the other weight, or -1.
     """
 
     axis: int
@@ -25,19 +25,19 @@ def warm_start(model, other, words: Mapping[str, Words] = {}):
     """Copies the weights that two models share, matched by `weight_names`.
 
     Args:
-        model: Keras model that gets the weights.
-        other: Keras model that gives them.
-        words: By its name, how a weight with a place for each word of a
-            vocabulary is matched with that of another vocabulary; words that
-            have no place there keep their values.
+        model: Keras model whose weights are set.
+        other: Keras model whose weights are copied.
+        words: Dict from the name of a weight with a row for each word, to the
+            rows of these words in the other model. Words without such a row
+            keep their values.
 
     Returns:
         The names of the weights of `model` that `other` does not have; they
         keep their values.
 
     Raises:
-        ValueError: If a weight has another shape there, or the models have
-            none in common.
+        ValueError: If the shapes of a weight differ, or if the models have no
+            weight in common.
     """
     own, known = weight_names(model), weight_names(other)
     fresh = [name for name in own if name not in known]
@@ -59,11 +59,11 @@ def warm_start(model, other, words: Mapping[str, Words] = {}):
 
 
 def _matched(weight, value, words):
-    """The value with the words in the order of the weight."""
+    """Returns the value with its words in the order of the weight."""
     own = np.moveaxis(keras.ops.convert_to_numpy(weight), words.axis, 0).copy()
     theirs = np.moveaxis(value, words.axis, 0)
     if own.shape[1:] != theirs.shape[1:] or len(own) != len(words.places):
-        return value  # of another shape, which is told
+        return value  # The caller reports its shape.
     is_known = words.places >= 0
     own[is_known] = theirs[words.places[is_known]]
     return np.moveaxis(own, 0, words.axis)

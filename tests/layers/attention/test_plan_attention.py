@@ -264,7 +264,7 @@ def test_what_makes_no_sense_is_refused(options, message):
 
 
 def test_words_are_needed_where_they_are_read():
-    with pytest.raises(ValueError, match="called with `inputs`"):
+    with pytest.raises(ValueError, match="call the attention with `inputs`"):
         PlanAttention(U).build((None, None, U), (None, None, C))
     layer = PlanAttention(U, reads_words=False)
     assert layer(QUERY, VALUE, MASK)[1].shape == (B, T, S)

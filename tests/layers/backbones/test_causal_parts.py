@@ -29,7 +29,7 @@ def test_dropout_is_for_training(kind):
         (
             "gemma3",
             {"use_bidirectional_attention": True},
-            "reads its text in both directions",
+            "must be causal",
         ),
         (
             "phi3",
@@ -38,7 +38,7 @@ def test_dropout_is_for_training(kind):
                 "rope_scaling_short_factor": [1.0, 1.0],
                 "rope_scaling_long_factor": [2.0, 2.0],
             },
-            "rotate each position alike",
+            "do not depend on the length",
         ),
     ],
 )

@@ -209,7 +209,7 @@ def test_options_are_checked(options, message):
 
 
 def test_an_attention_that_plans_is_refused():
-    with pytest.raises(ValueError, match="no attention that plans"):
+    with pytest.raises(ValueError, match="must not be a `PlanAttention`"):
         TransformerCell(U, PlanAttention(4, plan_steps=3, summary_units=2))
 
 

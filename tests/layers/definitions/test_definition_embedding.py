@@ -440,5 +440,5 @@ def test_errors_say_what_does_not_fit():
         make_embedding(reader=None)(CONTEXT, definitions_of())
     with raises("there is no `spelling`"):
         make_embedding()(CONTEXT, None, spellings_of())
-    with raises("each text of `ids`, 2. Received: 1"):
+    with raises("each of the 2 texts of `ids`. Received: slots of 1"):
         make_embedding()([CONTEXT, QUESTION], definitions_of())

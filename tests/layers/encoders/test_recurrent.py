@@ -406,5 +406,5 @@ def test_nothing_but_padding_keeps_zeros():
 
 
 def test_unknown_length_raises():
-    with pytest.raises(ValueError, match=r"must be known.*\(None, None\)"):
+    with pytest.raises(ValueError, match=r"fixed length.*\(None, None\)"):
         WordGRU(5, 3, 6).build((None, None))

@@ -1,4 +1,4 @@
-"""Additive attention.
+"""Additive attention (Bahdanau et al.).
 
 Shapes: B batch, T target steps, S source steps, U units.
 """
@@ -17,12 +17,13 @@ class BahdanauAttention(Configured, PointingAttention):
     """Additive attention of decoder states over encoder states.
 
     A network with one hidden layer scores each source step for each query,
-    `v^T tanh(W query + U value + b)`; the softmax of the scores weighs
-    `value`. The weights are returned as well: copying heads point with them.
+    `v^T tanh(W query + U value + b)`. The softmax of the scores weights `value`
+    to give the context. The weights are returned, too, since copying heads
+    point with them.
 
     In a decoder cell, call `prepare` once per sentence and `step` at each step;
     `call` does both for all queries at once. The scores and the softmax are in
-    float32 whatever the dtype policy.
+    float32 with any dtype policy.
 
     Masking: steps where `value_mask` is `False` get a weight of exactly
     zero. A row without any `True` gets zeros and a context of zeros.
@@ -33,14 +34,15 @@ class BahdanauAttention(Configured, PointingAttention):
         kernel_initializer: Initializer of all matrices.
         use_score_bias: Whether the score has a bias, as in the base system
             of Gulcehre et al.; `use_bias` if `None`.
-        reads_words: Whether a decoder's last word is part of the query, as in
-            the code of Chung et al., 2016; it comes in through `project`.
+        reads_words: Whether the previous token is part of the query, as in the
+            code of Chung et al., 2016; `project` adds it.
 
     Call arguments:
         query: Decoder states, of shape `(B, T, query_dim)`.
         value: Encoder states, of shape `(B, S, value_dim)`.
         value_mask: Optional boolean tensor of shape `(B, S)`.
-        inputs: The previous words, embedded, `(B, T, E)`, with `reads_words`.
+        inputs: Embeddings of the previous tokens, `(B, T, E)`, with
+            `reads_words`.
 
     Returns:
         `(context, attention_weights)`: `(B, T, value_dim)` and `(B, T, S)`.
@@ -74,11 +76,11 @@ class BahdanauAttention(Configured, PointingAttention):
 
     @property
     def query_units(self):
-        """Size of the product of the query that `step` reads."""
+        """Size of the query after the product with `query_matrix`."""
         return self.units
 
     def query_matrix(self):
-        """Kernel of that product, `(query_dim, query_units)`."""
+        """Returns the kernel of the query, `(query_dim, query_units)`."""
         return self.query_kernel
 
     def build(self, query_shape, value_shape, inputs_shape=None):
@@ -93,8 +95,8 @@ class BahdanauAttention(Configured, PointingAttention):
     def _build_words(self, inputs_shape):
         if inputs_shape is None:
             raise ValueError(
-                "With `reads_words` an attention must be part of a decoder "
-                "cell, or be called with `inputs`."
+                "With `reads_words`, call the attention with `inputs`, the "
+                "embeddings of the previous tokens. Received: inputs=None."
             )
         self.input_kernel = self._kernel("input", inputs_shape[-1], self.units)
 
@@ -113,42 +115,41 @@ class BahdanauAttention(Configured, PointingAttention):
         return memory
 
     def _score_bias(self):
-        """The bias of the score, float32."""
-        # The softmax is invariant to it: its gradient is zero, but would be
-        # rounding noise, which Adam amplifies.
+        """Returns the bias of the score, float32, with a gradient of zero."""
+        # The softmax does not depend on the bias. Its computed gradient would
+        # be rounding noise instead of zero, and Adam would amplify that.
         bias = ops.cast(self.score_bias, "float32")
         return ops.stop_gradient(bias) + 0.0 * bias
 
     def project(self, inputs, training=False):
-        """Projects the previous words for the queries of all steps.
+        """Projects the previous tokens for the queries of all steps.
 
         Args:
-            inputs: Embedded words, `(..., E)`.
-            training: Whether noise is drawn, by attentions that have any.
+            inputs: Embedded tokens, `(..., E)`.
+            training: Whether to draw noise, in attentions that use it.
 
         Returns:
-            `(..., query_units)`, float32; `None` if words are not read.
+            `(..., query_units)`, float32; `None` without `reads_words`.
         """
         return self._read_words(inputs) if self.reads_words else None
 
     def _read_words(self, inputs):
-        """The words times their kernel, `(..., units)`, float32."""
+        """Multiplies the tokens by their kernel, `(..., units)`, float32."""
         return multiply(inputs, self.input_kernel, self.compute_dtype)
 
     def step(self, query, state, memory, read=None):
-        """Attends with one query of each sentence, or of each of its beams.
+        """Attends with one query per sentence, or per beam of a search.
 
-        In a search all tensors but the memory have an axis K of beams after
-        that of the batch.
+        In a search, all tensors but the memory have an axis of K beams after
+        the batch axis.
 
         Args:
-            query: The query times `query_matrix`, and what the words add to
-                it, `(B, query_units)`, float32. A cell computes this product
-                together with its own products.
-            state: `()`; a subclass may have one.
+            query: From `combine`, `(B, query_units)`, float32. A cell computes
+                the product with `query_matrix` together with its own products.
+            state: `()`; a subclass may have a state.
             memory: From `prepare`.
-            read: Optional further weights, `(B, S)`, with which the cell reads
-                the values in the same product.
+            read: Optional second weights of the values, `(B, S)`, which a cell
+                computes itself. The same product applies them.
 
         Returns:
             `(context, log_weights, state)`: `(B, value_dim)`, and `(B, S)`,
@@ -164,10 +165,14 @@ class BahdanauAttention(Configured, PointingAttention):
         return context, log_weights, self._next_state(state, weights)
 
     def _scores(self, hidden, memory):
-        """The scores of a hidden layer, `(..., U)`, before its `tanh`.
+        """Computes the scores from the hidden layer before its `tanh`.
+
+        Args:
+            hidden: `(..., U)`.
+            memory: From `prepare`.
 
         Returns:
-            `(..., k)`, with the k columns of the score's kernel.
+            `(..., k)`, with k columns in the kernel of the score.
         """
         scores = of_rows(
             lambda rows: ops.matmul(ops.tanh(rows), memory.weights["score"]),

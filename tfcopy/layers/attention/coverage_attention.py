@@ -1,4 +1,4 @@
-"""Attention with coverage, the sum of all earlier weights, as its state.
+"""Attention with coverage: the sum of all earlier attention weights.
 
 Shapes: B batch, T target steps, S source steps, U units.
 """
@@ -14,7 +14,7 @@ FEATURES = ("vector", "scalar")
 
 
 class Coverage:
-    """Mixin of attentions with coverage: its state and its weight `w_c`.
+    """Mixin of attentions with coverage: the state, and its weight `w_c`.
 
     A subclass sets `starts_enabled`, and has `_coverage_size`, the size of
     `w_c`.
@@ -52,7 +52,7 @@ class Coverage:
         )
 
     def initial_state(self, memory):
-        """The coverage before the first step: zeros, `(B, S)`."""
+        """Returns the coverage before the first step: zeros, `(B, S)`."""
         return ops.zeros_like(memory.sentences["mask_bias"])
 
     def _next_state(self, state, weights):
@@ -64,19 +64,19 @@ class Coverage:
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class CoverageAttention(Coverage, BahdanauAttention):
-    """Additive attention with the sum of all earlier weights as a feature.
+    """Additive attention whose scores depend on the sum of earlier weights.
 
     The score of source step `j` is
-    `v^T tanh(W query + U value_j + b + w_c * coverage_j)`, and the coverage
-    of a step is the sum of the weights that EARLIER steps gave to `j`. It is
-    the state of `step`, `(B, S)`, float32, zeros at first. With
-    `feature="scalar"` the score is
-    `v^T tanh(W query + U value_j + b) + w_c * coverage_j`, and `w_c` a single
-    number, as in the authors' code of CopyNet.
+    `v^T tanh(W query + U value_j + b + w_c * coverage_j)`. `coverage_j` is the
+    sum of the weights of `j` at EARLIER target steps. It is the state of
+    `step`, `(B, S)`, float32, zeros at first. With `feature="scalar"` the score
+    is `v^T tanh(W query + U value_j + b) + w_c * coverage_j`, and `w_c` a
+    single number, as in the authors' code of CopyNet.
 
     `w_c` starts at zero, so that a model trained without coverage is unchanged
-    at first. With `enabled=False` it stays there: its gradient is exactly zero
-    and all is as in `BahdanauAttention`, until `enable` is called.
+    at first. With `enabled=False` it stays zero: its gradient is exactly zero,
+    and the layer computes the same as `BahdanauAttention` until `enable` is
+    called.
 
     Args:
         units: As in `BahdanauAttention`.
@@ -84,10 +84,10 @@ class CoverageAttention(Coverage, BahdanauAttention):
         kernel_initializer: As in `BahdanauAttention`, for all matrices but
             `w_c`.
         use_score_bias: As in `BahdanauAttention`.
-        enabled: Whether coverage is on from the start. It is kept in a
-            weight, so a checkpoint restores it.
-        feature: `"vector"` or `"scalar"`: whether coverage is added to the
-            hidden layer, or to the score.
+        enabled: Whether coverage is on from the start. A weight stores it, so
+            that checkpoints restore it.
+        feature: `"vector"` adds coverage to the hidden layer, `"scalar"` to the
+            score.
 
     Call arguments and results are as in `BahdanauAttention`, but the queries
     are processed one after the other.
@@ -121,7 +121,8 @@ class CoverageAttention(Coverage, BahdanauAttention):
     def _add_state(self, hidden, state, memory):
         if self.feature == "scalar":
             return hidden
-        # A matrix product, whose gradients need no further `(B, S, U)` tensors.
+        # As a matrix product, since its gradient needs no more `(B, S, U)`
+        # tensors.
         term = ops.matmul(
             ops.reshape(state, (-1, 1)), memory.weights["coverage"]
         )
@@ -135,11 +136,11 @@ class CoverageAttention(Coverage, BahdanauAttention):
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class MultiHeadCoverageAttention(Coverage, MultiHeadAttention):
-    """Attention by several heads, with coverage as a feature of each score.
+    """Multi-head attention whose scores depend on the sum of earlier weights.
 
     `w_ch * coverage_j` is added to the score of head h for source step j. The
-    coverage is that of the averaged weights; it is the state of `step`, `w_c`
-    starts at zero, and `enabled` has its effect, as in `CoverageAttention`.
+    coverage is the sum of the averaged weights. As in `CoverageAttention`, it
+    is the state of `step`, `w_c` starts at zero, and `enabled` switches it on.
 
     Args:
         units: As in `MultiHeadAttention`.

@@ -1,4 +1,4 @@
-"""The whole source in one vector, instead of an attention.
+"""A fixed context vector for the whole source, instead of an attention.
 
 Shapes: B batch, S source steps, C value size.
 """
@@ -13,18 +13,18 @@ from tfcopy.layers.tensors import copies, or_all
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class FinalContext(keras.layers.Layer):
-    """The encoder's last states are the context of every step.
+    """Context that is the same at each step: the last states of the encoder.
 
-    It has the methods of an attention, so that any decoder cell becomes the
-    plain encoder-decoder: the context is the last states of a bidirectional
-    encoder, `[forward at the last word ; backward at the first]`, whatever the
-    query. The attention weights are uniform over the words.
+    The layer has the methods of an attention, so that any decoder cell becomes
+    a plain encoder-decoder. The context consists of the last states of a
+    bidirectional encoder, `[forward at the last word ; backward at the first]`,
+    for any query. The attention weights are uniform over the source tokens.
 
     Reference:
         [Cho et al., 2014](https://arxiv.org/abs/1406.1078), section 2.2.
     """
 
-    query_units = 0  # nothing of a query is projected
+    query_units = 0  # a query has no effect
     output_sizes = {}
 
     def __init__(self, **kwargs):
@@ -34,23 +34,23 @@ class FinalContext(keras.layers.Layer):
         self.query_size = query_shape[-1]
 
     def query_matrix(self):
-        """`(query_dim, 0)`."""
+        """Returns an empty kernel, `(query_dim, 0)`."""
         return ops.zeros((self.query_size, 0), self.compute_dtype)
 
     def project(self, inputs, training=False):
-        """Returns `None`: the previous words add nothing to the query."""
+        """Returns `None`: the query does not depend on words."""
         return None
 
     def combine(self, product, words, memory):
-        """The query that `step` ignores."""
+        """Returns the query, which `step` ignores."""
         return product
 
     def outputs(self, state):
-        """Outputs for the layers after the decoder: none."""
+        """Returns no outputs for the layers after the decoder."""
         return {}
 
     def prepare(self, value, value_mask=None):
-        """The context and the weights of all steps.
+        """Computes the context and the weights of all steps.
 
         Args:
             value: Annotations of a bidirectional encoder, `(B, S, C)`.
@@ -72,25 +72,25 @@ class FinalContext(keras.layers.Layer):
         return Memory(sentences, weights={})
 
     def initial_state(self, memory):
-        """Nothing is kept between steps."""
+        """Returns `()`: there is no state between steps."""
         return ()
 
     def step(self, query, state, memory, read=None):
-        """One step, like that of `BahdanauAttention`.
+        """Returns the context and the weights, as `BahdanauAttention` does.
 
         Args:
             query: `(B, 0)`, or `(B, K, 0)` in a search with K beams.
             state: `()`.
             memory: From `prepare`.
-            read: Must be `None`; there are no values for a cell to read.
+            read: Must be `None`: the layer keeps no values.
 
         Returns:
             `(context, log_weights, state)`.
         """
         if read is not None:
             raise ValueError(
-                "A cell that reads the source by weights of its own needs an "
-                "attention, such as `BahdanauAttention`. "
+                "A cell with selective read needs an attention with values, "
+                "such as `BahdanauAttention`. "
                 "Received: attention=FinalContext()."
             )
         context, log_weights = (

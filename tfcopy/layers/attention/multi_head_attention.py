@@ -1,4 +1,4 @@
-"""Scaled dot-product attention by several heads whose weights point.
+"""Multi-head scaled dot-product attention for pointing.
 
 Shapes: B batch, T target steps, S source steps, H heads, U units, N steps of
 training or beams of a search.
@@ -20,12 +20,13 @@ from tfcopy.layers.tensors import split_heads
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class MultiHeadAttention(Configured, PointingAttention):
-    """Attention of decoder states over encoder states, the mean of its heads.
+    """Multi-head attention of decoder states over encoder states.
 
-    With `d = U / H`, head h scores source step j for a query by
-    `(W_h query + b_h) . (V_h value_j) / sqrt(d)`. Its weights are the softmax
-    of its scores; those of the layer are the mean of all heads' weights. They
-    weigh `value` itself, so that the context is about the place pointed at.
+    With `d = U / H`, the score of source step j in head h is
+    `(W_h query + b_h) . (V_h value_j) / sqrt(d)`. The weights of a head are the
+    softmax of its scores. The weights of the layer are the mean over the heads.
+    The context is the sum of `value` itself with these weights, so that it
+    describes the position that the layer points at.
 
     Masking: steps where `value_mask` is `False` get a weight of exactly
     zero. A row without any `True` gets zeros and a context of zeros.
@@ -57,18 +58,18 @@ class MultiHeadAttention(Configured, PointingAttention):
                 "`units` must be a positive multiple of `num_heads`. "
                 f"Received: units={units}, num_heads={num_heads}."
             )
-        # A bias of the keys would change no softmax.
+        # No bias, since a bias of the keys does not change the softmax.
         self.value_projection = dense(
             self, units, "value_projection", kernel_initializer, use_bias=False
         )
 
     @property
     def query_units(self):
-        """Size of the product of the query that `step` reads."""
+        """Size of the query after the product with `query_matrix`."""
         return self.units
 
     def query_matrix(self):
-        """Kernel of that product, `(query_dim, query_units)`."""
+        """Returns the kernel of the query, `(query_dim, query_units)`."""
         return self.query_kernel
 
     def build(self, query_shape, value_shape, inputs_shape=None):
@@ -77,7 +78,7 @@ class MultiHeadAttention(Configured, PointingAttention):
         self.query_bias = self._bias("query", self.units)
 
     def prepare(self, value, value_mask=None):
-        """Computes what every step needs: keys, values, the mask as a bias."""
+        """Prepares the memory of all steps: keys, values, mask as a bias."""
         keys = split_heads(self.value_projection(value), self.num_heads)
         scale = math.sqrt(self.num_heads / self.units)
         keys = ops.transpose(keys * scale, (0, 1, 3, 2))  # (B, H, d, S)
@@ -88,11 +89,11 @@ class MultiHeadAttention(Configured, PointingAttention):
         )
 
     def combine(self, product, words, memory):
-        """The query that `step` reads: its product and a bias."""
+        """Adds the bias to the query for `step`."""
         return product + memory.weights["query_bias"]
 
     def step(self, query, state, memory, read=None):
-        """Attends with one query of each sentence, or of each of its beams.
+        """Attends with one query per sentence, or per beam of a search.
 
         Arguments and results are as in `BahdanauAttention`.
         """
@@ -112,5 +113,5 @@ class MultiHeadAttention(Configured, PointingAttention):
         return context, log_weights, self._next_state(state, weights)
 
     def _add_to_scores(self, scores, state, memory):
-        """Adds a subclass's state to `(B, H, N, S)`."""
+        """Adds a subclass's state to the scores, `(B, H, N, S)`."""
         return scores

@@ -1,7 +1,7 @@
-"""Attention that plans ahead, and commits itself to its plan.
+"""Planning attention ("plan, attend, generate"): PAG and rPAG.
 
-Shapes: B batch, T target steps, S source steps, U units, k plan steps, E size
-of the words' embeddings.
+Shapes: B batch, T target steps, S source steps, U units, k plan steps, E
+embedding size.
 """
 
 import keras
@@ -20,19 +20,18 @@ from tfcopy.layers.tensors import (
 
 MODES = ("plan", "repeat")
 SWITCHES = ("previous", "current")
-# Where the temperature's bias starts: kappa is 1.154 without a state.
+# Initial bias of the temperature: with a state of zero, kappa is 1.154.
 TEMPERATURE_BIAS = -1.8
-# The logit that enters at the plan's end, if plans are drawn again at each
-# step.
+# Logit that is appended when a plan moves on by one step, with `resample`.
 _BEHIND = -10.0
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class PlanAttention(BahdanauAttention):
-    """Plans the alignments of the next `k` steps, and when to replan.
+    """Attention that plans the alignments of the next `k` steps.
 
-    With query `s`, value `h_j`, the word before `y`, and the plan `A`, logits
-    of the weights of source step j at each of the next steps:
+    The plan `A_j` holds the logits of source step j at each of the next `k`
+    steps. With query `s`, value `h_j` and previous token `y`:
 
         p_j = h_j W_h + b_a + y W_y
         beta_j = tanh(A_j W_r + b_r)
@@ -41,24 +40,25 @@ class PlanAttention(BahdanauAttention):
         A_j <- g [(1 - v_j) new_j + v_j A_j] + (1 - g) shift(A_j)
         weights = softmax_j(A_j[0])
 
-    `g` is one if the commitment plan says so, see `commitment`, and otherwise
-    zero; `shift` moves a plan on by one step. With `mode="repeat"` there is no
-    plan of the alignment: its logits stay the same until `g` is one, and are
-    then those of additive attention.
+    The switch `g` is one or zero, from the commitment plan (see `commit`), and
+    `shift` moves a plan on by one step. With `mode="repeat"` there is no plan
+    of alignments: the logits of the alignment stay the same until `g` is one,
+    and are then computed as in additive attention.
 
     `A` and the commitment plan are the state of `step`, all ones at first, so
-    that the first step plans. The noise that draws the commitment plan comes
-    from `project`, only in training; without it the likeliest plan is taken.
+    that the first step plans. `project` draws the noise for sampling the
+    commitment plan, only in training. Without noise the most likely plan is
+    taken.
 
     Args:
         units: As in `BahdanauAttention`.
-        use_bias: As in `BahdanauAttention`, for all that has a bias above.
+        use_bias: As in `BahdanauAttention`, for all biases of the equations.
         kernel_initializer: As in `BahdanauAttention`.
         plan_steps: k.
         mode: `"plan"` (PAG) or `"repeat"` (rPAG).
         summary_units: Size of `beta`.
-        use_gate: Whether there is a `v`; zero if not.
-        reads_words: Whether there is a `y`: as in `BahdanauAttention`.
+        use_gate: Whether to compute the gate `v`; it is zero otherwise.
+        reads_words: Whether to use `y`, as in `BahdanauAttention`.
         switch: `"previous"` or `"current"`; see `commit`.
         resample: See `commit`.
         inverse_temperature: A number, `kappa`; learned if `None`.
@@ -66,23 +66,25 @@ class PlanAttention(BahdanauAttention):
             `A_j W_r + b_r` are normalised.
         always_replan: Whether each step plans, a control for the effect of
             having more weights.
-        sample_at_test: Whether there is noise outside of training, too.
+        sample_at_test: Whether to draw noise outside of training, too.
         seed: Optional integer, of the noise.
-        use_score_bias: Whether there is a `b_p`; `use_bias` if `None`.
+        use_score_bias: Whether to use `b_p`; `use_bias` if `None`.
 
     Call arguments:
         query: `(B, T, query_dim)`.
         value: `(B, S, value_dim)`.
         value_mask: Optional, boolean, `(B, S)`.
-        inputs: The previous words, embedded, `(B, T, E)`, with `reads_words`.
-        training: Whether noise is drawn.
+        inputs: Embeddings of the previous tokens, `(B, T, E)`, with
+            `reads_words`.
+        training: Whether to draw noise.
 
     Returns:
         `(context, attention_weights)`, as in `BahdanauAttention`.
 
     Reference:
         [Gulcehre et al., 2017](https://arxiv.org/abs/1706.05087), sections
-        2.1 and 2.2; what the paper leaves open is as in the authors' code.
+        2.1 and 2.2; details that the paper leaves open are from the authors'
+        code.
     """
 
     output_sizes = {"replan": 1, "commitment_deviation": 1}
@@ -132,7 +134,7 @@ class PlanAttention(BahdanauAttention):
 
     @property
     def _sizes(self):
-        """Parts of the query's product: hidden, z, kappa, gate, noise."""
+        """Sizes of the query's parts: hidden, z, kappa, gate, noise."""
         k = self.plan_steps
         gate = k if self._has_gate else 0
         return [self.units, k, 1, gate, k]
@@ -178,7 +180,7 @@ class PlanAttention(BahdanauAttention):
         self.norms = add_norms(self, self._norm_sizes())
 
     def _norm_sizes(self):
-        """The sizes of what is normalised, by name."""
+        """Returns the sizes of the layer normalisations, by name."""
         if not self.layer_norm:
             return {}
         sizes = {"hidden": self.units, "commitment": self.plan_steps}
@@ -189,7 +191,7 @@ class PlanAttention(BahdanauAttention):
         return sizes
 
     def query_matrix(self):
-        """`[W_d W_c w W_B 0]`; noise takes the last columns."""
+        """Returns `[W_d W_c w W_B 0]`; the last columns are for noise."""
         rows = self.query_kernel.shape[0]
         dtype = self.query_kernel.dtype
         temperature = ops.zeros((rows, 1), dtype)
@@ -203,11 +205,11 @@ class PlanAttention(BahdanauAttention):
         return ops.concatenate(parts, axis=-1)
 
     def project(self, inputs, training=False):
-        """Projects the previous words, and draws noise, for all queries.
+        """Projects the previous tokens, and draws noise, for all queries.
 
         Args:
-            inputs: Embedded words, `(..., E)`.
-            training: Whether noise is drawn.
+            inputs: Embedded tokens, `(..., E)`.
+            training: Whether to draw noise.
 
         Returns:
             `(..., query_units)`, float32.
@@ -243,21 +245,20 @@ class PlanAttention(BahdanauAttention):
                 keys, ops.cast(self.gate_key_kernel, "float32")
             )
         if self._plans:
-            # Tensors and not `Product`s: the loop would keep the results of
-            # these small kernels, `(T, B, S, units)`, which are quicker to
-            # recompute.
+            # Tensors, not `Product`s: the loop would keep the results of these
+            # small kernels, `(T, B, S, units)`. Recomputing them is quicker.
             weights["summarize"] = (
                 ops.cast(self.summary_kernel, self.compute_dtype),
                 ops.convert_to_tensor(self.summary_bias),
             )
             weights["read"] = ops.cast(self.read_kernel, self.compute_dtype)
-            if self.use_bias:  # Added once, and not to the gate.
+            if self.use_bias:  # Added here once; the gate has no bias.
                 bias = ops.cast(self.read_bias, keys.dtype)
                 sentences["keys"] = keys + bias
         return memory.updated(sentences, weights)
 
     def _query_bias(self):
-        """The biases of the query's products, float32."""
+        """Returns the biases of all parts of the query, float32."""
         hidden, z, kappa, gate, noise = (
             ops.zeros((size,), "float32") for size in self._sizes
         )
@@ -271,15 +272,15 @@ class PlanAttention(BahdanauAttention):
     def _score_bias(self):
         if not self._plans:
             return super()._score_bias()
-        # Unlike in plain attention, the gate gives it an effect.
+        # Because of the gate, it has an effect, unlike in plain attention.
         return ops.cast(self.score_bias, "float32")
 
     def initial_state(self, memory):
-        """The state before the first step: all ones.
+        """Returns the state before the first step: all ones.
 
         Returns:
-            Dict of `alignment`, `(B, S, k)`, or `(B, S)` of a repeater, and
-            of `commitment`; `replan` is for the pictures.
+            Dict of `alignment`, `(B, S, k)`, or `(B, S)` with `mode="repeat"`;
+            of `commitment`; and of `replan`, for plots.
         """
         mask_bias = memory.sentences["mask_bias"]
         ones = ops.ones_like(mask_bias)
@@ -294,11 +295,11 @@ class PlanAttention(BahdanauAttention):
         }
 
     def outputs(self, state):
-        """Outputs for the layers after the decoder, from the state.
+        """Returns the outputs for the layers after the decoder.
 
         Returns:
-            Dict of `replan`, zero or one, and `commitment_deviation`, how far
-            from uniform the distribution of the commitment plan is.
+            Dict of `replan`, zero or one, and `commitment_deviation`, the
+            deviation of the commitment plan's distribution from uniform.
         """
         probabilities = state["commitment"]["probabilities"]
         return {
@@ -354,13 +355,13 @@ class PlanAttention(BahdanauAttention):
         return context, log_weights, state
 
     def _split(self, query):
-        """Hidden part, z, kappa, gate part and noise of a query."""
+        """Splits a query into hidden part, z, kappa, gate part and noise."""
         sizes = self._sizes
         places = [sum(sizes[: i + 1]) for i in range(len(sizes) - 1)]
         return split(query, places)
 
     def _new_plan(self, hidden, gate, old, memory):
-        """`(1 - v) new + v old`, `(B, S, k)`."""
+        """Computes `(1 - v) new + v old`, `(B, S, k)`."""
         weights = memory.weights
         # One large product each.
         summary = Product(*weights["summarize"])(old)
@@ -376,24 +377,24 @@ class PlanAttention(BahdanauAttention):
 
 
 def gumbel(shape, seed):
-    """Gumbel noise, float32, finite; `seed` is a `SeedGenerator`."""
+    """Draws Gumbel noise, float32, finite; `seed` is a `SeedGenerator`."""
     uniform = keras.random.uniform(shape, 1e-7, 1.0 - 1e-7, "float32", seed)
     return -ops.log(-ops.log(uniform))
 
 
 def inverse_temperature(logits):
-    """`kappa`, above 1.001, of `s w + b`."""
+    """Computes `kappa`, above 1.001, from `s w + b`."""
     return 1.001 + ops.softplus(logits)
 
 
 def shift(plan, last=0.0):
-    """A plan one step on: `(..., k)`, whose last step becomes `last`."""
+    """Moves a plan, `(..., k)`, on by one step; `last` is appended."""
     end = ops.full_like(plan[..., :1], last)
     return ops.concatenate([plan[..., 1:], end], axis=-1)
 
 
 def straight_through(probabilities):
-    """One-hot of the argmax, exactly; its gradient is that of its argument.
+    """Returns the exact one-hot of the argmax, with the gradient of its input.
 
     Args:
         probabilities: `(B, k)`.
@@ -404,10 +405,9 @@ def straight_through(probabilities):
 
 
 def mix(switch, new, old):
-    """`new` where the switch `(B, 1)` is one, `old` where it is zero.
+    """Returns `new` where the switch `(B, 1)` is one, `old` where it is zero.
 
-    Both are computed and mixed, since the switch's gradient is their
-    difference.
+    It mixes both, since the gradient of the switch is their difference.
     """
     while len(switch.shape) < len(new.shape):
         switch = ops.expand_dims(switch, -1)
@@ -415,13 +415,13 @@ def mix(switch, new, old):
 
 
 def initial_commitment(batch, plan_steps):
-    """The commitment state at first: all ones, so that the first step plans."""
+    """Returns the first commitment state, all ones: the first step plans."""
     ones = ops.ones((batch, plan_steps), "float32")
     return {"plan": ones, "probabilities": ones / plan_steps, "logits": ones}
 
 
 def commit(state, logits, kappa, noise, switch="previous", resample=False):
-    """One step of the commitment plan, which says when a planner replans.
+    """Runs one step of the commitment plan, which decides when to replan.
 
         z = s W_c + b_c,  kappa = 1.001 + softplus(s w + b)
         p = softmax(kappa (z + G)),  c = onehot(argmax p), straight through
@@ -430,17 +430,17 @@ def commit(state, logits, kappa, noise, switch="previous", resample=False):
     planner replans and draws a new `c`. Otherwise `c` moves on by one step.
 
     Args:
-        state: Dict of `plan` (c), `probabilities` (those that the plan in
-            force was drawn from) and `logits`, all `(B, k)`.
+        state: Dict of `plan` (c), `probabilities` (the distribution that the
+            current plan was drawn from) and `logits`, all `(B, k)`.
         logits: z, `(B, k)`.
         kappa: `(B, 1)`.
         noise: Gumbel noise, `(B, k)`.
-        switch: `"previous"`: the last plan decides whether to replan now.
-            `"current"`, as in the authors' code: a new commitment plan is drawn
-            then, and decides.
-        resample: Whether, as in the authors' code, plans that move on are drawn
-            again from their moved logits. The time of the next plan has the
-            same distribution, but another gradient.
+        switch: `"previous"`: the previous commitment plan decides whether to
+            replan at this step. `"current"`, as in the authors' code: the
+            commitment plan after this step decides.
+        resample: Whether a plan that moves on is drawn again from its moved
+            logits, as in the authors' code. The step of the next replanning has
+            the same distribution, but a different gradient.
 
     Returns:
         `(replan, state)`; `replan` is `(B, 1)`, zero or one.
@@ -452,7 +452,7 @@ def commit(state, logits, kappa, noise, switch="previous", resample=False):
     renew = state["plan"][..., :1]
     if resample:
         logits = mix(renew, logits, shift(state["logits"], _BEHIND))
-    # `ops.softmax` warns of plans of one step.
+    # Not `ops.softmax`, which logs a warning for plans of one step.
     probabilities = ops.exp(ops.log_softmax(kappa * (logits + noise), axis=-1))
     plan = straight_through(probabilities)
     if not resample:
@@ -463,6 +463,6 @@ def commit(state, logits, kappa, noise, switch="previous", resample=False):
 
 
 def deviation(probabilities):
-    """`sum_i (1/k - p_i)^2`, `(B, k)` to `(B, 1)`: zero where p is uniform."""
+    """Computes `sum_i (1/k - p_i)^2`, `(B, 1)`: zero for a uniform p."""
     difference = 1.0 / probabilities.shape[-1] - probabilities
     return ops.sum(ops.square(difference), axis=-1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Base class of attentions: values, a softmax, one step and all steps.
+"""Base class of the attention layers that copying heads point with.
 
 Shapes: B batch, T target steps, S source steps.
 """
@@ -13,18 +13,18 @@ from tfcopy.layers.tensors import or_all
 
 
 class PointingAttention(keras.layers.Layer):
-    """The base of attentions whose weights copying heads point with.
+    """Base of attention layers whose weights copying heads point with.
 
     A subclass has `query_units`, `query_matrix` and `step`. In a decoder cell,
     call `prepare` once per sentence and `step` at each step, or `attend_all`
-    for all steps; `call` does it all.
+    for all steps. `call` does all of this for given queries.
     """
 
     output_sizes = {}  # sizes of the entries of `outputs`
     has_state = False  # whether a step depends on earlier steps
 
     def prepare(self, value, value_mask=None):
-        """Computes what every step needs: values, and the mask as a bias.
+        """Prepares the memory of all steps: the values, and the mask as a bias.
 
         Args:
             value: `(B, S, value_dim)`.
@@ -41,28 +41,31 @@ class PointingAttention(keras.layers.Layer):
         return Memory(sentences, {})
 
     def project(self, inputs, training=False):
-        """Returns `None`: the previous words add nothing by default."""
+        """Returns `None`: by default the query does not depend on words."""
         return None
 
     def initial_state(self, memory):
-        """Nothing is kept between steps."""
+        """Returns `()`: by default there is no state between steps."""
         return ()
 
     def combine(self, product, words, memory):
-        """The query that `step` reads.
+        """Combines the parts of the query for `step`.
 
         Args:
             product: The query times `query_matrix`, `(..., query_units)`.
-            words: From `project`, of the same steps; `None` for no words.
+            words: From `project`, for the same steps, or `None`.
             memory: From `prepare`.
         """
         return product if words is None else product + words
 
     def outputs(self, state):
-        """Outputs for the layers after the decoder, from a step's new state.
+        """Returns the outputs for the layers after the decoder.
+
+        Args:
+            state: The state after a step.
 
         Returns:
-            Dict of `(B, size)`, with the sizes of `output_sizes`.
+            Dict of tensors `(B, size)`, with the sizes of `output_sizes`.
         """
         return {}
 
@@ -75,7 +78,7 @@ class PointingAttention(keras.layers.Layer):
         return self.add_weight((size,), "zeros", name=f"{name}_bias")
 
     def _read(self, scores, memory, read):
-        """The softmax of scores, `(B, S)`, and the values that it weighs.
+        """Computes the softmax of scores, `(B, S)`, and the weighted values.
 
         Returns:
             `(context, log_weights, weights)`; see `step`.
@@ -85,7 +88,7 @@ class PointingAttention(keras.layers.Layer):
         return self._weigh(log_weights, memory, read)
 
     def _weigh(self, log_weights, memory, read):
-        """The results of `_read` for known weights, `(B, S)`, in logs."""
+        """Computes the results of `_read` from log weights, `(B, S)`."""
         weights = ops.exp(log_weights)
         rows = [weights] if read is None else [weights, read]
         values = memory.sentences["values"]
@@ -100,7 +103,7 @@ class PointingAttention(keras.layers.Layer):
         return context, log_weights, weights
 
     def _next_state(self, state, weights):
-        """The state after a step with these weights, `(B, S)`."""
+        """Returns the state after a step with these weights, `(B, S)`."""
         return state
 
     def call(self, query, value, value_mask=None, inputs=None, training=False):
@@ -115,15 +118,15 @@ class PointingAttention(keras.layers.Layer):
         """Attends with the queries of all steps.
 
         Args:
-            queries: As `query` of `step`, `(B, T, query_units)`.
+            queries: The `query` of `step` for all steps, `(B, T, query_units)`.
             memory: From `prepare`.
-            training: Whether gradients are needed soon; see `scan`.
+            training: Whether gradients will be computed; see `scan`.
 
         Returns:
             `(context, log_weights)`: `(B, T, value_dim)` and `(B, T, S)`.
         """
         if not self.has_state:
-            # The steps stand where the beams of a search stand.
+            # The steps take the axis of a search's beams.
             return self.step(queries, (), memory)[:2]
 
         def step(query, state, memory):
@@ -150,9 +153,10 @@ class PointingAttention(keras.layers.Layer):
 
 
 def masked_log_softmax(scores, mask_bias):
-    """Log-softmax over the last axis; `MASKED` where the bias is negative.
+    """Computes the log-softmax over the last axis, `MASKED` where masked.
 
-    A row that is masked everywhere is `MASKED` everywhere.
+    A position is masked if its `mask_bias` is negative. A row that is masked
+    everywhere is `MASKED` everywhere.
     """
     log_weights = ops.log_softmax(scores + mask_bias, axis=-1)
     return ops.where(mask_bias < 0, MASKED, log_weights)

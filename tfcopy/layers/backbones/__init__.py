@@ -1,1 +1,1 @@
-"""KerasHub's pretrained encoder-decoder networks as parts of a model."""
+"""KerasHub's pretrained networks as encoder and decoder of a copying model."""

@@ -1,11 +1,11 @@
-"""Attention by head, as the steps of a search compute it for any network.
+"""Attention for the steps of a search, with keys and values stored by head.
 
-KerasHub's own attentions take keys and values as their layers return them,
-`(B, N, G, d)`, and turn them to heads at every call. A search reads the rows
-of earlier steps again and again: here they are kept by head.
+KerasHub's attention layers take keys and values of shape `(B, N, G, d)`, and
+transpose them at every call. A search attends to the rows of earlier steps
+again and again. Here they are thus stored with the axis of heads first.
 
-Shapes: B batch, N words that attend, M rows that they may attend to, H heads of
-queries, G of keys and values, d size of a head.
+Shapes: B batch, N tokens that attend, M rows that they may attend to, H heads
+of queries, G heads of keys and values, d size of a head.
 """
 
 import math
@@ -16,14 +16,15 @@ from tfcopy.layers.tensors import masked_softmax
 
 
 def of_all(dense, x):
-    """Applies an einsum-dense layer of KerasHub to all words in one product.
+    """Applies an einsum-dense layer of KerasHub to all tokens in one product.
 
-    Its own call multiplies sentence by sentence. These have few rows in a step
-    of a search, which takes TensorFlow half as long again.
+    The layer itself multiplies sentence by sentence. In a step of a search, a
+    sentence has few rows, and TensorFlow then takes half as long again.
 
     Args:
-        dense: `Dense`, or an `EinsumDense` of axes in the order of its inputs,
-            the kernel's, and its outputs. A quantized one is called.
+        dense: `Dense`, or an `EinsumDense` whose kernel has the axes of the
+            inputs, then the axes of the outputs, in order. A quantized layer is
+            called as it is.
         x: `(B, N, ...)`.
 
     Returns:
@@ -46,28 +47,31 @@ def of_all(dense, x):
 
 
 def by_head(x):
-    """`(B, N, H, d)` to `(B, H, N, d)`, or back."""
+    """Transposes `(B, N, H, d)` to `(B, H, N, d)`, or back."""
     return ops.transpose(x, (0, 2, 1, 3))
 
 
 def attend(
     queries, rows, visible, scale=None, soft_cap=None, bias=None, drop=None
 ):
-    """Attends to the rows; returns the shape of the queries.
+    """Attends to the rows, for all heads.
 
     Args:
         queries: `(B, H, N, d)`; several heads share keys and values.
-        rows: List of dicts of `keys` and `values`, `(B, G, *, d)`, which are
-            the M rows in order.
+        rows: List of dicts of `keys` and `values`, `(B, G, *, d)`; concatenated
+            they are the M rows.
         visible: Boolean, `(B, N or 1, M)`.
         scale: Factor of the scores, by default `1 / sqrt(d)`.
-        soft_cap: What scores are capped by, or `None`.
+        soft_cap: Soft cap of the scores, or `None`.
         bias: Added to the scores; it broadcasts to `(B, H, N, M)`.
-        drop: Dropout of the weights, a function.
+        drop: Function that applies dropout to the weights.
+
+    Returns:
+        Tensor of the shape of `queries`.
     """
     _, heads, count, size = ops.shape(queries)
     groups = rows[0]["keys"].shape[1]
-    # Heads that read the same keys stand one after the other.
+    # Heads that share keys and values are adjacent.
     together = (-1, groups, heads // groups * count, size)
     scale = 1 / math.sqrt(size) if scale is None else scale
     queries = ops.reshape(queries * scale, together)

@@ -1,4 +1,4 @@
-"""Base class of the parts of a KerasHub network that our layers call.
+"""Base class of the parts of a KerasHub network, as a copying model calls them.
 
 Shapes: B batch, S source steps, T target steps, K beams, E size of the
 encoder, D of the decoder, H heads of keys and values, d size of a head.
@@ -6,19 +6,19 @@ encoder, D of the decoder, H heads of keys and values, d size of a head.
 
 
 class BackboneParts:
-    """The layers of an encoder-decoder of KerasHub, in our order of calls.
+    """Base of adapters that call the layers of a KerasHub encoder-decoder.
 
     Args:
         backbone: The backbone.
 
     Attributes:
-        special_ids: The rows of its table that PAD, UNK, BOS and EOS have.
-        target_start: Which word of its tokenizer a target begins with:
+        special_ids: The rows of PAD, UNK, BOS and EOS in the backbone's table.
+        target_start: Special token of its tokenizer that begins a target:
             `"start"`, `"end"` or `"pad"`.
         lora_layers: Names of the layers that LoRA adapts.
-        feature_scale: Factor of the features that words are predicted from.
-        logit_cap: What logits stay below: `cap * tanh(logits / cap)`; `None`
-            for logits as they are.
+        feature_scale: Factor of the features before the output layer.
+        logit_cap: Soft cap of the logits, `cap * tanh(logits / cap)`, or
+            `None`.
     """
 
     special_ids = None
@@ -32,12 +32,12 @@ class BackboneParts:
 
     @property
     def source_table(self):
-        """The embedding of a source's words."""
+        """The embedding of the source tokens."""
         return self.backbone.token_embedding
 
     @property
     def target_table(self):
-        """The embedding of a target's words, which is the output layer, too."""
+        """The embedding of the target tokens, and the output layer."""
         return self.backbone.token_embedding
 
     @property
@@ -47,26 +47,26 @@ class BackboneParts:
 
     @property
     def num_heads(self):
-        """Heads of the decoder's queries."""
+        """Number of heads of the decoder's queries."""
         return self.backbone.num_heads
 
     @property
     def encoder_layers(self):
-        """All that `encode` calls, in order."""
+        """The layers that `encode` calls, in order."""
         raise NotImplementedError
 
     @property
     def decoder_layers(self):
-        """All that `decode` calls, in order."""
+        """The layers that `decode` calls, in order."""
         raise NotImplementedError
 
     def encode(self, words, mask, training=False):
-        """The annotations of a source.
+        """Computes the annotations of a source.
 
         Args:
-            words: Embedded words, `(B, S, E)`.
+            words: Embedded tokens, `(B, S, E)`.
             mask: Boolean, `(B, S)`.
-            training: Whether to drop.
+            training: Whether to apply dropout.
 
         Returns:
             `(B, S, E)`.
@@ -74,13 +74,13 @@ class BackboneParts:
         raise NotImplementedError
 
     def decode(self, words, annotations, mask, training=False):
-        """The decoder's output at all steps of a target.
+        """Computes the decoder's output at all steps of a target.
 
         Args:
-            words: The previous words, embedded, `(B, T, D)`.
+            words: Embeddings of the previous tokens, `(B, T, D)`.
             annotations: From `encode`.
             mask: Boolean, `(B, S)`.
-            training: Whether to drop.
+            training: Whether to apply dropout.
 
         Returns:
             `(B, T, D)`.
@@ -88,25 +88,25 @@ class BackboneParts:
         raise NotImplementedError
 
     def source_caches(self, annotations):
-        """Returns the source's keys and values for each cross-attention.
+        """Computes the keys and values of the source for each cross-attention.
 
         Returns:
-            By the name of a block, its dict of `keys` and `values`,
+            Dict from the name of a block to a dict of `keys` and `values`,
             `(B, H, S, d)`.
         """
         raise NotImplementedError
 
     def step(self, words, mask, caches, history):
-        """The decoder's output at a step of a search.
+        """Computes the decoder's output at a step of a search.
 
         Args:
-            words: The previous words of K beams, embedded, `(B, K, D)`.
+            words: Embeddings of the previous tokens of K beams, `(B, K, D)`.
             mask: Boolean, `(B, S)`.
             caches: From `source_caches`.
-            history: `History` of such keys and values of the words before.
+            history: `History` of the self-attentions' keys and values.
 
         Returns:
-            `(x, rows)`: `(B, K, D)`, and the keys and values with those of this
+            `(x, rows)`: `(B, K, D)`, and all keys and values, including this
             step.
         """
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Encoding of a source, and decoding of a target, by BART.
+"""Adapter of KerasHub's BART: encoding of a source, decoding of a target.
 
 Shapes: B batch, N any rows, D hidden size, H heads, d size of a head.
 """
@@ -11,11 +11,11 @@ from tfcopy.layers.backbones.backbone_parts import BackboneParts
 
 
 class BartParts(BackboneParts):
-    """The layers of a `keras_hub.models.BartBackbone`."""
+    """Adapter of a `keras_hub.models.BartBackbone`."""
 
     special_ids = (1, 3, 2, 2)
-    # A target begins with the end of another sentence: what follows it is the
-    # start symbol, which is a word like others.
+    # In BART, a target begins with the end token. The next token is the start
+    # token, which is predicted like any other.
     target_start = "end"
 
     @property
@@ -84,7 +84,7 @@ class BartParts(BackboneParts):
         return x, rows
 
     def _with_places(self, layers, words, places, training=False):
-        """Words with their positions, normalised; all late ones are alike."""
+        """Adds positions, up to the last of the table, and normalises."""
         positions, add, norm, dropout, *_ = layers
         places = ops.minimum(places, self.backbone.max_sequence_length - 1)
         x = add((words, positions(words, positions=places)))
@@ -92,7 +92,7 @@ class BartParts(BackboneParts):
 
 
 def _keys_and_values(attention, x):
-    """Returns the keys and values of `(B, N, D)`, by head."""
+    """Computes the keys and values of `(B, N, D)`, by head."""
     return {
         "keys": by_head(of_all(attention.key_dense, x)),
         "values": by_head(of_all(attention.value_dense, x)),
@@ -100,7 +100,7 @@ def _keys_and_values(attention, x):
 
 
 def _read(attention, x, rows, visible):
-    """Attends with queries `(B, N, D)`; returns their shape."""
+    """Attends with queries from `(B, N, D)`; returns the same shape."""
     queries = by_head(of_all(attention.query_dense, x))
     found = attend(queries, [rows], visible)
     return of_all(attention.output_dense, by_head(found))

@@ -1,17 +1,17 @@
-"""Decoder-only networks: encoding of a prompt, decoding of what follows.
+"""Adapters of KerasHub's decoder-only networks: prompt and continuation.
 
 The source is the prompt: the network reads it from left to right, and its
-hidden states are the annotations. A target goes on where the prompt of its own
-sentence ends, whatever its padding: word t has the position of the prompt's
-length plus t. So the network computes what it would for prompt and target in
-one piece, `[BOS, source, BOS, target]`.
+hidden states are the annotations. The positions of a target continue those of
+its prompt without the padding: token t has the position of the prompt's length
+plus t. The network thus computes the same as for prompt and target in a single
+sequence, `[BOS, source, BOS, target]`.
 
-KerasHub's blocks know only positions that are the same for all rows of a
-batch, one after the other. These here call the layers inside them.
+KerasHub's blocks support only consecutive positions that are the same for all
+rows of a batch. These adapters call the layers inside the blocks.
 
-Shapes: B batch, S words of the prompt, T target steps, K beams, N words that
-are run, M rows that they may attend to, D hidden size, H heads of queries, G of
-keys and values, d size of a head, R rows that the beams have written.
+Shapes: B batch, S tokens of the prompt, T target steps, K beams, N tokens of a
+call, M rows that they may attend to, D hidden size, H heads of queries, G heads
+of keys and values, d size of a head, R rows that the beams have appended.
 """
 
 import math
@@ -25,7 +25,7 @@ from tfcopy.layers.backbones.backbone_parts import BackboneParts
 
 
 class CausalParts(BackboneParts):
-    """A decoder-only network: what all of them share.
+    """Base of adapters of decoder-only networks.
 
     A subclass has `_block`. Keys and values of a block are a dict of `keys` and
     `values`, `(B, G, N, d)`.
@@ -34,14 +34,14 @@ class CausalParts(BackboneParts):
         backbone: The backbone.
     """
 
-    # Names of layers in an attention: of what rotates queries and keys, and,
-    # behind `query_` and `key_`, of what normalises them before.
+    # Names of layers in an attention. `rotation` rotates queries and keys;
+    # `query_{norm}` and `key_{norm}` normalise them before that.
     rotation = norm = ""
 
     @property
     def logit_cap(self):
         table = self.backbone.token_embedding
-        # A quantized one caps its products itself.
+        # A quantized table caps its products itself.
         quantized = table.quantization_mode
         return None if quantized else table.logit_soft_cap
 
@@ -51,16 +51,16 @@ class CausalParts(BackboneParts):
 
     @property
     def decoder_layers(self):
-        """All that the methods call."""
+        """The layers that both `encode` and `decode` call."""
         return [*self.backbone.transformer_layers, self.backbone.layer_norm]
 
     @property
     def encoder_layers(self):
-        """The same ones."""
+        """The same as `decoder_layers`."""
         return self.decoder_layers
 
     def row_shapes(self, batch, length):
-        """The shapes of the keys and values of each block, by its name."""
+        """Returns the shape of each block's keys and values, by its name."""
         size = self.backbone.hidden_dim
         shapes = {}
         for block in self.backbone.transformer_layers:
@@ -70,12 +70,12 @@ class CausalParts(BackboneParts):
         return shapes
 
     def encode(self, words, mask, training=False):
-        """Reads a prompt.
+        """Encodes a prompt.
 
         Args:
-            words: Embedded words, `(B, S, D)`.
+            words: Embedded tokens, `(B, S, D)`.
             mask: Boolean, `(B, S)`.
-            training: Whether to drop.
+            training: Whether to apply dropout.
 
         Returns:
             `(annotations, prompt)`: `(B, S, D)`, and the keys and values of
@@ -90,13 +90,13 @@ class CausalParts(BackboneParts):
         return annotations, {name: new for name, (new,) in rows.items()}
 
     def decode(self, words, mask, prompt, training=False):
-        """The output at all steps of a target.
+        """Computes the output at all steps of a target.
 
         Args:
-            words: The previous words, embedded, `(B, T, D)`.
+            words: Embeddings of the previous tokens, `(B, T, D)`.
             mask: Boolean, `(B, S)`.
             prompt: From `encode`.
-            training: Whether to drop.
+            training: Whether to apply dropout.
 
         Returns:
             `(B, T, D)`.
@@ -114,21 +114,21 @@ class CausalParts(BackboneParts):
         return hidden
 
     def step(self, words, mask, history):
-        """The output at a step of a search.
+        """Computes the output at a step of a search.
 
         Args:
-            words: The previous words of K beams, embedded, `(B, K, D)`.
+            words: Embeddings of the previous tokens of K beams, `(B, K, D)`.
             mask: Boolean, `(B, S)`.
-            history: `History` of the keys and values of the words before,
-                whose `prompt` is from `encode`.
+            history: `History` of the keys and values of earlier tokens; its
+                `prompt` is from `encode`.
 
         Returns:
-            `(x, rows)`: `(B, K, D)`, and the keys and values with those of this
+            `(x, rows)`: `(B, K, D)`, and all keys and values, including this
             step.
         """
         own = history.visible()
         beams = own.shape[1]
-        # Each step has written a row for each beam.
+        # Each step appended one row per beam.
         steps = ops.arange(ops.shape(own)[2], dtype="int32") // beams
         hidden, rows = self._run(
             words,
@@ -143,19 +143,20 @@ class CausalParts(BackboneParts):
         return hidden, {name: written for name, (_, written) in rows.items()}
 
     def _run(self, words, places, visible, row_places, join, training=False):
-        """The network's output for some words of each sentence.
+        """Runs the network for some tokens of each sentence.
 
         Args:
-            words: `(B, N, D)`.
-            places: Their positions, `(B, N or 1)`.
+            words: Embedded tokens, `(B, N, D)`.
+            places: Positions of the tokens, `(B, N or 1)`.
             visible: Boolean, `(B, N, M)`, the rows that each attends to.
-            row_places: The positions of the rows, `(B, M)`.
+            row_places: Positions of the rows, `(B, M)`.
             join: Function from a block's name and the keys and values of these
-                words to a list of several, which are the M rows in order.
-            training: Whether to drop.
+                tokens to a list of keys and values; concatenated they are the M
+                rows.
+            training: Whether to apply dropout.
 
         Returns:
-            `(hidden, rows)`: `(B, N, D)`, and what `join` returned, by name.
+            `(hidden, rows)`: `(B, N, D)`, and the results of `join`, by name.
         """
         dtype = self.backbone.token_embedding.compute_dtype
         x = self._begin(ops.cast(words, dtype), places, training)
@@ -190,7 +191,7 @@ class CausalParts(BackboneParts):
 
     @property
     def _soft_cap(self):
-        """Returns the soft cap of the attention scores, or `None`."""
+        """The soft cap of the attention scores, or `None`."""
         return getattr(self.backbone, "attention_logit_soft_cap", None)
 
     def _begin(self, words, places, training):
@@ -198,7 +199,7 @@ class CausalParts(BackboneParts):
         return words
 
     def _projected(self, attention, side, x, places):
-        """Queries `(B, N, H, d)` or keys `(B, N, G, d)`."""
+        """Computes queries `(B, N, H, d)` or keys `(B, N, G, d)`."""
         x = getattr(attention, f"{side}_dense")(x)
         norm = getattr(attention, f"{side}_{self.norm}", None)
         if norm is not None:
@@ -207,20 +208,20 @@ class CausalParts(BackboneParts):
         return x if rotate is None else rotate(x, positions=places)
 
     def _block(self, block, layers, x, attend, training):
-        """A block's output, `(B, N, D)`.
+        """Computes a block's output, `(B, N, D)`.
 
         Args:
             block: The block.
             layers: Its `own_layers`.
             x: `(B, N, D)`.
-            attend: Its self-attention, a function.
-            training: Whether to drop.
+            attend: Function that applies its self-attention.
+            training: Whether to apply dropout.
         """
         raise NotImplementedError
 
 
 class Gpt2Parts(CausalParts):
-    """The layers of a `keras_hub.models.GPT2Backbone`."""
+    """Adapter of a `keras_hub.models.GPT2Backbone`."""
 
     @property
     def num_heads(self):
@@ -228,7 +229,7 @@ class Gpt2Parts(CausalParts):
 
     @property
     def special_ids(self):
-        # It has one special word, `<|endoftext|>`, and its id is the last.
+        # The only special token is `<|endoftext|>`, with the last id.
         return (self.backbone.vocabulary_size - 1,) * 4
 
     @property
@@ -237,13 +238,13 @@ class Gpt2Parts(CausalParts):
 
     @property
     def _first_layers(self):
-        """The table of positions, and what is called after it."""
+        """The embedding of positions, and the layers after it."""
         backbone = self.backbone
         return [backbone.position_embedding, backbone.embeddings_dropout]
 
     def _begin(self, words, places, training):
         table, *others = self._first_layers
-        # All positions after the last are alike.
+        # Positions beyond the table get the vector of its last one.
         places = ops.minimum(places, self.backbone.max_sequence_length - 1)
         x = words + table(words, positions=places)
         for layer in others:
@@ -260,7 +261,7 @@ class Gpt2Parts(CausalParts):
 
 
 class OptParts(Gpt2Parts):
-    """The layers of a `keras_hub.models.OPTBackbone`."""
+    """Adapter of a `keras_hub.models.OPTBackbone`."""
 
     special_ids = (1, 3, 2, 2)
 
@@ -270,11 +271,11 @@ class OptParts(Gpt2Parts):
 
 
 class LlamaParts(CausalParts):
-    """The layers of Llama's and Mistral's backbones."""
+    """Adapter of Llama's and Mistral's backbones."""
 
     special_ids = (2, 0, 1, 2)
     rotation = "rotary_embedding_layer"
-    norm = "dense_layer_norm"  # of Qwen 3
+    norm = "dense_layer_norm"  # in Qwen 3
 
     def _block(self, block, layers, x, attend, training):
         y = attend(layers.self_attention_layernorm(x))
@@ -287,16 +288,16 @@ class LlamaParts(CausalParts):
 
 
 class Llama3Parts(LlamaParts):
-    """The layers of a `keras_hub.models.Llama3Backbone`."""
+    """Adapter of a `keras_hub.models.Llama3Backbone`."""
 
     special_ids = (128_001, 128_001, 128_000, 128_001)
 
 
 class Phi3Parts(LlamaParts):
-    """The layers of a `keras_hub.models.Phi3Backbone`.
+    """Adapter of a `keras_hub.models.Phi3Backbone`.
 
     Raises:
-        ValueError: If its rotation depends on the length of the whole text.
+        ValueError: If its rotary positions depend on the length of the text.
     """
 
     special_ids = (32_000, 0, 1, 32_000)
@@ -305,8 +306,8 @@ class Phi3Parts(LlamaParts):
         super().__init__(backbone)
         if backbone.rope_scaling_type is not None:
             raise ValueError(
-                "`backbone` must rotate each position alike, whatever the "
-                "length of the text. Received: rope_scaling_type="
+                "`backbone` must have rotary positions that do not depend on "
+                "the length of the text. Received: rope_scaling_type="
                 f"{backbone.rope_scaling_type!r}."
             )
 
@@ -318,36 +319,36 @@ class Phi3Parts(LlamaParts):
 
 
 class QwenParts(LlamaParts):
-    """The layers of a `keras_hub.models.QwenBackbone`."""
+    """Adapter of a `keras_hub.models.QwenBackbone`."""
 
     special_ids = (151_643,) * 4
 
 
 class Qwen3Parts(LlamaParts):
-    """The layers of a `keras_hub.models.Qwen3Backbone`."""
+    """Adapter of a `keras_hub.models.Qwen3Backbone`."""
 
     special_ids = (151_643, 151_643, 151_645, 151_645)
 
 
 class GemmaParts(CausalParts):
-    """The layers of Gemma's backbones, the first to the third.
+    """Adapter of the backbones of Gemma 1, 2 and 3.
 
     Raises:
-        ValueError: If it is a model of embeddings.
+        ValueError: If the backbone is an embedding model.
     """
 
     special_ids = (0, 3, 2, 1)
-    # Gemma 1 and 2 then mix the halves of queries and keys, which scores do not
-    # see.
+    # Gemma 1 and 2 then interleave the halves of queries and keys, which does
+    # not change the scores.
     rotation = "rope_layer"
-    norm = "norm"  # of Gemma 3
+    norm = "norm"  # in Gemma 3
 
     def __init__(self, backbone):
         super().__init__(backbone)
         if getattr(backbone, "use_bidirectional_attention", False):
             raise ValueError(
-                "`backbone` must write from left to right; this one reads its "
-                f"text in both directions. Received: {backbone.name}."
+                "`backbone` must be causal, not an embedding model with "
+                f"bidirectional attention. Received: {backbone.name}."
             )
 
     def _begin(self, words, places, training):
@@ -371,7 +372,7 @@ class GemmaParts(CausalParts):
 
 
 def _attention(block):
-    """The self-attention of a block."""
+    """Returns the self-attention of a block."""
     layers = own_layers(block)
     if hasattr(layers, "attention"):
         return layers.attention
@@ -379,7 +380,7 @@ def _attention(block):
 
 
 def _window(block):
-    """Returns how many positions back a block attends, or `None` for all."""
+    """Returns how far back a block attends, or `None` for no limit."""
     size = getattr(block, "sliding_window_size", None)
     size = getattr(block, "sliding_window", size)
     return (
@@ -388,22 +389,22 @@ def _window(block):
 
 
 def _places(mask):
-    """The positions of the words of a prompt, `(B, S)`."""
+    """Returns the positions of the tokens of a prompt, `(B, S)`."""
     return ops.cumsum(ops.cast(mask, "int32"), axis=1) - 1
 
 
 def _length(mask):
-    """The number of words of a prompt, `(B, 1)`."""
+    """Returns the number of tokens of a prompt, `(B, 1)`."""
     return ops.sum(ops.cast(mask, "int32"), axis=1, keepdims=True)
 
 
 def _row_places(mask, steps):
-    """The positions of a prompt and of rows of steps, `(B, M)`."""
+    """Returns the positions of a prompt and of steps after it, `(B, M)`."""
     return ops.concatenate([_places(mask), _length(mask) + steps], axis=1)
 
 
 def _beside(mask, own):
-    """Joins the masks of a prompt and of rows, `(B or 1, N, R)`."""
+    """Concatenates the masks of a prompt and of rows, `(B or 1, N, R)`."""
     rows = ops.expand_dims(mask, 1)  # (B, 1, S)
     batch, length = ops.shape(mask)
     many, written = ops.shape(own)[1:]

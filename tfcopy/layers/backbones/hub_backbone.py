@@ -1,6 +1,6 @@
-"""Layers made of a pretrained network of KerasHub: words, encoder, decoder.
+"""Embedding, encoder and decoder cell made of a pretrained KerasHub network.
 
-Shapes: B batch, T words or target steps, S source steps, K beams, D hidden
+Shapes: B batch, T tokens or target steps, S source steps, K beams, D hidden
 size, V vocabulary, M rows of the network's table, N rows of features, C
 candidates.
 """
@@ -49,15 +49,16 @@ _KINDS = {
 }
 
 
-# A logit whose probability is 0 in float32, small enough for sums over words.
+# A logit with probability 0 in float32, but of moderate size, so that sums over
+# the vocabulary keep their precision.
 _NEVER = -1e3
 
 
 def parts_of(backbone):
-    """The `BackboneParts` of a backbone.
+    """Returns the `BackboneParts` of a backbone.
 
     Raises:
-        ValueError: If it is none that can be used.
+        ValueError: If backbones of its class are not supported.
     """
     for kind in type(backbone).__mro__:
         if kind.__name__ in _KINDS:
@@ -69,13 +70,13 @@ def parts_of(backbone):
 
 
 def columns(x, places):
-    """The columns of a tensor at some places, `(..., M)` to `(..., V)`.
+    """Gathers columns of a tensor, `(..., M)` to `(..., V)`.
 
     Args:
         x: Tensor.
-        places: `(V,)`, mostly one after the other.
+        places: Indices, `(V,)`, mostly consecutive.
     """
-    # A few slices; a gather of all columns would take many times as long.
+    # A few slices, since a gather of all columns takes many times as long.
     starts = np.flatnonzero(np.diff(places, prepend=-2) != 1)
     ends = [*starts[1:], len(places)]
     parts = [
@@ -86,10 +87,10 @@ def columns(x, places):
 
 
 class OfBackbone(Configured):
-    """A layer made of some of a backbone's layers, its `parts`.
+    """Mixin of layers that consist of some layers of a backbone, their `parts`.
 
-    Its config holds the whole backbone, which several such layers of a model
-    share. A layer is a part of one of them alone.
+    The config contains the whole backbone, which several such layers of a model
+    share. Each layer of the backbone is a sublayer of only one of them.
     """
 
     def get_config(self):
@@ -103,10 +104,11 @@ class OfBackbone(Configured):
 
 
 def serialize_backbone(backbone):
-    """Returns the config of a backbone with all that its own one leaves out.
+    """Returns the config of a backbone, with settings that its own one lacks.
 
-    LoRA, whose weights a loaded backbone would lack; how quantized layers
-    round their inputs; and, in KerasHub 0.32, a Llama's tied table.
+    These are LoRA, without which a loaded backbone lacks weights; the input
+    quantizers of quantized layers; and, in KerasHub 0.32, whether a Llama's
+    table is tied.
     """
     layers = all_layers(backbone)
     adapted = [x for x in layers if getattr(x, "lora_enabled", False)]
@@ -127,15 +129,15 @@ def serialize_backbone(backbone):
 
 
 def deserialize_backbone(config):
-    """Returns the backbone of such a config."""
-    # Imported here: it takes a second, and it registers the classes.
+    """Builds the backbone from the result of `serialize_backbone`."""
+    # Imported late, since it takes a second; it registers the classes.
     import keras_hub  # noqa: F401
 
     backbone = keras.saving.deserialize_keras_object(config["backbone"])
-    # Another part of the model may hold the same one.
+    # Another layer of the model may share the backbone, with LoRA enabled.
     if config["lora"] and not serialize_backbone(backbone)["lora"]:
         backbone.enable_lora(**config["lora"])
-    quantizers = config.get("quantizers") or {}  # Releases before wrote none.
+    quantizers = config.get("quantizers") or {}  # None in earlier releases.
     for layer in all_layers(backbone):
         keep_own_policy(layer)
         if layer.path in quantizers:
@@ -147,22 +149,22 @@ def deserialize_backbone(config):
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class BackboneEmbedding(OfBackbone, keras.layers.Layer):
-    """A table of a backbone's words, and its output layer.
+    """Embedding and output layer that use the table of a backbone.
 
-    Our vocabularies begin with PAD, UNK, BOS and EOS. These have the rows
-    `special_ids` of the backbone's table, several of them perhaps the same one.
-    All other rows follow in their order. Of a backbone with two tables, that of
+    Vocabularies of this package begin with PAD, UNK, BOS and EOS. These have
+    the rows `special_ids` of the backbone's table; several may share a row. All
+    other rows follow in their order. If a backbone has two tables, the table of
     the target is the output layer.
 
     Args:
         backbone: A backbone of KerasHub.
-        vocabulary_size: V; by default all rows of its table have a word.
-        special_ids: The rows of PAD, UNK, BOS and EOS; by default those of
-            its published vocabularies.
-        side: `"source"` or `"target"`, whose table it is.
+        vocabulary_size: V; by default all rows of the table are used.
+        special_ids: The rows of PAD, UNK, BOS and EOS; by default as in the
+            backbone's published vocabularies.
+        side: The table to use, `"source"` or `"target"`.
 
     Call arguments:
-        ids: Of our vocabulary, `(B, T)`.
+        ids: Ids of this package's vocabulary, `(B, T)`.
 
     Returns:
         `(B, T, D)`, float32.
@@ -183,20 +185,20 @@ class BackboneEmbedding(OfBackbone, keras.layers.Layer):
         self.special_ids = tuple(special_ids or self.parts.special_ids)
         size = self.table.input_dim
         others = np.setdiff1d(np.arange(size), self.special_ids)
-        # The row of each word.
+        # Row of the table for each id.
         self.rows = np.concatenate([self.special_ids, others]).astype("int32")
         self.vocabulary_size = vocabulary_size or len(self.rows)
         if self.vocabulary_size > len(self.rows):
             raise ValueError(
-                f"The backbone's table has {size} rows, enough for "
-                f"{len(self.rows)} words. Received: "
+                f"`vocabulary_size` must be at most {len(self.rows)}: the "
+                f"backbone's table has {size} rows. Received: "
                 f"vocabulary_size={vocabulary_size}."
             )
         self.rows = self.rows[: self.vocabulary_size]
         self.output_dim = self.table.output_dim
 
     def build(self, ids_shape):
-        """The table is built: it belongs to the backbone."""
+        """Builds nothing: the table belongs to the backbone."""
 
     def call(self, ids):
         vectors = self.table(take(ops.convert_to_tensor(self.rows), ids))
@@ -207,8 +209,10 @@ class BackboneEmbedding(OfBackbone, keras.layers.Layer):
 
     @property
     def shared_row_bias(self):
-        """A bias `(V,)` of 0; so low that a word is never generated if a later
-        word has the same row."""
+        """Bias `(V,)` that prevents tokens whose row a later token has, too.
+
+        It is very low for these tokens, and 0 for all others.
+        """
         _, last = np.unique(self.rows[::-1], return_index=True)
         bias = np.full(self.rows.shape, _NEVER, "float32")
         bias[len(self.rows) - 1 - last] = 0.0
@@ -216,15 +220,15 @@ class BackboneEmbedding(OfBackbone, keras.layers.Layer):
 
     @property
     def embeddings(self):
-        """The vectors of our words, `(V, D)`."""
+        """The vectors of the vocabulary, `(V, D)`."""
         return take(self.table.embeddings, ops.convert_to_tensor(self.rows))
 
     def logits(self, features, candidate_ids=None):
-        """The logits of words, without a bias.
+        """Computes the logits of the vocabulary, without a bias.
 
         Args:
             features: `(N, D)`.
-            candidate_ids: Optional `(C,)`, the only words asked for.
+            candidate_ids: Optional `(C,)`: only these tokens get a logit.
 
         Returns:
             `(N, V)`, or `(N, C)`.
@@ -236,14 +240,14 @@ class BackboneEmbedding(OfBackbone, keras.layers.Layer):
         return product if cap is None else ops.tanh(product / cap) * cap
 
     def _products(self, features, candidate_ids):
-        """The products of features with the words' rows."""
+        """Multiplies features by the rows of the vocabulary."""
         if self.table.quantization_mode:
             product = columns(self.table(features, reverse=True), self.rows)
             if candidate_ids is not None:
                 product = take(product, candidate_ids, axis=1)
             return product
         tied = self.table.tie_weights
-        # Its own `call` would multiply in float32 inside another layer.
+        # Inside another layer, the table's `call` would multiply in float32.
         kernel = ops.cast(
             self.table.embeddings if tied else self.table.reverse_embeddings,
             features.dtype,
@@ -260,18 +264,18 @@ class BackboneEmbedding(OfBackbone, keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class BackboneEncoder(OfBackbone, Unmasked):
-    """Reads a sentence with the encoder of a backbone of KerasHub.
+    """Encoder that uses the encoder of a KerasHub backbone.
 
     Args:
         backbone: The backbone.
 
     Call arguments:
-        inputs: Its embedded words, `(B, S, D)`.
+        inputs: Embedded tokens, `(B, S, D)`.
         mask: Boolean, `(B, S)`.
 
     Returns:
         `(annotations, first)`: `(B, S, D)`, float32, and the annotation of the
-        first word, `(B, D)`.
+        first token, `(B, D)`.
     """
 
     def __init__(self, backbone, **kwargs):
@@ -280,7 +284,7 @@ class BackboneEncoder(OfBackbone, Unmasked):
         self.encoder_layers = self.parts.encoder_layers
 
     def build(self, inputs_shape, mask_shape=None):
-        """The layers are built: they belong to the backbone."""
+        """Builds nothing: the layers belong to the backbone."""
 
     def call(self, inputs, mask, training=False):
         annotations = self.parts.encode(inputs, mask, training)
@@ -297,17 +301,17 @@ class BackboneEncoder(OfBackbone, Unmasked):
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class BackboneCell(OfBackbone, HistoryCell):
-    """The decoder of a backbone of KerasHub, and one attention on top of it.
+    """Decoder cell with the decoder of a KerasHub backbone, and an attention.
 
-    The decoder's output, `hidden`, queries an attention of our own, whose
-    weights copying heads point with. As in `TransformerCell`, training takes
-    all steps at once, and a search keeps the keys and values of the blocks'
+    The decoder's output, `hidden`, is the query of a separate attention, whose
+    weights copying heads point with. As in `TransformerCell`, training runs all
+    steps at once, and a search keeps the keys and values of the blocks'
     attentions in a `History`.
 
     Args:
         backbone: The backbone.
         attention: The attention that points, such as `MultiHeadAttention`;
-            none that plans.
+            not `PlanAttention`.
     """
 
     def __init__(self, backbone, attention, **kwargs):
@@ -320,11 +324,11 @@ class BackboneCell(OfBackbone, HistoryCell):
         self._build_attention(inputs_shape, annotations_shape, self.units)
 
     def _project(self, inputs, matches):
-        """The words as they are; see `DecoderCell.project`."""
+        """Casts the tokens to float32; see `DecoderCell.project`."""
         return ops.cast(inputs, "float32")
 
     def prepare(self, annotations, mask=None):
-        """Computes all that the steps of a sentence share, a `Memory`."""
+        """Prepares the `Memory` that all steps share."""
         mask = or_all(mask, annotations)
         return self._prepare(
             annotations,
@@ -334,7 +338,7 @@ class BackboneCell(OfBackbone, HistoryCell):
         )
 
     def prepare_search(self, annotations, mask):
-        """Prepares a search: `prepare` with the cross-attentions' caches."""
+        """Prepares the memory of a search, with caches of cross-attentions."""
         memory = self.prepare(annotations, mask)
         caches = self.parts.source_caches(annotations)
         return memory.updated({"caches": caches})

@@ -1,6 +1,8 @@
-"""Layers of a decoder-only network of KerasHub: its prompt is the source.
+"""Encoder and decoder cell made of a decoder-only KerasHub network.
 
-Shapes: B batch, S words of the source, T target steps, K beams, D hidden size,
+The source is the prompt of the network.
+
+Shapes: B batch, S tokens of the source, T target steps, K beams, D hidden size,
 G heads of keys and values, d size of a head.
 """
 
@@ -13,20 +15,20 @@ from tfcopy.layers.loop import first_history
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class PromptEncoder(BackboneEncoder):
-    """Reads a sentence as the prompt of a decoder-only backbone of KerasHub.
+    """Encoder that runs a decoder-only KerasHub backbone on the source.
 
     Args:
         backbone: The backbone.
-        start: The row of its table that stands before each prompt.
+        start: Row of the backbone's table for the token before each prompt.
 
     Call arguments:
-        inputs: Its embedded words, `(B, S, D)`.
+        inputs: Embedded tokens, `(B, S, D)`.
         mask: Boolean, `(B, S)`.
 
     Returns:
         `(annotations, prompt)`: `(B, S, D)`, float32, the hidden state after
-        each word; and what a `PromptCell` begins with, the keys and values of
-        each block by its name, `(B, G, S + 1, d)`.
+        each token; and the first state of a `PromptCell`, a dict from the name
+        of a block to its keys and values, `(B, G, S + 1, d)`.
     """
 
     def __init__(self, backbone, start, **kwargs):
@@ -55,15 +57,15 @@ class PromptEncoder(BackboneEncoder):
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class PromptCell(BackboneCell):
-    """A decoder-only backbone of KerasHub, and one attention on top of it.
+    """Decoder cell with a decoder-only KerasHub backbone, and an attention.
 
-    As `BackboneCell`; its first state is the `prompt` of a `PromptEncoder`. It
-    has no attention over the annotations but the one on top.
+    It resembles `BackboneCell`, but its first state is the `prompt` of a
+    `PromptEncoder`, and only the attention on top uses the annotations.
 
     Args:
         backbone: The backbone.
         attention: The attention that points, such as `MultiHeadAttention`;
-            none that plans.
+            not `PlanAttention`.
     """
 
     def prepare(self, annotations, mask=None):
@@ -75,7 +77,7 @@ class PromptCell(BackboneCell):
         return self.prepare(annotations, mask)
 
     def initial_state(self, state, memory):
-        """The state before the first step: no words but those of the prompt.
+        """Returns the state before the first step, with the prompt's history.
 
         Args:
             state: The `prompt` of a `PromptEncoder`.
@@ -87,7 +89,7 @@ class PromptCell(BackboneCell):
         }
 
     def unroll(self, inputs, matches, first_state, memory, training=False):
-        """All steps of a known target at once.
+        """Runs all steps of a known target at once.
 
         Arguments and results are as in `DecoderCell`.
         """
@@ -107,5 +109,5 @@ class PromptCell(BackboneCell):
 
 
 def with_start(mask):
-    """The mask of a prompt, `(B, S + 1)`, whose first word is the start."""
+    """Returns the mask of a prompt with its start token, `(B, S + 1)`."""
     return ops.concatenate([ops.ones_like(mask[:, :1]), mask], axis=1)

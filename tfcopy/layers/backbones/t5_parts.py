@@ -1,6 +1,6 @@
-"""Encoding of a source, and decoding of a target, by T5.
+"""Adapter of KerasHub's T5: encoding of a source, decoding of a target.
 
-Shapes: B batch, K beams, H heads, R rows that the beams have written, N any
+Shapes: B batch, K beams, H heads, R rows that the beams have appended, N any
 rows, M rows that they attend to, D hidden size.
 """
 
@@ -12,14 +12,14 @@ from tfcopy.layers.backbones.attention_by_head import attend, of_all
 from tfcopy.layers.backbones.backbone_parts import BackboneParts
 from tfcopy.layers.tensors import merge_heads, split_heads
 
-# KerasHub passes masks to attentions that, it says, lose them.
+# KerasHub passes masks to its attention layers, and warns that they lose them.
 warnings.filterwarnings(
     "ignore", ".*T5MultiHeadAttention.*was passed an input with a mask"
 )
 
 
 class T5Parts(BackboneParts):
-    """The layers of a `keras_hub.models.T5Backbone`."""
+    """Adapter of a `keras_hub.models.T5Backbone`."""
 
     special_ids = (0, 2, 0, 1)
     target_start = "pad"
@@ -55,7 +55,7 @@ class T5Parts(BackboneParts):
         first, *blocks, norm, last = self.encoder_layers
         x, bias = first(words, training=training), None
         for block in blocks:
-            # The first one computes what all add to their scores.
+            # The first block computes the position bias of all blocks.
             x, bias = block(
                 x,
                 attention_mask=ops.expand_dims(mask, 1),
@@ -106,16 +106,16 @@ class T5Parts(BackboneParts):
 
 
 def _bias(attention, visible, history):
-    """Returns the relative position bias of a step, `(1, H, 1, R)`."""
+    """Computes the relative position bias of a step, `(1, H, 1, R)`."""
     beams = visible.shape[1]
     steps = ops.shape(visible)[2] // beams
     bias = attention.compute_bias(1, steps, history.steps[0, 0])
-    # Each step has written a row for each beam.
+    # Each step appended one row per beam.
     return ops.repeat(bias, beams, axis=3)
 
 
 def _keys_and_values(attention, x):
-    """Returns the keys and values of `(B, N, D)`, by head."""
+    """Computes the keys and values of `(B, N, D)`, by head."""
     heads = attention.num_heads
     return {
         "keys": split_heads(of_all(attention.key_projector, x), heads),
@@ -124,7 +124,7 @@ def _keys_and_values(attention, x):
 
 
 def _read(attention, x, rows, visible, bias=None):
-    """Attends with queries `(B, N, D)`; returns their shape."""
+    """Attends with queries from `(B, N, D)`; returns the same shape."""
     queries = of_all(attention.query_projector, x)
     queries = split_heads(queries, attention.num_heads)
     found = attend(queries, [rows], visible, scale=1.0, bias=bias)

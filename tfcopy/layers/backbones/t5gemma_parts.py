@@ -1,7 +1,7 @@
-"""Encoding of a source, and decoding of a target, by T5Gemma and T5Gemma 2.
+"""Adapters of KerasHub's T5Gemma and T5Gemma 2.
 
 Shapes: B batch, S source steps, K beams, D hidden size, N any rows, R rows that
-the beams have written, H heads of keys and values, d size of a head.
+the beams have appended, H heads of keys and values, d size of a head.
 """
 
 from keras import ops
@@ -12,7 +12,7 @@ from tfcopy.layers.tensors import copies
 
 
 class T5GemmaParts(BackboneParts):
-    """The layers of a `keras_hub.models.T5GemmaBackbone`."""
+    """Adapter of a `keras_hub.models.T5GemmaBackbone`."""
 
     special_ids = (0, 3, 2, 1)
 
@@ -79,7 +79,7 @@ class T5GemmaParts(BackboneParts):
     def step(self, words, mask, caches, history):
         _, *blocks, norm = self.decoder_layers
         x, rows = ops.cast(_scaled(words), norm.compute_dtype), {}
-        # A block's own call would put the beams at positions of their own.
+        # The `call` of a block would give each beam a different position.
         for block in blocks:
             name = block.name
             attention, _ = self._attentions(block)
@@ -99,11 +99,11 @@ class T5GemmaParts(BackboneParts):
         return norm(x), rows
 
     def _attentions(self, block):
-        """The attentions of a block over the target and over the source."""
+        """Returns the attentions of a block over the target and the source."""
         return block.self_attn, block.cross_attn
 
     def _window(self, block):
-        """Returns how many steps back a block attends, or `None` for all."""
+        """Returns how far back a block attends, or `None` for no limit."""
         is_sliding = block.layer_type == "sliding_attention"
         return block.sliding_window if is_sliding else None
 
@@ -113,10 +113,10 @@ class T5GemmaParts(BackboneParts):
         Args:
             block: The block.
             x: `(B, K, D)`.
-            queries: Of the attention over the target, `(B, K, *, d)`.
-            rows: What it reads, keys and values, `(B, H, R, d)`.
+            queries: Queries of the attention over the target, `(B, K, *, d)`.
+            rows: Keys and values of the target, `(B, H, R, d)`.
             visible: Boolean, `(B, K, R)`.
-            cache: What the attention over the source reads.
+            cache: Keys and values of the source.
             mask: Boolean, `(B, S)`.
         """
         found = _read(block.self_attn, queries, [rows], visible)
@@ -129,21 +129,21 @@ class T5GemmaParts(BackboneParts):
 
 
 class T5Gemma2Parts(T5GemmaParts):
-    """The layers of a `keras_hub.models.T5Gemma2Backbone`, which reads text.
+    """Adapter of a text-only `keras_hub.models.T5Gemma2Backbone`.
 
-    One softmax weighs the rows of target and source together.
+    One softmax weights the rows of target and source together.
 
     Raises:
-        ValueError: If it has a vision encoder.
+        ValueError: If the backbone has a vision encoder.
     """
 
     def __init__(self, backbone):
         super().__init__(backbone)
         if not backbone.text_only_model:
             raise ValueError(
-                "`backbone` must read text alone; docs/backbones.md tells how "
-                "to leave the vision encoder out. Received: a T5Gemma2Backbone "
-                "with one."
+                "`backbone` must be text-only; docs/backbones.md shows how to "
+                "leave the vision encoder out. Received: a T5Gemma2Backbone "
+                "with a vision encoder."
             )
 
     def _attentions(self, block):
@@ -162,12 +162,12 @@ class T5Gemma2Parts(T5GemmaParts):
 
 
 def _scaled(words):
-    """Embedded words as the blocks read them."""
+    """Scales embedded tokens for the first block."""
     return words * words.shape[-1] ** 0.5
 
 
 def _keys_and_values(attention, x, steps=None):
-    """Returns keys, rotated by `steps`, and values, both `(B, H, N, d)`."""
+    """Computes keys, rotated by `steps`, and values, both `(B, H, N, d)`."""
     keys = _normed(attention, "key", of_all(attention.key_dense, x))
     if steps is not None:
         keys = attention.rotary_embedding(keys, positions=steps)
@@ -176,7 +176,7 @@ def _keys_and_values(attention, x, steps=None):
 
 
 def _read(attention, queries, rows, visible):
-    """Attends with queries: `(B, N, *, d)` to `(B, N, D)`."""
+    """Attends with queries, `(B, N, *, d)`; returns `(B, N, D)`."""
     found = attend(
         by_head(queries),
         rows,
@@ -188,23 +188,23 @@ def _read(attention, queries, rows, visible):
 
 
 def _normed(attention, name, x):
-    """Queries or keys; T5Gemma 2 normalises them."""
+    """Normalises queries or keys of T5Gemma 2; T5Gemma has no such layer."""
     if not getattr(attention, "use_query_key_norm", False):
         return x
     return getattr(attention, f"{name}_norm")(x)
 
 
 def _within(window, history):
-    """The visible rows that a window holds, boolean, `(B, K, R)`.
+    """Masks the visible rows outside a window, boolean, `(B, K, R)`.
 
     Args:
-        window: How many steps back it goes; `None` for all of them.
+        window: Number of steps back; `None` for all of them.
         history: `History`.
     """
     visible = history.visible()
     if window is None:
         return visible
     beams = visible.shape[1]
-    # Each step has written a row for each beam.
+    # Each step appended one row per beam.
     steps = ops.arange(ops.shape(visible)[2], dtype="int32") // beams
     return ops.logical_and(visible, steps >= history.steps[0, 0] - window)

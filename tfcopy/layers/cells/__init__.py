@@ -1,1 +1,1 @@
-"""Decoder cells: one step of a decoder, state in and state out."""
+"""Decoder cells: one step of a decoder, from one state to the next."""

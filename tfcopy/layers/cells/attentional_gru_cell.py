@@ -1,4 +1,4 @@
-"""The decoder step of the first attentional translation systems.
+"""Decoder cell of the first attentional translation systems (RNNsearch).
 
 Shapes: B batch, S source steps, E embedding size, D units, A attention units,
 C value size.
@@ -15,19 +15,19 @@ from tfcopy.layers.tensors import split
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class AttentionalGRUCell(RecurrentCell):
-    """Attention with the last state, then one GRU transition.
+    """Decoder cell with attention before a GRU transition.
 
     1. The last state attends to the source: `c, l = attention(s')`.
-    2. The GRU reads word and context: `s = GRU([e ; c], s')`, whose reset
-       gate acts before the product.
+    2. The GRU reads token and context: `s = GRU([e ; c], s')`. Its reset gate
+       acts before the product.
 
-    A cell is used in three calls, like `ConditionalGRUCell`.
+    For the calls of a cell see `ConditionalGRUCell`.
 
     Args:
         units: Positive integer, the size of the state.
         attention: An attention layer, such as `BahdanauAttention`.
-        kernel_initializer: Initializer of each gate's kernel that reads
-            words and context.
+        kernel_initializer: Initializer of each gate's kernel for the tokens and
+            the context.
         recurrent_initializer: Initializer of each gate's recurrent kernel.
 
     Reference:
@@ -38,16 +38,16 @@ class AttentionalGRUCell(RecurrentCell):
 
     def build(self, inputs_shape, annotations_shape):
         self._build_attention(inputs_shape, annotations_shape, self.units)
-        # One matrix, drawn as one, of all that the GRU reads.
+        # One matrix for all inputs of the GRU, initialised as one.
         self.embedding_dim = inputs_shape[-1]
         size = self.embedding_dim + self.reads * annotations_shape[-1]
         add_gate_weights(self, size, 3)
 
     def _project(self, inputs, matches):
-        """The words' part of the GRU's input products.
+        """Computes the products of the GRU with the embedded tokens.
 
         Args:
-            inputs: Embedded words, `(..., E)`.
+            inputs: Embedded tokens, `(..., E)`.
             matches: Ignored; see `DecoderCell.project`.
 
         Returns:
@@ -56,7 +56,7 @@ class AttentionalGRUCell(RecurrentCell):
         return self._multiply(inputs, self._kernels()[0], self.bias)
 
     def prepare(self, annotations, mask=None):
-        """Computes all that the steps of a sentence share, a `Memory`."""
+        """Prepares the `Memory` that all steps share."""
         gates, candidate = split(
             self._cast(self.recurrent_kernel), [2 * self.units], axis=-1
         )
@@ -71,10 +71,10 @@ class AttentionalGRUCell(RecurrentCell):
         return self._prepare(annotations, mask, weights)
 
     def step(self, inputs, state, memory):
-        """One step.
+        """Runs one step.
 
         Args:
-            inputs: From `project`, without the steps.
+            inputs: From `project`, without the axis of steps.
             state: Dict of `hidden` `(B, units)` and the attention's state.
             memory: From `prepare`.
 
@@ -86,9 +86,10 @@ class AttentionalGRUCell(RecurrentCell):
         return self._step(inputs, state, memory)
 
     def _step(self, inputs, state, memory, read=None):
-        """One step; with `read`, `(B, S)`, the GRU reads the source as well.
+        """Runs one step, with optional second weights of the source, `read`.
 
-        The context is then the attention's, followed by the vector read.
+        `read` is `(B, S)`. The context is then the context of the attention,
+        followed by the sum of the annotations weighted by `read`.
         """
         hidden, weights = state["hidden"], memory.weights
         query, gates = split(
@@ -109,6 +110,6 @@ class AttentionalGRUCell(RecurrentCell):
         return outputs, {"hidden": hidden, "attention": attention_state}
 
     def _kernels(self):
-        """The kernel's rows that read the word, and the others."""
+        """Splits the kernel into the rows for the token, and all others."""
         kernel = self._cast(self.kernel)
         return split(kernel, [self.embedding_dim], axis=0)

@@ -1,4 +1,4 @@
-"""The decoder step of the pointer softmax's base system.
+"""Decoder cell of the pointer softmax's base system (conditional GRU).
 
 Shapes: B batch, S source steps, D units, A attention units, C value size.
 """
@@ -14,15 +14,15 @@ from tfcopy.layers.tensors import split
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class ConditionalGRUCell(RecurrentCell):
-    """Two GRU transitions with attention between them.
+    """Decoder cell with attention between two GRU transitions.
 
-    1. The first GRU reads the previous word: `q = GRU_1(e, s')`.
+    1. The first GRU reads the previous token: `q = GRU_1(e, s')`.
     2. `q` attends to the source: `c, l = attention(q)`.
-    3. The second GRU reads the context: `s = GRU_2(c, q)`; here the reset gate
+    3. The second GRU reads the context: `s = GRU_2(c, q)`. Its reset gate
        multiplies the candidate's bias, too.
 
-    A cell is used in three calls: `project` for the words of all steps at
-    once, `prepare` once per sentence, and `step` at each step.
+    Call `project` for the tokens of all steps at once, `prepare` once per
+    sentence, and `step` at each step.
 
     Args:
         units: Positive integer, the size of the state.
@@ -46,10 +46,10 @@ class ConditionalGRUCell(RecurrentCell):
         self.query_bias = self._bias("query", 3)
 
     def _project(self, inputs, matches):
-        """The first GRU's input products.
+        """Computes the products of the first GRU with the embedded tokens.
 
         Args:
-            inputs: Embedded words, `(..., input_dim)`.
+            inputs: Embedded tokens, `(..., input_dim)`.
             matches: Ignored; see `DecoderCell.project`.
 
         Returns:
@@ -58,7 +58,7 @@ class ConditionalGRUCell(RecurrentCell):
         return self._multiply(inputs, self.input_kernel, self.input_bias)
 
     def prepare(self, annotations, mask=None):
-        """Computes all that the steps of a sentence share, a `Memory`."""
+        """Prepares the `Memory` that all steps share."""
         attention = self.attention
         query_kernel = ops.concatenate(
             [
@@ -81,10 +81,10 @@ class ConditionalGRUCell(RecurrentCell):
         return self._prepare(annotations, mask, weights)
 
     def step(self, inputs, state, memory):
-        """One step.
+        """Runs one step.
 
         Args:
-            inputs: From `project`, without the steps.
+            inputs: From `project`, without the axis of steps.
             state: Dict of `hidden` `(B, units)` and the attention's state.
             memory: From `prepare`.
 

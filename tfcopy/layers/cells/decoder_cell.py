@@ -1,4 +1,4 @@
-"""The bases of decoder cells: of all, of recurrent ones, of self-attention.
+"""Base classes of decoder cells, recurrent or with self-attention.
 
 Shapes: B batch, T target steps, K beams, S source steps, E embedding size, D
 units, C value size.
@@ -13,12 +13,11 @@ from tfcopy.layers.products import multiply
 
 
 class DecoderCell(Configured, keras.layers.Layer):
-    """One step of a decoder with attention; the base of such cells.
+    """Base of decoder cells: one step of a decoder with attention.
 
-    A cell has two faces. Training calls `prepare` once per sentence and then
-    `unroll`, which takes all steps of a known target. Search calls
-    `prepare_search`, `initial_state` and `search_state`, and then, for each
-    word, `project` and `step`.
+    Training calls `prepare` once per sentence and then `unroll`, which runs all
+    steps of a known target. Search calls `prepare_search`, `initial_state` and
+    `search_state`, and then `project` and `step` for each token.
 
     Args:
         units: Positive integer, the size of the hidden state.
@@ -28,7 +27,7 @@ class DecoderCell(Configured, keras.layers.Layer):
 
     layer_arguments = ("attention",)
     emits_copy_scores = False
-    input_units = None  # of cells that change the recurrence's inputs
+    input_units = None  # size of `inputs` in cells that change them
 
     def __init__(
         self,
@@ -43,40 +42,40 @@ class DecoderCell(Configured, keras.layers.Layer):
 
     @property
     def state_size(self):
-        """Size of the whole `state` that switches read."""
+        """Size of the whole `state`, the input of switches."""
         return self.units
 
     @property
     def hidden_size(self):
-        """Size of the `hidden` that words are read from."""
+        """Size of `hidden`, from which tokens are predicted."""
         return self.units
 
     def project(self, inputs, matches=None, training=False):
-        """Projects the previous words for all steps at once.
+        """Projects the previous tokens for all steps at once.
 
         Args:
-            inputs: Embedded words, `(..., E)`.
-            matches: 1.0 where the source holds the word, `(..., S)`; for cells
+            inputs: Embedded tokens, `(..., E)`.
+            matches: 1.0 where the source holds the token, `(..., S)`; for cells
                 with selective read.
-            training: Whether noise is drawn, by attentions that have any.
+            training: Whether to draw noise, in attentions that use it.
 
         Returns:
-            Dict of `words`, the cell's own products, and of `query`, what words
-            add to the attention's query, if anything.
+            Dict of `words`, the cell's own products, and, in some attentions,
+            of `query`, the tokens' part of the attention's query.
         """
         projected = {"words": self._project(inputs, matches)}
         query = self.attention.project(inputs, training)
         return projected if query is None else {**projected, "query": query}
 
     def unroll(self, inputs, matches, first_state, memory, training=False):
-        """All steps of a known target.
+        """Runs all steps of a known target.
 
         Args:
-            inputs: The previous words, embedded, `(B, T, E)`.
-            matches: 1.0 where the source holds the word, `(B, T, S)`.
-            first_state: What `initial_state` takes.
+            inputs: Embeddings of the previous tokens, `(B, T, E)`.
+            matches: 1.0 where the source holds the token, `(B, T, S)`.
+            first_state: The `state` argument of `initial_state`.
             memory: From `prepare`.
-            training: Whether noise is drawn.
+            training: Whether to draw noise.
 
         Returns:
             Dict of the outputs of `step` and of the attention's `outputs`, all
@@ -90,25 +89,25 @@ class DecoderCell(Configured, keras.layers.Layer):
             self.attention.build(query_shape, annotations_shape, inputs_shape)
 
     def _multiply(self, inputs, kernel, bias):
-        """`inputs @ kernel + bias`, float32; for all steps at once."""
+        """Computes `inputs @ kernel + bias` of all steps at once, float32."""
         product = multiply(inputs, kernel, self.compute_dtype)
         return ops.add(product, ops.cast(bias, "float32"))  # fused
 
     def _prepare(self, annotations, mask, weights, sentences=None):
-        """The attention's memory, and the cell's own entries."""
+        """Returns the attention's memory with the cell's entries added."""
         memory = self.attention.prepare(annotations, mask).nested("attention")
         return memory.updated(sentences, weights)
 
     def _attend(self, query, inputs, state, memory, read=None):
-        """The attention's step.
+        """Runs the attention's step.
 
         Args:
             query: The product with the attention's `query_matrix`.
-            inputs: From `project`, without the steps.
+            inputs: From `project`, without the axis of steps.
             state: Dict with the attention's state.
             memory: From `prepare`.
-            read: Optional weights with which the cell reads the source, too;
-                see `BahdanauAttention.step`.
+            read: Optional second weights of the source; see
+                `BahdanauAttention.step`.
 
         Returns:
             `(context, log_weights, attention's state)`.
@@ -121,7 +120,7 @@ class DecoderCell(Configured, keras.layers.Layer):
         return self.attention.initial_state(memory.part("attention"))
 
     def prepare_search(self, annotations, mask):
-        """Prepares the memory of a search; by default that of `prepare`.
+        """Prepares the memory of a search; by default calls `prepare`.
 
         Args:
             annotations: `(B, S, C)`.
@@ -130,7 +129,7 @@ class DecoderCell(Configured, keras.layers.Layer):
         return self.prepare(annotations, mask)
 
     def search_state(self, state, memory):
-        """The state before the first step of a search; by default training's.
+        """Returns the state before a search; by default as in training.
 
         Args:
             state: From `initial_state`.
@@ -143,15 +142,16 @@ class DecoderCell(Configured, keras.layers.Layer):
 
 
 def cell_outputs(hidden, context, log_weights):
-    """Returns the dict of outputs that layers after the decoder read.
+    """Returns the outputs of a step for the layers after the decoder.
 
-    `hidden`, `context` and `attention`, the logs of the attention weights.
+    They are a dict of `hidden`, `context` and `attention`, the logs of the
+    attention weights.
     """
     return {"hidden": hidden, "context": context, "attention": log_weights}
 
 
 class RecurrentCell(DecoderCell):
-    """A decoder cell whose step reads the hidden state of the step before.
+    """Base of cells in which a step reads the hidden state before it.
 
     Args:
         units: As in `DecoderCell`.
@@ -172,7 +172,7 @@ class RecurrentCell(DecoderCell):
         self.keep_arguments(locals())
 
     def _kernel(self, name, rows, blocks, recurrent=False):
-        """A kernel of a number of blocks of `units` columns."""
+        """Adds a kernel with a number of blocks of `units` columns."""
         initializer = self.kernel_initializer
         if recurrent:
             initializer = self.recurrent_initializer
@@ -187,7 +187,7 @@ class RecurrentCell(DecoderCell):
         return self.add_weight((size,), "zeros", name=f"{name}_bias")
 
     def initial_state(self, state, memory):
-        """The state before the first step.
+        """Returns the state before the first step.
 
         Args:
             state: `(B, state_size)`.
@@ -199,7 +199,7 @@ class RecurrentCell(DecoderCell):
         }
 
     def unroll(self, inputs, matches, first_state, memory, training=False):
-        """All steps of a known target, one after the other.
+        """Runs all steps of a known target, one after the other.
 
         Arguments and results are as in `DecoderCell`.
         """
@@ -211,7 +211,7 @@ class RecurrentCell(DecoderCell):
         return {name: _swap(x) for name, x in outputs.items()}
 
     def _step_in_loop(self, inputs, state, memory):
-        """A step, including the outputs of its attention."""
+        """Runs one step, and adds the outputs of the attention."""
         outputs, state = self.step(inputs, state, memory)
         of_attention = self.attention.outputs(state["attention"])
         return {**outputs, **of_attention}, state
@@ -223,17 +223,17 @@ def _swap(x):
 
 
 class HistoryCell(DecoderCell):
-    """A decoder of self-attention, and an attention that points on top of it.
+    """Base of cells with self-attention, and an attention on top that points.
 
-    Training takes all steps at once. A step of a search keeps what self-
-    attention reads of all steps before in a `History`, and has beams. It takes
-    no first state from the encoder.
+    Training runs all steps at once. A search keeps the keys and values of all
+    earlier steps in a `History`, and its steps have beams. The cell takes no
+    first state from the encoder.
 
     A subclass has `_all_steps`, `_one_step` and `_like_rows`.
 
     Args:
         units: As in `DecoderCell`.
-        attention: The attention that points; none that plans.
+        attention: The attention that points; not `PlanAttention`.
         kernel_initializer: As in `DecoderCell`.
     """
 
@@ -243,22 +243,22 @@ class HistoryCell(DecoderCell):
         super().__init__(units, attention, kernel_initializer, **kwargs)
         if attention.output_sizes:
             raise ValueError(
-                "A Transformer decoder takes no attention that plans. "
-                f"Received: attention={attention.name}."
+                "`attention` must not be a `PlanAttention` in a Transformer "
+                f"decoder. Received: attention={attention.name}."
             )
 
     def _all_steps(self, words, memory, training):
-        """`hidden` at all steps, `(B, T, units)`, float32.
+        """Computes `hidden` at all steps, `(B, T, units)`, float32.
 
         Args:
             words: From `_project`, `(B, T, *)`.
             memory: From `prepare`.
-            training: Whether to drop.
+            training: Whether to apply dropout.
         """
         raise NotImplementedError
 
     def _one_step(self, words, memory, history):
-        """`hidden` at a step, and the history's rows with those of this step.
+        """Computes `hidden` at a step, and appends to the history's rows.
 
         Args:
             words: From `_project`, `(B, K, *)`.
@@ -268,7 +268,7 @@ class HistoryCell(DecoderCell):
         raise NotImplementedError
 
     def _like_rows(self, memory):
-        """Nested tensors `(B, H, *, d)`, shaped as the rows of a `History`."""
+        """Returns nested `(B, H, *, d)`, shaped as the rows of a `History`."""
         raise NotImplementedError
 
     def _prepare(self, annotations, mask, weights, sentences=None):
@@ -279,7 +279,7 @@ class HistoryCell(DecoderCell):
         )
 
     def initial_state(self, state, memory):
-        """The state before the first step: no words, and the attention's.
+        """Returns the state before the first step, with an empty history.
 
         Args:
             state: Ignored.
@@ -291,7 +291,7 @@ class HistoryCell(DecoderCell):
         }
 
     def unroll(self, inputs, matches, first_state, memory, training=False):
-        """All steps of a known target at once.
+        """Runs all steps of a known target at once.
 
         Arguments and results are as in `DecoderCell`.
         """
@@ -305,11 +305,11 @@ class HistoryCell(DecoderCell):
         return cell_outputs(hidden, context, log_weights)
 
     def step(self, inputs, state, memory):
-        """One step of a search.
+        """Runs one step of a search.
 
         Args:
             inputs: From `project`, `(B, K, *)`.
-            state: Dict of `history`, a `History` of K beams, and of the
+            state: Dict of `history`, a `History` of K beams, and the
                 attention's state.
             memory: From `prepare_search`.
 
@@ -329,7 +329,7 @@ class HistoryCell(DecoderCell):
         return cell_outputs(hidden, context, log_weights), state
 
     def _query(self, hidden, inputs, memory):
-        """The attention's query for `hidden`, `(B, N, query_units)`."""
+        """Computes the attention's query, `(B, N, query_units)`."""
         product = memory.weights["query"](hidden)
         return self.attention.combine(
             product, inputs.get("query"), memory.part("attention")

@@ -1,4 +1,4 @@
-"""The equations of GRU and LSTM, shared by cells and encoders."""
+"""Equations and weights of GRU and LSTM, for decoder cells and encoders."""
 
 import keras
 from keras import ops
@@ -8,7 +8,7 @@ from tfcopy.layers.tensors import split
 
 
 def gru_update(inputs, recurrent, state):
-    """One GRU step from its two products ("reset after the product" form).
+    """Computes a GRU step whose reset gate acts after the product.
 
         r, u = sigmoid(inputs_ru + recurrent_ru)
         n = tanh(inputs_n + r * recurrent_n)
@@ -17,7 +17,7 @@ def gru_update(inputs, recurrent, state):
     Args:
         inputs: The products that do not pass through the reset gate,
             `(..., 3 * units)`, in the order reset, update, candidate.
-        recurrent: The products that do, in the same order.
+        recurrent: The products that pass through it, in the same order.
         state: `(..., units)`.
 
     Returns:
@@ -28,7 +28,7 @@ def gru_update(inputs, recurrent, state):
         reset gate as in the dl4mt tutorial.
     """
     units = state.shape[-1]
-    # Not by slices, since the gradient of a slice writes the whole tensor.
+    # No slices, since the gradient of a slice writes the whole tensor.
     inputs_gates, inputs_candidate = split(inputs, [2 * units])
     gates, recurrent_candidate = split(recurrent, [2 * units])
     gates = ops.sigmoid(inputs_gates + gates)
@@ -38,7 +38,7 @@ def gru_update(inputs, recurrent, state):
 
 
 def gru_update_reset_before(inputs, gates, candidate_product, state):
-    """One GRU step whose reset gate acts on the state before the product.
+    """Computes a GRU step whose reset gate acts before the product.
 
         r, u = sigmoid(inputs_ru + gates)
         n = tanh(inputs_n + (r * state) U_n)
@@ -65,7 +65,7 @@ def gru_update_reset_before(inputs, gates, candidate_product, state):
 
 
 def lstm_update(projected, cell):
-    """One LSTM step from its products, without peepholes.
+    """Computes an LSTM step without peepholes.
 
         i, f, o = sigmoid(projected_ifo)
         c = f * cell + i * tanh(projected_c)
@@ -91,16 +91,16 @@ def lstm_update(projected, cell):
 
 
 def add_gate_weights(layer, input_dim, blocks, bias="zeros", prefix=""):
-    """Gives a layer the weights of a GRU or an LSTM, as those of Keras.
+    """Adds the weights of a GRU or an LSTM to a layer, with Keras's layout.
 
     Args:
         layer: Has `units`, `kernel_initializer` and `recurrent_initializer`;
             gets `kernel`, `recurrent_kernel` and `bias`.
-        input_dim: Size of its inputs.
-        blocks: Number of blocks of `units` columns: 3 of a GRU, 4 of an LSTM.
-            Each is drawn as a matrix by itself.
+        input_dim: Size of the layer's inputs.
+        blocks: Number of blocks of `units` columns: 3 for a GRU, 4 for an LSTM.
+            Each block is drawn as a separate matrix.
         bias: Initializer of the bias.
-        prefix: What stands before the names.
+        prefix: Prefix of the names.
     """
     width = blocks * layer.units
     kernel = Blockwise(layer.kernel_initializer, blocks)
@@ -117,13 +117,13 @@ def add_gate_weights(layer, input_dim, blocks, bias="zeros", prefix=""):
 
 
 def lstm_bias(unit_forget_bias):
-    """The initializer of an LSTM's bias."""
+    """Returns the initializer of an LSTM's bias."""
     return UnitForget() if unit_forget_bias else "zeros"
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class UnitForget(keras.initializers.Initializer):
-    """The bias of an LSTM: ones at the forget gate, zeros elsewhere.
+    """Initializer of an LSTM's bias: ones at the forget gate, else zeros.
 
     Reference:
         [Jozefowicz et al., 2015](http://proceedings.mlr.press/v37/jozefowicz15.html).

@@ -1,4 +1,4 @@
-"""The decoder step of the pointer-generator network.
+"""Decoder cell of the pointer-generator network.
 
 Shapes: B batch, S source steps, E embedding size, X input size, D units,
 A attention units, C value size.
@@ -15,26 +15,26 @@ from tfcopy.layers.tensors import split
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class InputFeedingLSTMCell(RecurrentCell):
-    """An LSTM that reads the word and the last context, then attends.
+    """Decoder cell with an LSTM and input feeding, followed by attention.
 
-    1. Word and last context are merged, linearly:
+    1. A linear layer merges the token and the last context:
        `x = W_x [e ; context'] + b_x`.
-    2. The LSTM reads them: `c, s = LSTM(x, (c', s'))`.
-    3. Its whole state attends to the source:
+    2. The LSTM reads the result: `c, s = LSTM(x, (c', s'))`.
+    3. The whole state of the LSTM attends to the source:
        `context, l = attention([c ; s])`.
 
-    The context before the first step is zero. A cell is used in three calls,
-    like `ConditionalGRUCell`.
+    The context before the first step is zero. For the calls of a cell see
+    `ConditionalGRUCell`.
 
     Args:
         units: Positive integer, the size of `c` and of `s`.
         attention: An attention layer, such as `CoverageAttention`.
-        input_units: Size of the merged input; the embedding's if `None`.
-        kernel_initializer: Initializer of each gate's kernel that reads `x`.
+        input_units: Size of the merged input; the embedding size if `None`.
+        kernel_initializer: Initializer of each gate's kernel for `x`.
         recurrent_initializer: Initializer of each gate's recurrent kernel.
         input_initializer: Initializer of `W_x`.
         decode_initial_attention: Whether a search attends once before the
-            first step, as the authors' does: the first context is then not
+            first step, as in the authors' code. The first context is then not
             zero, and coverage always includes one more vector of weights than
             in training.
 
@@ -65,7 +65,7 @@ class InputFeedingLSTMCell(RecurrentCell):
 
     @property
     def state_size(self):
-        """Size of the part of the state that an encoder initialises."""
+        """Size of the first state, which comes from the encoder."""
         return 2 * self.units
 
     def build(self, inputs_shape, annotations_shape):
@@ -85,10 +85,10 @@ class InputFeedingLSTMCell(RecurrentCell):
         add_gate_weights(self, self.input_units, 4, UnitForget())
 
     def _project(self, inputs, matches):
-        """The words' part of the merged input.
+        """Computes the tokens' part of the merged input.
 
         Args:
-            inputs: Embedded words, `(..., E)`.
+            inputs: Embedded tokens, `(..., E)`.
             matches: Ignored; see `DecoderCell.project`.
 
         Returns:
@@ -98,7 +98,7 @@ class InputFeedingLSTMCell(RecurrentCell):
         return self._multiply(inputs, kernel, self.input_bias)
 
     def prepare(self, annotations, mask=None):
-        """Computes all that the steps of a sentence share, a `Memory`."""
+        """Prepares the `Memory` that all steps share."""
         _, context_kernel = self._input_kernels()
         kernel = ops.concatenate(
             [self._cast(self.kernel), self._cast(self.recurrent_kernel)]
@@ -111,7 +111,7 @@ class InputFeedingLSTMCell(RecurrentCell):
         return self._prepare(annotations, mask, weights)
 
     def initial_state(self, state, memory):
-        """The state before the first step of training.
+        """Returns the state before the first step of training.
 
         Args:
             state: `[c ; s]`, `(B, 2 * units)`.
@@ -127,7 +127,7 @@ class InputFeedingLSTMCell(RecurrentCell):
         }
 
     def search_state(self, state, memory):
-        """The state before the first step of a search.
+        """Returns the state before the first step of a search.
 
         Args:
             state: From `initial_state`.
@@ -139,17 +139,17 @@ class InputFeedingLSTMCell(RecurrentCell):
         return {**state, "context": context, "attention": attention}
 
     def step(self, inputs, state, memory):
-        """One step.
+        """Runs one step.
 
         Args:
-            inputs: From `project`, without the steps.
+            inputs: From `project`, without the axis of steps.
             state: Dict of `hidden` and `cell`, both `(B, units)`, `context`
                 `(B, C)` and the attention's state.
             memory: From `prepare`.
 
         Returns:
-            `(outputs, state)`; `outputs` is a dict of `hidden` and `cell`,
-            of `inputs`, the merged input `(B, X)`, of `context` `(B, C)` and
+            `(outputs, state)`; `outputs` is a dict of `hidden`, `cell`,
+            `inputs`, the merged input `(B, X)`, `context` `(B, C)` and
             `attention`, the logs of the attention weights, `(B, S)`.
         """
         weights = memory.weights
@@ -175,6 +175,6 @@ class InputFeedingLSTMCell(RecurrentCell):
         return self._attend(query, inputs, state, memory)
 
     def _input_kernels(self):
-        """The rows that read the word, and those that read the context."""
+        """Splits the kernel into the rows for the token and for the context."""
         kernel = self._cast(self.input_kernel)
         return split(kernel, [self.embedding_dim], axis=0)

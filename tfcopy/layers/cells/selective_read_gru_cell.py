@@ -1,4 +1,4 @@
-"""The decoder step of CopyNet.
+"""Decoder cell of CopyNet, with selective read.
 
 Shapes: B batch, S source steps, E embedding size, D units, C value size.
 """
@@ -15,17 +15,17 @@ from tfcopy.layers.tensors import or_all
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class SelectiveReadGRUCell(AttentionalGRUCell):
-    """An attentional GRU that reads the positions its last word came from.
+    """Decoder cell with selective read of the previous token's positions.
 
-    1. Selective read: `zeta = sum_j rho_j h_j`; `rho` is the softmax of the
-       last step's copy scores over the positions that hold the last word, that
-       is, over where that word was copied from. Without such a position `zeta`
-       is zero.
+    1. Selective read: `zeta = sum_j rho_j h_j`. `rho` is the softmax of the
+       last step's copy scores over the positions that hold the previous token,
+       from which it may have been copied. Without such a position `zeta` is
+       zero.
     2. The last state attends to the source: `c, l = attention(s')`.
     3. The GRU reads all three: `s = GRU([e ; c ; zeta], s')`.
     4. The new state scores each position: `psi_j = tanh(h_j W_c) . s`.
 
-    `CopyNetHead` makes its distribution from these scores.
+    `CopyNetHead` computes its distribution from these scores.
 
     Args:
         units: As in `AttentionalGRUCell`.
@@ -50,11 +50,11 @@ class SelectiveReadGRUCell(AttentionalGRUCell):
         )
 
     def project(self, inputs, matches, training=False):
-        """Computes the selective reads of all previous tokens at once.
+        """Projects the previous tokens, and adds `matches` for selective read.
 
         Args:
-            inputs: Embedded words, `(..., B, E)`.
-            matches: 1.0 where the source holds the word, `(..., B, S)`.
+            inputs: Embedded tokens, `(..., B, E)`.
+            matches: 1.0 where the source holds the token, `(..., B, S)`.
             training: As in `DecoderCell.project`.
 
         Returns:
@@ -64,7 +64,7 @@ class SelectiveReadGRUCell(AttentionalGRUCell):
         return {**projected, "matches": matches}
 
     def prepare(self, annotations, mask=None):
-        """Computes all that the steps of a sentence share, a `Memory`."""
+        """Prepares the `Memory` that all steps share."""
         keys = copy_keys(self._cast(annotations), self._cast(self.copy_kernel))
         mask = or_all(mask, annotations)
         sentences = {
@@ -80,7 +80,7 @@ class SelectiveReadGRUCell(AttentionalGRUCell):
         }
 
     def step(self, inputs, state, memory):
-        """One step.
+        """Runs one step.
 
         Args:
             inputs: From `project`.
@@ -96,7 +96,7 @@ class SelectiveReadGRUCell(AttentionalGRUCell):
         matches = inputs["matches"] * mask
         read = selective_weights(state["copy_scores"], matches)
         outputs, state = self._step(inputs, state, memory, read)
-        # The GRU has read `[c ; zeta]`.
+        # The context is `[c ; zeta]`, the input of the GRU.
         context, _ = ops.split(outputs["context"], 2, axis=-1)
         hidden = outputs["hidden"]
         if len(hidden.shape) == 3:
@@ -112,18 +112,18 @@ class SelectiveReadGRUCell(AttentionalGRUCell):
 
 
 def selective_weights(copy_scores, matches):
-    """`rho`: where the last word was copied from, `(B, S)`.
+    """Computes `rho`, the weights of the selective read, `(B, S)`.
 
     Args:
-        copy_scores: Scores of the step that produced the word, `(B, S)`.
-        matches: 1.0 where the source holds the word, `(B, S)`.
+        copy_scores: Scores of the step that produced the token, `(B, S)`.
+        matches: 1.0 where the source holds the token, `(B, S)`.
 
     Returns:
-        Softmax of the scores over the matches; zeros where there are none.
+        Softmax of the scores over the matches; zeros without a match.
 
     Reference:
         [Gu et al., 2016](https://arxiv.org/abs/1603.06393), eq. 9, whose
         normaliser cancels.
     """
-    # Added, not selected: without a match all gradients are exactly zero.
+    # No `ops.where`: without a match, all gradients here are exactly zero.
     return ops.softmax(copy_scores + (1.0 - matches) * MASKED) * matches

@@ -1,8 +1,8 @@
-"""A Transformer decoder with an attention that points, its block, positions.
+"""Transformer decoder with an attention that points; its blocks, positions.
 
 Shapes: B batch, T target steps, K beams, S source steps, E embedding size,
-H heads, U units, d = U / H, C value size, N rows (T steps of training, or K
-beams), M rows attended to.
+H heads, U units, d = U / H, C value size, N rows (T steps in training, or K
+beams), M rows that may be attended to.
 """
 
 import math
@@ -29,30 +29,32 @@ POSITIONS = ("sinusoidal", "learned", "rotary")
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class TransformerCell(HistoryCell):
-    """Blocks of self-attention and attention over the source, then pointing.
+    """Decoder cell with Transformer blocks and an attention that points.
 
-    1. The previous words are projected to `units` and normalised, so that the
-       scale of the embeddings does not matter, and get their positions.
-    2. Blocks read them, those before, and the source; with `normalize_first`
-       their output is normalised once more. It is `hidden`.
-    3. It queries an attention of its own, whose weights copying heads point
-       with, whatever the heads inside the blocks look at.
+    1. The embeddings of the previous tokens are projected to `units` and
+       normalised, so that their scale does not matter. Then positions are
+       added.
+    2. The blocks attend to all previous tokens and to the source. With
+       `normalize_first` their output is normalised once more. The result is
+       `hidden`.
+    3. `hidden` is the query of a separate attention. Copying heads point with
+       its weights, which do not depend on the attention weights of the blocks.
 
-    A search keeps the keys and values of all steps before.
+    A search keeps the keys and values of all earlier steps.
 
     Args:
         units: Positive integer, U, a multiple of `num_heads`.
         attention: The attention that points, such as `MultiHeadAttention`;
-            none that plans.
+            not `PlanAttention`.
         kernel_initializer: Initializer of each matrix.
         num_layers: Positive integer, the number of blocks.
         num_heads: Positive integer, the heads of each attention in a block.
         feedforward_units: As in `TransformerBlock`; `4 * units` if `None`.
         normalize_first: As in `TransformerBlock`.
-        positions: `"sinusoidal"` or `"learned"` vectors that are added to the
-            words, or `"rotary"`, by which queries and keys are rotated.
-        num_positions: Number of learned positions; all later ones are like the
-            last.
+        positions: `"sinusoidal"` or `"learned"` vectors are added to the
+            tokens; `"rotary"` rotates queries and keys.
+        num_positions: Number of learned positions; later positions get the
+            vector of the last one.
         dropout: As in `TransformerBlock`.
         seed: Optional integer, of the dropout.
 
@@ -130,10 +132,10 @@ class TransformerCell(HistoryCell):
             block.build((*inputs_shape[:-1], units), annotations_shape)
 
     def _project(self, inputs, matches):
-        """The words, projected and normalised.
+        """Projects and normalises the tokens.
 
         Args:
-            inputs: Embedded words, `(..., E)`.
+            inputs: Embedded tokens, `(..., E)`.
             matches: Ignored; see `DecoderCell.project`.
 
         Returns:
@@ -143,7 +145,7 @@ class TransformerCell(HistoryCell):
         return normalize(words, cast_norms(self.norms)["input"])
 
     def prepare(self, annotations, mask=None):
-        """Computes all that the steps of a sentence share, a `Memory`."""
+        """Prepares the `Memory` that all steps share."""
         mask = or_all(mask, annotations)
         weights = {"norms": cast_norms(self.norms)}
         if self.positions == "learned":
@@ -186,15 +188,16 @@ class TransformerCell(HistoryCell):
         )
 
     def _run(self, x, memory, places, visible, join, training=False):
-        """The output of the blocks, and their keys and values.
+        """Runs all blocks; returns their keys and values, too.
 
         Args:
-            x: Words, `(B, N, U)`.
+            x: Projected tokens, `(B, N, U)`.
             memory: From `prepare`.
             places: Positions, `(B or 1, N or 1)`.
             visible: As in `TransformerBlock.run`.
-            join: As there, with the block's name before.
-            training: Whether to drop.
+            join: As in `TransformerBlock.run`, with the block's name as its
+                first argument.
+            training: Whether to apply dropout.
 
         Returns:
             `(hidden, rows)`: `(B, N, U)`, and the results of `join` by name.
@@ -228,25 +231,27 @@ _SITES = ("self", "cross", "feedforward")
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class TransformerBlock(Configured, keras.layers.Layer):
-    """Self-attention, attention over the source, and a feed-forward network.
+    """Block of a Transformer decoder.
 
-    Each of the three is added to its input, which is normalised before it
-    (`normalize_first`) or together with it.
+    It has self-attention, attention over the source, and a feed-forward
+    network. The output of each is added to its input. With `normalize_first`
+    the input is normalised, otherwise the sum.
 
-    `run` is the same for all steps of training and for the beams of one step of
-    a search, which stand in the same axis: only what they may attend to
-    differs. KerasHub's `TransformerDecoder` knows neither beams that share a
-    source and each other's rows, nor rotations, and computes the weights of
-    all steps from its variables at each one.
+    `run` takes all steps of training, or the beams of one step of a search, in
+    the same axis. The two cases differ only in the rows that may be attended
+    to. KerasHub's `TransformerDecoder` supports neither beams that share a
+    source and each other's rows, nor rotary positions. It also computes the
+    weights that all steps share again at each step.
 
     Args:
         units: Positive integer, U, a multiple of `num_heads`.
         num_heads: Positive integer, H.
         feedforward_units: Hidden size of the feed-forward network.
-        normalize_first: Whether its inputs are normalised, not its outputs.
+        normalize_first: Whether to normalise the inputs of the three parts,
+            instead of the sums.
         kernel_initializer: Initializer of each matrix.
-        dropout: Dropout rate of the attention weights, the feed-forward
-            network's hidden layer and of what is added.
+        dropout: Dropout rate of the attention weights, of the feed-forward
+            network's hidden layer and of the outputs before they are added.
         seed: Optional integer, of the dropout.
 
     Reference:
@@ -299,7 +304,7 @@ class TransformerBlock(Configured, keras.layers.Layer):
         return kernel, bias
 
     def prepare(self, annotations, mask):
-        """Computes what all steps share, a `Memory`.
+        """Prepares the `Memory` that all steps share.
 
         Args:
             annotations: `(B, S, C)`.
@@ -311,26 +316,27 @@ class TransformerBlock(Configured, keras.layers.Layer):
             )
             for name, (kernel, bias) in self.products.items()
         }
-        # The source is read once, not at each step.
+        # Keys and values of the source are computed once, not at each step.
         both = products.pop("cross_key_value")(ops.cast(annotations, "float32"))
         keys, values = self._heads(both, 2)
         sentences = {"keys": keys, "values": values, "mask": mask}
         return Memory(sentences, {**products, "norms": cast_norms(self.norms)})
 
     def run(self, x, memory, visible, join, turn=None, training=False):
-        """The block's output for some rows of each sentence.
+        """Runs the block for some rows of each sentence.
 
         Args:
             x: `(B, N, U)`, float32.
             memory: From `prepare`.
             visible: Boolean, `(B or 1, N, M)`, the rows that each attends to.
             join: Function from the keys and values of these N rows, a dict of
-                `(B, H, N, d)`, to those of the M.
-            turn: Rotation of the N positions, or `None`; see `positions`.
-            training: Whether to drop.
+                `(B, H, N, d)`, to the keys and values of all M rows.
+            turn: From `rotation`, for the N positions; `None` without rotary
+                positions.
+            training: Whether to apply dropout.
 
         Returns:
-            `(y, rows)`: `(B, N, U)`, and what `join` returned.
+            `(y, rows)`: `(B, N, U)`, and the result of `join`.
         """
         weights = memory.weights
         rows = {}
@@ -377,7 +383,7 @@ class TransformerBlock(Configured, keras.layers.Layer):
         return ops.cast(read, "float32")
 
     def _heads(self, x, parts):
-        """Side by side `(B, N, parts * U)` to tensors `(B, H, N, d)`."""
+        """Splits `(B, N, parts * U)` into `parts` tensors `(B, H, N, d)`."""
         x = ops.cast(x, self.compute_dtype)
         places = [self.units * i for i in range(1, parts)]
         several = split(x, places) if places else [x]
@@ -388,7 +394,7 @@ _LONGEST = 10_000.0
 
 
 def sinusoids(positions, units):
-    """The sinusoids of positions.
+    """Computes the sinusoids of positions.
 
     Args:
         positions: Integers, `(..., N)`.
@@ -406,7 +412,7 @@ def sinusoids(positions, units):
 
 
 def rotation(positions, size):
-    """The rotations of positions, for `rotate`.
+    """Computes the rotations of positions, for `rotate`.
 
     Args:
         positions: Integers, `(..., N)`.
@@ -420,7 +426,7 @@ def rotation(positions, size):
 
 
 def rotate(x, rotation):
-    """Rotates each pair of elements, so that products tell distances.
+    """Rotates each pair of elements, so that products depend on distances.
 
     Args:
         x: `(..., N, d)`; element i is paired with element i + d / 2.
@@ -438,7 +444,7 @@ def rotate(x, rotation):
 
 
 def _angles(positions, count):
-    """`position / 10000^(i / count)` for each i below `count`."""
+    """Computes `position / 10000^(i / count)` for each i below `count`."""
     powers = ops.arange(count, dtype="float32") * (-math.log(_LONGEST) / count)
     positions = ops.cast(ops.expand_dims(positions, -1), "float32")
     return positions * ops.exp(powers)

@@ -1,7 +1,7 @@
-"""Decoder cells with two layers, a fast one and a slow one.
+"""Decoder cells with two layers: stacked GRUs, and the biscale cell.
 
-Shapes: B batch, D units of a layer, Q the attention's query, C value size, E
-embedding size.
+Shapes: B batch, D units of a layer, Q query size of the attention, C value
+size, E embedding size.
 """
 
 import keras
@@ -14,16 +14,16 @@ from tfcopy.layers.loop import Product
 from tfcopy.layers.tensors import add_norms, cast_norms, normalize, split
 
 QUERIES = ("both", "first", "second")
-# What is normalised in a `BiscaleGRUCell`.
+# Layer normalisations of a `BiscaleGRUCell`.
 _GATES = ("fast_gate", "fast_candidate", "slow_gate", "slow_candidate")
 
 
 class TwoLayerCell(RecurrentCell):
-    """A fast layer that reads the words, and a slow layer that reads the fast.
+    """Base of cells with two layers, of which the second reads the first.
 
     At each step the states of the last step attend to the source, and both
-    layers read the context. Words are predicted from both: `hidden` is the two
-    states, concatenated.
+    layers read the context. Tokens are predicted from both layers: `hidden` is
+    the concatenation of the two states.
 
     Args:
         units: Size of each layer's state.
@@ -32,7 +32,7 @@ class TwoLayerCell(RecurrentCell):
         recurrent_initializer: As in `RecurrentCell`.
         query: The layers whose last state attends: `"both"`, `"first"` or
             `"second"`.
-        layer_norm: Whether the inputs of gates and candidates are normalised.
+        layer_norm: Whether to normalise the inputs of gates and candidates.
     """
 
     def __init__(
@@ -57,16 +57,16 @@ class TwoLayerCell(RecurrentCell):
 
     @property
     def state_size(self):
-        """Size of the part of the state that an encoder initialises."""
+        """Size of the first state, which comes from the encoder."""
         return 2 * self.units
 
     @property
     def hidden_size(self):
-        """Size of the `hidden` that words are read from."""
+        """Size of `hidden`, from which tokens are predicted."""
         return 2 * self.units
 
     def initial_state(self, state, memory):
-        """The state before the first step.
+        """Returns the state before the first step.
 
         Args:
             state: States of both layers, `(B, 2 * units)`.
@@ -102,14 +102,14 @@ class TwoLayerCell(RecurrentCell):
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class TwoLayerGRUCell(TwoLayerCell):
-    """Attention with the last states, then two stacked GRUs.
+    """Decoder cell with attention before two stacked GRUs.
 
     1. `c, l = attention(states', word)`.
     2. `h1 = GRU_1([e ; c], h1')`, and `h2 = GRU_2([h1 ; c], h2')`.
 
-    The reset gate acts after the product. With `layer_norm` the word's
-    products, and the inputs of the gates and of the candidate of each GRU, are
-    normalised; the two gates together.
+    The reset gate acts after the product. With `layer_norm` the products of the
+    token are normalised, and the inputs of the gates and of the candidate of
+    each GRU. The two gates of a GRU are normalised together.
 
     Args are as in `TwoLayerCell`.
 
@@ -127,7 +127,7 @@ class TwoLayerGRUCell(TwoLayerCell):
         self.between_kernel = self._kernel("between", units, 3)
         self.second_kernel = self._kernel("second", units, 3, recurrent=True)
         self.second_bias = self._bias("second", 3)
-        # Both layers' kernels of the context, side by side.
+        # The kernels of the context of both layers, concatenated.
         self.context_kernel = self._kernel("context", annotations_shape[-1], 6)
         self.norms = {}
         if self.layer_norm:
@@ -137,7 +137,7 @@ class TwoLayerGRUCell(TwoLayerCell):
             self.norms = add_norms(self, sizes)
 
     def _project(self, inputs, matches):
-        """The first GRU's input products, `(..., 3 * units)`, float32."""
+        """Computes the first GRU's products with the tokens, float32."""
         projected = self._multiply(inputs, self.input_kernel, self.input_bias)
         if not self.layer_norm:
             return projected
@@ -152,7 +152,7 @@ class TwoLayerGRUCell(TwoLayerCell):
         )
 
     def prepare(self, annotations, mask=None):
-        """Computes all that the steps of a sentence share, a `Memory`."""
+        """Prepares the `Memory` that all steps share."""
         cast = self._cast
         weights = {
             "norms": cast_norms(self.norms),
@@ -167,10 +167,10 @@ class TwoLayerGRUCell(TwoLayerCell):
         return self._prepare(annotations, mask, weights)
 
     def step(self, inputs, state, memory):
-        """One step.
+        """Runs one step.
 
         Args:
-            inputs: From `project`, without the steps.
+            inputs: From `project`, without the axis of steps.
             state: Dict of `first` and `second`, both `(B, units)`, and the
                 attention's state.
             memory: From `prepare`.
@@ -197,7 +197,7 @@ class TwoLayerGRUCell(TwoLayerCell):
         return outputs, state
 
     def _gru(self, name, inputs, state, weights):
-        """The new state of a layer, which reads `inputs`."""
+        """Computes the new state of the GRU called `name`."""
         recurrent = weights[name](state[name])
         if not self.layer_norm:
             return gru_update(inputs, recurrent, state[name])
@@ -214,10 +214,10 @@ class TwoLayerGRUCell(TwoLayerCell):
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class BiscaleGRUCell(TwoLayerCell):
-    """A fast and a slow layer whose gates decide when the slow one moves.
+    """Decoder cell in which a gate of the fast layer updates the slow layer.
 
-    With the last states `h1'`, `h2'` and gates `g1'`, `g2'`, word `e` and
-    context `c` (found by the last states):
+    With the last states `h1'`, `h2'` and gates `g1'`, `g2'`, token `e` and
+    context `c` (from attention with the last states):
 
         a = (1 - g1') h1',  b = g1' h2'
         g1 = sigmoid(a U_cc + b U_wc + e W_xc + c W_pc + b_c)
@@ -227,8 +227,7 @@ class BiscaleGRUCell(TwoLayerCell):
         n = tanh(f X_ww + d X_cw + c X_pw + b_xw)
         h2 = g1 n + (1 - g1) h2'
 
-    With `layer_norm`, the arguments of each `sigmoid` and `tanh` of gates and
-    candidates are normalised.
+    With `layer_norm`, the argument of each `sigmoid` and `tanh` is normalised.
 
     Args are as in `TwoLayerCell`.
 
@@ -240,7 +239,7 @@ class BiscaleGRUCell(TwoLayerCell):
     def build(self, inputs_shape, annotations_shape):
         self._build_attention(inputs_shape, annotations_shape, self._query_size)
         units = self.units
-        # Gate and candidate side by side.
+        # Kernels of gate and candidate, concatenated.
         self.fast_kernel = self._kernel("fast", units, 2, recurrent=True)
         self.slow_to_fast_kernel = self._kernel(
             "slow_to_fast", units, 2, recurrent=True
@@ -258,11 +257,11 @@ class BiscaleGRUCell(TwoLayerCell):
             self.norms = add_norms(self, dict.fromkeys(_GATES, units))
 
     def _project(self, inputs, matches):
-        """The fast layer's products of the words, `(..., 2 * units)`."""
+        """Computes the fast layer's products, `(..., 2 * units)`."""
         return self._multiply(inputs, self.input_kernel, self.fast_bias)
 
     def prepare(self, annotations, mask=None):
-        """Computes all that the steps of a sentence share, a `Memory`."""
+        """Prepares the `Memory` that all steps share."""
         cast = self._cast
         kernels = {
             "fast": [self.fast_kernel, self.slow_to_fast_kernel],
@@ -287,10 +286,10 @@ class BiscaleGRUCell(TwoLayerCell):
         return {**state, "first_gate": zeros, "second_gate": zeros}
 
     def step(self, inputs, state, memory):
-        """One step.
+        """Runs one step.
 
         Args:
-            inputs: From `project`, without the steps.
+            inputs: From `project`, without the axis of steps.
             state: Dict of `first`, `second`, `first_gate` and `second_gate`,
                 all `(B, units)`, and the attention's state.
             memory: From `prepare`.
@@ -323,7 +322,7 @@ class BiscaleGRUCell(TwoLayerCell):
         return outputs, state
 
     def _activate(self, name, products, weights):
-        """`(gate, candidate)` of a layer."""
+        """Returns `(gate, candidate)` of a layer."""
         gate, candidate = ops.split(products, 2, axis=-1)
         if self.layer_norm:
             norms = weights["norms"]

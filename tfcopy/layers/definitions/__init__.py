@@ -1,1 +1,1 @@
-"""Layers that read definitions and spellings of words into embeddings."""
+"""Layers that compute word embeddings from definitions and spellings."""

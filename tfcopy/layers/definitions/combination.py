@@ -1,6 +1,6 @@
-"""A word's own embedding combined with its definitions and spelling.
+"""Combination of a word's embedding with its definitions and spelling.
 
-Shapes: B batch, T words, E embedding size, D size of what is read.
+Shapes: B batch, T words, E embedding size, D size of a source.
 """
 
 import keras
@@ -15,38 +15,37 @@ COMBINATIONS = ("sum", "transform", "bands", "replace")
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class WordCombination(Configured, keras.layers.Layer):
-    """Adds the sources of a word to its own embedding, or replaces it.
+    """Layer that adds other sources to a word's embedding, or replaces it.
 
-    With `e(w)` the word's own embedding and `a(w)` the sum of its sources:
+    The sources are embeddings of a word's definitions or spelling. With the
+    word's own embedding `e(w)` and the sum of its sources `a(w)`:
 
         sum        e(w) + a(w)
         transform  e(w) + a(w), each source times its own matrix
         bands      e(w) + a(w) of known words, a(w) of unknown ones
         replace    e(w) of known words, a(w) of unknown ones
 
-    There is no bias: a word without sources, whose vectors are all zero, is
-    exactly `e(w)` with `sum` and `transform`. Only the products are in the
+    There is no bias. With `sum` and `transform`, a word without sources, whose
+    vectors are all zero, is thus exactly `e(w)`. Only the products are in the
     compute dtype.
 
     Args:
         combine: `"sum"`, `"transform"`, `"bands"` or `"replace"`.
-        dropout: Share of the elements of each vector that is dropped in
-            training: of the word's own, and of each source's.
+        dropout: Dropout rate of the word's own embedding and of each source.
         kernel_initializer: Initializer of the matrices.
         seed: Optional integer, of the dropout.
 
     Call arguments:
         ids: `(B, T)`; unknown words are `UNK`.
         word: Their own embeddings, `(B, T, E)`.
-        sources: Dict of `(B, T, D)`; some of those that it was built with may
+        sources: Dict of `(B, T, D)`. Sources that the layer was built with may
             be missing.
 
     Returns:
         `(B, T, E)`, float32.
 
     Raises:
-        ValueError: When built, if a source's D is not E and there is no
-            matrix.
+        ValueError: When built, if a source has D other than E, and no matrix.
 
     Reference:
         [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section 3;
@@ -76,13 +75,13 @@ class WordCombination(Configured, keras.layers.Layer):
                 self.kernels[name] = self.add_weight(
                     name=f"{name}_kernel",
                     shape=(shape[-1], embedding_dim),
-                    # Keras initializers repeat themselves.
+                    # A copy: an initializer repeats its values.
                     initializer=self.kernel_initializer.clone(),
                 )
             elif shape[-1] != embedding_dim:
                 raise ValueError(
-                    "What is read must be as large as the embeddings, "
-                    f"{embedding_dim}, unless `combine` is 'transform'. "
+                    "Unless `combine` is 'transform', each source must have "
+                    f"the size of the embeddings, {embedding_dim}. "
                     f"Received: {name} of size {shape[-1]}, "
                     f"combine={self.combine!r}."
                 )

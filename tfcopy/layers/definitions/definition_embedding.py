@@ -1,8 +1,8 @@
 """Word embeddings computed from definitions and spellings.
 
-Shapes: B batch, T words, E embedding size, L entries of a word, U entries
-that are defined, W words that are spelt, K characters, D size of what a
-reader returns, R further definitions of a request.
+Shapes: B batch, T words, E embedding size, L dictionary entries of a word, U
+entries with definitions, W words with spellings, K characters, D output size of
+a reader, R additional definitions of a request.
 """
 
 import keras
@@ -18,18 +18,18 @@ READERS = ("mean", "mean_linear", "lstm")
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class DefinitionEmbedding(Configured, Unmasked):
-    """A word's own embedding, and those of its definitions and its spelling.
+    """Embedding of words, combined with their definitions and spellings.
 
     The embedding of a word's definitions is the mean over all definitions of
-    all of its entries, `sum_l E[slot_l] / max(1, sum_l n[slot_l])`, where `E`
-    sums the reader's vectors of the `n` definitions of an entry. The embedding
-    of its spelling is the last state of an LSTM over its characters. Either is
-    zero if there is none. `WordCombination` combines them with the word's own
-    embedding, a row of a table.
+    all of its entries, `sum_l E[slot_l] / max(1, sum_l n[slot_l])`. Here `E` is
+    the sum of the reader's vectors for the `n` definitions of an entry. The
+    embedding of its spelling is the last state of an LSTM over its characters.
+    Either is zero for words without definitions or spelling. `WordCombination`
+    combines them with the word's own embedding, a row of a table.
 
-    All texts of a call share one reading of the definitions. Everything but
-    the products of the readers and the combination is in float32 whatever the
-    dtype policy. The outputs carry no Keras mask.
+    All texts of a call share the encoded definitions. All operations but the
+    products of the readers and of the combination are in float32 with any dtype
+    policy. The outputs carry no Keras mask.
 
     Args:
         vocabulary_size: Positive integer, the rows of the words' table.
@@ -38,21 +38,19 @@ class DefinitionEmbedding(Configured, Unmasked):
             (of E units), a layer such as `LSTMReader`, or `None`.
         definition_vocabulary_size: Rows of a separate table for the words of
             definitions; `None` if they share the text's table.
-        spelling: Optional dict of `characters`, the size of their vocabulary,
-            and `units`, the size of their embeddings and of the `LSTMReader`
-            that reads them, and of its further arguments, if any. `None` if
-            words are not spelt.
+        spelling: Optional dict of `characters`, the size of their vocabulary;
+            `units`, the size of their embeddings and of the `LSTMReader` over
+            them; and further arguments of that reader. `None` for no spellings.
         combine: `"sum"`, `"transform"`, `"bands"` or `"replace"`; see
             `WordCombination`.
-        stop_gradient: Whether no gradient passes through definitions, except to
+        stop_gradient: Whether to stop gradients through definitions, except to
             the matrix of `transform`. Weights made here that get no other
             gradient are then not trainable.
-        dropout: Share of the elements of each embedding that is dropped in
-            training before they are combined.
-        embeddings: Optional `(vocabulary_size, E)`: the words' table, which
-            is not trained. Or its shape, where a saved table is loaded later.
-        definition_embeddings: The values or shape of the table of the words of
-            definitions, likewise, of vectors of any size.
+        dropout: Dropout rate of each embedding before they are combined.
+        embeddings: Optional fixed table of the words, `(vocabulary_size, E)`;
+            or only its shape, if a saved table is loaded later.
+        definition_embeddings: Fixed table of the words of definitions, or its
+            shape, in the same way; its vectors may have any size.
         embeddings_initializer: Initializer of all tables that are trained.
         kernel_initializer: Initializer of the matrices of `transform`, and of
             the readers made here.
@@ -61,28 +59,28 @@ class DefinitionEmbedding(Configured, Unmasked):
 
     Call arguments:
         ids: `(B, T)`, less than `vocabulary_size`; or a list, tuple or dict
-            of such, texts that are read together.
-        definitions: Dict of a `DefinitionPacker`: `slots`, `(B, T, L)`, of the
-            structure of `ids`, and the definitions, in the layout that the
-            reader asks for. `None` if nothing is defined.
+            of such, for several texts.
+        definitions: Dict from a `DefinitionPacker`: `slots`, `(B, T, L)`, of
+            the structure of `ids`, and the definitions, in the layout of the
+            reader. `None` if no word is defined.
         spellings: Dict of `slots`, `(B, T)`, of the structure of `ids`, and
-            `ids`, `(W + 1, K)`, the spelling of each slot; that of slot 0
-            stands for none. `None` if nothing is spelt.
-        rows: Optional pair `(E, n)`, as from `table`: then nothing is read, and
-            `definitions` needs only the slots, which are numbers of entries.
-            May be in float16.
-        request: Optional dict of further definitions, beside `definitions`:
-            `matches`, 1.0 or 0.0, `(B, T, R)`, of the structure of `ids`,
-            tells which of them define a word, and `vectors`, `(R, D)`, is the
-            reader's output for them (see `read`). A word that has any gets
-            their mean instead of that of its entries.
+            `ids`, `(W + 1, K)`, the spelling of each slot; slot 0 is for words
+            without a spelling. `None` if no word has a spelling.
+        rows: Optional pair `(E, n)` from `table`, used instead of the reader.
+            `definitions` then needs only the slots, which are numbers of
+            entries. May be in float16.
+        request: Optional dict of R definitions in addition to `definitions`.
+            `matches`, 1.0 or 0.0, `(B, T, R)`, of the structure of `ids`, marks
+            the words that each of them defines. `vectors`, `(R, D)`, is the
+            reader's output for them (see `read`). The mean of the matching
+            definitions replaces the mean of the word's entries.
 
     Returns:
         `(B, T, E)`, float32, of the structure of `ids`.
 
     Raises:
-        ValueError: If sizes or structures do not fit, or if an argument is
-            given that nothing reads.
+        ValueError: If sizes or structures do not match, or if an unused
+            argument is passed.
 
     Reference:
         [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section 3.
@@ -113,7 +111,7 @@ class DefinitionEmbedding(Configured, Unmasked):
         self.keep_arguments(
             locals(), "reader", "embeddings", "definition_embeddings"
         )
-        # The values may be large, and are saved as weights.
+        # Only the shapes: the values may be large, and are saved as weights.
         self.fixed_shapes = {
             "embeddings": _shape(embeddings),
             "definition_embeddings": _shape(definition_embeddings),
@@ -191,7 +189,7 @@ class DefinitionEmbedding(Configured, Unmasked):
             )
         return keras.layers.Embedding(
             *shape,
-            # Keras initializers repeat themselves.
+            # A copy: an initializer repeats its values.
             embeddings_initializer=self.embeddings_initializer.clone(),
             weights=[fixed] if np.ndim(fixed) == 2 else None,
             trainable=fixed is None,
@@ -254,18 +252,19 @@ class DefinitionEmbedding(Configured, Unmasked):
         return keras.tree.pack_sequence_as(ids, outputs)
 
     def read(self, definitions, training=False):
-        """The reader's output for definitions.
+        """Encodes definitions with the reader.
 
         Args:
-            definitions: Dict of a `DefinitionPacker`.
-            training: Whether gradients will be asked for.
+            definitions: Dict from a `DefinitionPacker`.
+            training: Whether gradients will be computed.
 
         Returns:
-            `(U + 1, D)`, float32, the sums of each slot; row 0 is zero.
+            `(U + 1, D)`, float32, the sum for each slot; row 0 is zero.
         """
         if self.reader is None:
             raise ValueError(
-                "`definitions` are given, but there is no `reader`."
+                "`definitions` are given, but there is no `reader`. Make the "
+                "layer with a `reader`, or leave `definitions` out."
             )
         if not self.built:
             self.build()
@@ -274,16 +273,15 @@ class DefinitionEmbedding(Configured, Unmasked):
         return ops.stop_gradient(sums) if self.stop_gradient else sums
 
     def table(self, packs):
-        """The reader's output for all entries, for `rows`.
+        """Encodes all dictionary entries, for the call argument `rows`.
 
         Args:
-            packs: Iterable of dicts of a `DefinitionPacker`, whose `slots`,
-                one after another and of any shape, are those of the entries
-                1, 2 and so on.
+            packs: Iterable of dicts from a `DefinitionPacker`. Their `slots`,
+                of any shape, belong to the entries 1, 2 and so on, in order.
 
         Returns:
             `(E, n)`, arrays of float32, `(entries + 1, D)` and
-            `(entries + 1,)`. Row 0, that of no entry, is zero.
+            `(entries + 1,)`. Row 0, for words without an entry, is zero.
         """
         sums, counts = [], []
         for pack in packs:
@@ -295,7 +293,7 @@ class DefinitionEmbedding(Configured, Unmasked):
         return np.concatenate(sums), np.concatenate(counts)
 
     def _defined(self, definitions, rows, request):
-        """The embedding of the definitions of each text, `(B, T, D)`."""
+        """Computes the embeddings of definitions, `(B, T, D)` for each text."""
         slots = keras.tree.flatten(definitions["slots"])
         vectors = [_mean_of_entries(*rows, x) for x in slots]
         if request is None:
@@ -308,15 +306,15 @@ class DefinitionEmbedding(Configured, Unmasked):
         ]
 
     def _spelt(self, spellings, training):
-        """The embedding of the characters of each text, `(B, T, D)`."""
+        """Computes the embeddings of spellings, `(B, T, D)` for each text."""
         if self.spelling is None:
             raise ValueError(
-                "`spellings` are given, but there is no `spelling` to read "
-                "them."
+                "`spellings` are given, but there is no `spelling`. Make the "
+                "layer with a `spelling`, or leave `spellings` out."
             )
         words = ops.arange(ops.shape(spellings["ids"])[0])
         is_word = ops.cast(words > 0, "float32")
-        # Each word has one definition: its spelling.
+        # To the reader, the spelling is the only definition of a word.
         rows = self.spelling_reader(
             ops.convert_to_tensor(self.character_table.embeddings),
             {
@@ -357,7 +355,7 @@ class DefinitionEmbedding(Configured, Unmasked):
 
     @classmethod
     def from_config(cls, config):
-        # Earlier configs have two options that are gone.
+        # Earlier releases had two more options.
         config = dict(config)
         for name in ("depth", "phrases"):
             if config.pop(name, None):
@@ -369,7 +367,7 @@ class DefinitionEmbedding(Configured, Unmasked):
 
 
 def _shape(fixed):
-    """The shape of a table, given by its values or its shape."""
+    """Returns the shape of a table, given its values or its shape."""
     if fixed is None:
         return None
     return tuple(fixed if np.ndim(fixed) == 1 else np.shape(fixed))
@@ -378,13 +376,13 @@ def _shape(fixed):
 def _check_structure(vectors, texts):
     if len(vectors) != len(texts):
         raise ValueError(
-            "What is said of words must be given for each text of `ids`, "
-            f"{len(texts)}. Received: {len(vectors)}."
+            "Definitions and spellings must have `slots` for each of the "
+            f"{len(texts)} texts of `ids`. Received: slots of {len(vectors)}."
         )
 
 
 def _mean_of_entries(sums, counts, slots):
-    """Means, `(B, T, D)`, from sums, `(U + 1, D)`, and their counts."""
+    """Computes means, `(B, T, D)`, from sums, `(U + 1, D)`, and counts."""
     sums, counts = (
         ops.cast(ops.take(x, slots, axis=0), "float32") for x in (sums, counts)
     )
@@ -393,7 +391,7 @@ def _mean_of_entries(sums, counts, slots):
 
 
 def _of_request(matches, vectors, others):
-    """The mean of the vectors that match a word; if none does, `others`."""
+    """Computes the mean of the vectors that match a word, or else `others`."""
     matches = ops.cast(matches, "float32")
     number = ops.sum(matches, axis=-1, keepdims=True)  # (B, T, 1)
     mean = ops.matmul(matches, ops.cast(vectors, "float32"))

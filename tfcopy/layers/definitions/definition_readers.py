@@ -1,7 +1,7 @@
-"""Readers of definitions: from tokens to one vector for each defined word.
+"""Readers of definitions, which encode them as one vector per word.
 
-Shapes: M tokens, N definitions, K tokens of the longest, U words that are
-defined, V words of a table, E embedding size, D size of what is read.
+Shapes: M tokens, N definitions, K tokens of the longest, U words with
+definitions, V rows of a table, E embedding size, D output size.
 
 Reference: Bahdanau et al., 2017, https://arxiv.org/abs/1706.00286, section 3.
 """
@@ -16,22 +16,22 @@ from tfcopy.layers.configured import Configured
 from tfcopy.layers.loop import Product, scan
 from tfcopy.layers.products import multiply, word_products
 
-# Whether no shape may depend on the values of tensors.
+# On JAX, no shape may depend on the values of tensors.
 _SHAPES_ARE_STATIC = keras.backend.backend() == "jax"
 
 
 class DefinitionReader(keras.layers.Layer):
-    """Reads definitions and sums them by word; the base of readers.
+    """Base of readers, which encode definitions and sum them by word.
 
     Call arguments:
         table: Embeddings of the words of definitions, `(V, E)`.
-        definitions: Dict of a `DefinitionPacker`: `ids`, and `owners`, the
-            slot that each belongs to; `weights`, by which each counts; and
-            `counts`, `(U + 1,)`, of which only the shape is used.
+        definitions: Dict from a `DefinitionPacker`: `ids`; `owners`, the slot
+            of each; `weights`, the weight of each; and `counts`, `(U + 1,)`, of
+            which only the shape is used.
 
     Returns:
         `(U + 1, D)`, float32: for each slot the sum over its definitions. Row
-        0, for words without any, is zero if everything that slot 0 owns has
+        0, for words without definitions, is zero if everything in slot 0 has
         weight 0.
     """
 
@@ -39,7 +39,7 @@ class DefinitionReader(keras.layers.Layer):
         super().__init__(autocast=False, **kwargs)
 
     def output_dim(self, embedding_dim):
-        """D, given E."""
+        """Returns D, given E."""
         raise NotImplementedError
 
     def compute_output_spec(self, table, definitions, training=False):
@@ -50,17 +50,17 @@ class DefinitionReader(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class MeanReader(Configured, DefinitionReader):
-    """The mean of the embeddings of a definition's tokens.
+    """Reader that averages the embeddings of a definition's tokens.
 
-    `h = 1/k sum_i e(x_i)`, or `1/k sum_i V e(x_i)`. Nothing is padded: `ids`,
+    `h = 1/k sum_i e(x_i)`, or `1/k sum_i V e(x_i)`. There is no padding: `ids`,
     `owners` and `weights` are all `(M,)`, one definition after another, and
-    a token's weight is one over the length of its definition. The map `V`
-    comes after the sums: both are linear.
+    a token's weight is one over the length of its definition. `V` is applied
+    after the sums, since both are linear.
 
-    Call arguments and what is returned are as in `DefinitionReader`.
+    Call arguments and results are as in `DefinitionReader`.
 
     Args:
-        linear_units: D, if there is a `V`; it has no bias.
+        linear_units: D, the size of `V`, which has no bias; no `V` if `None`.
         kernel_initializer: Initializer of `V`.
 
     Reference:
@@ -95,21 +95,21 @@ class MeanReader(Configured, DefinitionReader):
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class LSTMReader(Configured, DefinitionReader):
-    """The last state of an LSTM over a definition's tokens.
+    """Reader that returns the last state of an LSTM over a definition.
 
-    No peepholes, and the first state is zero. `ids` are `(N, K)`, `PAD` after
-    the end of a definition, where the state is kept; `owners` and `weights` are
-    `(N,)`.
+    The LSTM has no peepholes, and its first state is zero. `ids` are `(N, K)`,
+    with `PAD` after the end of a definition, where the state stays the same.
+    `owners` and `weights` are `(N,)`.
 
-    Most definitions are much shorter than the longest. They are read in
-    `num_buckets` parts of equal size by their length, each only as far as its
-    longest. The shapes then depend on the ids, which XLA does not compile: on
-    JAX there is always one bucket, and on TensorFlow `supports_jit` is `False`
-    for more than one.
+    Most definitions are much shorter than the longest. Hence they are sorted by
+    length into `num_buckets` parts of equal size, and each part only runs up to
+    its longest definition. The shapes then depend on the ids, which XLA cannot
+    compile: on JAX there is always one bucket, and on TensorFlow `supports_jit`
+    is `False` for more than one.
 
-    `word_products` computes what words add to the gates.
+    `word_products` computes the tokens' part of the gates.
 
-    Call arguments and what is returned are as in `DefinitionReader`.
+    Call arguments and results are as in `DefinitionReader`.
 
     Args:
         units: Positive integer, D.
@@ -178,7 +178,7 @@ class LSTMReader(Configured, DefinitionReader):
         )
 
     def _buckets(self, lengths):
-        """Definitions sorted by length, and their buckets."""
+        """Sorts definitions by length, and splits them into buckets."""
         size = ops.shape(lengths)[0]
         if self.num_buckets == 1 or _SHAPES_ARE_STATIC:
             order = ops.arange(size)
@@ -189,12 +189,12 @@ class LSTMReader(Configured, DefinitionReader):
         return order, [order[i:j] for i, j in zip(bounds, bounds[1:])]
 
     def _last_state(self, ids, project, training):
-        """The state after each definition, `(N, D)`."""
+        """Computes the state after each definition, `(N, D)`."""
         ids = ops.transpose(ids)
         keep = ops.expand_dims(ops.cast(ids != tokens.PAD, "float32"), -1)
         projected = project(ids)  # (K, N, 4D)
         kernel = ops.cast(self.recurrent_kernel, self.compute_dtype)
-        # Keeps the number of `ids` even if it is unknown.
+        # `zeros_like` also works if the number of `ids` is unknown.
         zeros = ops.zeros_like(projected[0, :, : self.units])
         _, (_, hidden) = scan(
             self._step,
@@ -212,25 +212,25 @@ class LSTMReader(Configured, DefinitionReader):
         new_hidden, cell = lstm_update(
             projected + memory["recurrent"](hidden), cell
         )
-        # After the end of a definition the cell is no longer read.
+        # The cell state after the end of a definition is never used.
         hidden = hidden + keep * (new_hidden - hidden)
         return (), (cell, hidden)
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class RecurrentReader(Configured, DefinitionReader):
-    """The last output of a given recurrent layer over a definition's tokens.
+    """Reader that returns the last output of a given recurrent layer.
 
-    With it, a language model's own LSTM can read its definitions. `ids` are
-    `(N, K)`, `PAD` after the end of a definition and never first; `owners` and
-    `weights` are `(N,)`.
+    For instance, the LSTM of a language model can read definitions, too. `ids`
+    are `(N, K)`, with `PAD` after the end of a definition and never first;
+    `owners` and `weights` are `(N,)`.
 
-    Call arguments and what is returned are as in `DefinitionReader`.
+    Call arguments and results are as in `DefinitionReader`.
 
     Args:
         layer: A layer that reads from left to right, such as
-            `keras.layers.LSTM`: called with `(N, K, E)` and a `mask`,
-            `(N, K)`, it returns `(N, K, D)`, or the last of these, `(N, D)`.
+            `keras.layers.LSTM`. Called with `(N, K, E)` and a `mask`, `(N, K)`,
+            it returns all outputs, `(N, K, D)`, or the last one, `(N, D)`.
 
     Reference:
         [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section
@@ -267,7 +267,7 @@ class RecurrentReader(Configured, DefinitionReader):
 
 
 def _sum_by_owner(vectors, definitions):
-    """Adds up weighted vectors, `(M, D)` or `(N, D)`, to `(U + 1, D)`."""
+    """Sums weighted vectors, `(M, D)` or `(N, D)`, to `(U + 1, D)`."""
     weights = ops.cast(definitions["weights"], "float32")
     vectors = ops.cast(vectors, "float32") * ops.expand_dims(weights, -1)
     size = ops.shape(definitions["counts"])[0]

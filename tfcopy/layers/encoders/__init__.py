@@ -1,1 +1,1 @@
-"""Layers that turn a source, or a pair of texts, into annotations."""
+"""Encoders: layers that compute annotations of a source or of two texts."""

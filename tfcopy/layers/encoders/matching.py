@@ -1,7 +1,7 @@
-"""Two texts read beside each other: alignment, coattention, pooling.
+"""Matching of two texts: soft alignment, coattention, pooling.
 
-Shapes: B batch, N words of one text, the premise or the context, M words of the
-other, the hypothesis or the question, D size.
+Shapes: B batch, N words of the premise or context, M words of the hypothesis or
+question, D size.
 """
 
 import keras
@@ -15,7 +15,7 @@ from tfcopy.layers.tensors import masked_softmax, or_all
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class SoftAlignment(Unmasked):
-    """Compares each word of a sentence with its counterpart in the other.
+    """Layer that compares each word of a sentence with its soft alignment.
 
         E = a b^T
         a~ = softmax of E over b, times b;  b~ = softmax over a, times a
@@ -32,7 +32,7 @@ class SoftAlignment(Unmasked):
 
     Returns:
         `(premise, hypothesis)`: `(B, N, 4 * D)` and `(B, M, 4 * D)`, float32.
-        Padding gets no weight; a sentence that is all padding, uniform
+        Padding gets no weight. A sentence that is all padding gets uniform
         weights.
 
     Reference:
@@ -76,14 +76,14 @@ def _compare(words, aligned):
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class Coattention(Unmasked):
-    """Attention from each word of a context to a question, and back.
+    """Attention between each word of a context and each word of a question.
 
         L = C Q^T
         A_C = softmax of L over the question,  A_Q = over the context
         [C ; A_C Q ; A_C S]  with  S = A_Q^T C
 
     `S` summarises the context for each word of the question. The layer has no
-    weights: the paper's `tanh(Q W + b)` comes before it. The softmax is in
+    weights; apply the paper's `tanh(Q W + b)` before it. The softmax is in
     float32.
 
     Args:
@@ -99,8 +99,8 @@ class Coattention(Unmasked):
         `(annotations, context_attention, question_attention)`, float32:
         `(B, N, 3 * D)`; `A_C`, `(B, N, M)`, whose rows are distributions
         over the question; and `A_Q`, `(B, N, M)`, whose columns are
-        distributions over the context. Padding in the text that is summed over
-        gets no weight. A text that is all padding gets uniform weights.
+        distributions over the context. Padding gets no weight in these
+        distributions. A text that is all padding gets uniform weights.
 
     Reference:
         [Xiong et al., 2017](https://arxiv.org/abs/1611.01604), section 2.2,
@@ -141,7 +141,7 @@ class Coattention(Unmasked):
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class MaskedPooling(Unmasked):
-    """Average and maximum over the steps that are not padding.
+    """Layer that pools steps without padding: average and maximum.
 
     Args:
         **kwargs: Arguments of `keras.layers.Layer`.

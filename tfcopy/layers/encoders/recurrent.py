@@ -1,7 +1,7 @@
-"""Recurrent encoders: both directions in one loop, one direction, and words.
+"""Recurrent encoders: bidirectional GRU and LSTM, forward LSTM, word GRU.
 
-Shapes: B batch, S source steps, E input size, U units a direction, G blocks
-of a kernel; of the GRU of words N words, E embedding size, D units.
+Shapes: B batch, S source steps, E input size, U units per direction, G blocks
+of a kernel; for `WordGRU` N words, E embedding size, D units.
 """
 
 import keras
@@ -21,15 +21,15 @@ from tfcopy.layers.tensors import or_all, split
 
 
 class Bidirectional(Configured, Unmasked):
-    """Reads a sentence forwards and backwards; the base of such encoders.
+    """Base of bidirectional recurrent encoders.
 
-    Both directions take each step together, as one product of two stacked
-    matrices. Padding must be on the right; there the state is kept, so that the
-    backward direction starts at the last real word with zeros.
+    Each step runs both directions at once, as one product of two stacked
+    matrices. Padding must be on the right. The state does not change there, so
+    that the backward direction starts at the last token with zeros.
 
     A subclass defines the number of blocks of its kernels (`blocks`), the
-    number of tensors of its state (`num_states`), the hidden state last, and
-    their update in a step (`update`).
+    number of tensors in its state (`num_states`), of which the hidden state is
+    the last, and a step (`update`).
 
     Args:
         units: Positive integer, the size of one direction's hidden state.
@@ -37,13 +37,13 @@ class Bidirectional(Configured, Unmasked):
         recurrent_initializer: Initializer of each gate's recurrent kernel.
 
     Call arguments:
-        inputs: Embedded words, `(B, S, E)`.
-        mask: Boolean, `(B, S)`; nothing is padding if it is `None`.
+        inputs: Embedded tokens, `(B, S, E)`.
+        mask: Boolean, `(B, S)`; `None` for no padding.
 
     Returns:
         `(annotations, final)`: `(B, S, 2 * units)`, float32, and the last
-        states, `(B, num_states * 2 * units)`: each tensor of the state has both
-        directions side by side.
+        states, `(B, num_states * 2 * units)`: for each tensor of the state, the
+        concatenation of both directions.
     """
 
     blocks = None
@@ -61,7 +61,7 @@ class Bidirectional(Configured, Unmasked):
         self.keep_arguments(locals())
 
     def products(self, kernels):
-        """The products of a step, a dict for `scan`'s memory.
+        """Returns the products of a step, a dict for the memory of `scan`.
 
         Args:
             kernels: Recurrent kernels, `(2, units, G * units)`.
@@ -69,7 +69,7 @@ class Bidirectional(Configured, Unmasked):
         return {"recurrent": Product(kernels)}
 
     def update(self, projected, state, memory):
-        """One step of both directions.
+        """Computes one step of both directions.
 
         Args:
             projected: Input products and bias, `(2, B, G * units)`.
@@ -107,11 +107,11 @@ class Bidirectional(Configured, Unmasked):
             )
         ]
         memory = self.products(ops.stack(kernels))
-        # Keeps the batch size of `inputs` even if it is unknown.
+        # `zeros_like` also works if the batch size is unknown.
         zeros = ops.zeros_like(both[0, :, :, : self.units])
         state = [zeros] * self.num_states
         states, final = scan(self._step, (both, keep), state, memory, training)
-        # `unstack`, since the gradient of a slice writes the whole tensor.
+        # No slices, since the gradient of a slice writes the whole tensor.
         forward, backward = ops.unstack(states, 2, axis=1)
         backward = ops.flip(backward, axis=0)
         annotations = ops.concatenate([forward, backward], axis=-1)
@@ -122,7 +122,7 @@ class Bidirectional(Configured, Unmasked):
         )
 
     def _project(self, inputs, direction):
-        """The input products of all steps, `(S, B, GU)`, float32."""
+        """Computes the input products of all steps, `(S, B, GU)`, float32."""
         kernel = getattr(self, f"{direction}_kernel")
         bias = getattr(self, f"{direction}_bias")
         steps = ops.transpose(inputs, (1, 0, 2))
@@ -146,9 +146,9 @@ class Bidirectional(Configured, Unmasked):
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class BidirectionalGRU(Bidirectional):
-    """Reads a sentence forwards and backwards with a GRU.
+    """Bidirectional GRU encoder.
 
-    Arguments and padding are as in `Bidirectional`; `final` is
+    Arguments and padding are as in `Bidirectional`. `final` is
     `[h_forward ; h_backward]`, `(B, 2 * units)`.
 
     Args:
@@ -156,7 +156,7 @@ class BidirectionalGRU(Bidirectional):
         kernel_initializer: As in `Bidirectional`.
         recurrent_initializer: As in `Bidirectional`.
         reset_after: Whether the reset gate acts after the product with the
-            recurrent kernel (the dl4mt tutorial), or before (Cho et al.).
+            recurrent kernel (dl4mt tutorial) instead of before (Cho et al.).
 
     Reference:
         [Bahdanau et al., 2015](https://arxiv.org/abs/1409.0473), A.2.1.
@@ -198,9 +198,9 @@ class BidirectionalGRU(Bidirectional):
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class BidirectionalLSTM(Bidirectional):
-    """Reads a sentence forwards and backwards with an LSTM.
+    """Bidirectional LSTM encoder.
 
-    Arguments and padding are as in `Bidirectional`; `final` is
+    Arguments and padding are as in `Bidirectional`. `final` is
     `[c_forward ; c_backward ; h_forward ; h_backward]`, `(B, 4 * units)`.
 
     Args:
@@ -242,11 +242,12 @@ class BidirectionalLSTM(Bidirectional):
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class ForwardLSTM(Configured, Unmasked):
-    """Reads texts from left to right with an LSTM.
+    """LSTM encoder that reads from left to right.
 
-    No peepholes, and the first state is zero. Where the mask is `False` the
-    state is kept. Weights have the layout of `keras.layers.LSTM`, which on a
-    GPU neither accepts rows without any word nor is compiled by XLA.
+    It has no peepholes, and its first state is zero. The state does not change
+    where the mask is `False`. The weights have the layout of
+    `keras.layers.LSTM`. On a GPU, that layer cannot be compiled by XLA, and
+    does not accept rows that are all padding.
 
     Args:
         units: Positive integer, U.
@@ -255,7 +256,7 @@ class ForwardLSTM(Configured, Unmasked):
         unit_forget_bias: Whether the bias of the forget gate starts at 1.
 
     Call arguments:
-        inputs: Embedded words, `(B, S, E)`.
+        inputs: Embedded tokens, `(B, S, E)`.
         mask: Optional boolean, `(B, S)`.
 
     Returns:
@@ -290,7 +291,7 @@ class ForwardLSTM(Configured, Unmasked):
         if mask is not None:
             keep = ops.cast(ops.transpose(mask), "float32")
             steps["keep"] = ops.expand_dims(keep, -1)  # (S, B, 1)
-        # Keeps the batch size of `inputs` even if it is unknown.
+        # `zeros_like` also works if the batch size is unknown.
         zeros = ops.zeros_like(projected[0, :, : self.units])
         states, _ = scan(
             self._step,
@@ -321,15 +322,15 @@ class ForwardLSTM(Configured, Unmasked):
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class WordGRU(Configured, Unmasked):
-    """Embeds words, and reads them from left to right with a GRU.
+    """GRU encoder that embeds words, and reads them from left to right.
 
-    `word_products` computes what words add to the gates. The first step, whose
-    state is zero, needs no recurrent product.
+    `word_products` computes the words' part of the gates. The first step has no
+    recurrent product, since its state is zero.
 
-    Padding must be on the right; there the state is kept.
+    Padding must be on the right, where the state does not change.
 
     Args:
-        num_words: N, specials included.
+        num_words: N, including special tokens.
         embedding_dim: E.
         units: D.
         embeddings_initializer: Initializer of the table.
@@ -341,7 +342,7 @@ class WordGRU(Configured, Unmasked):
         mask: Boolean, `(B, S)`.
 
     Returns:
-        `(states, final)`: `(B, S, D)`, and the last of them, `(B, D)`;
+        `(states, final)`: all states, `(B, S, D)`, and the last one, `(B, D)`;
         float32.
 
     Reference:
@@ -365,7 +366,7 @@ class WordGRU(Configured, Unmasked):
     def build(self, ids_shape, mask_shape=None):
         if ids_shape[1] is None:
             raise ValueError(
-                "The length of `ids` must be known. "
+                "`ids` must have a fixed length. "
                 f"Received: shape={tuple(ids_shape)}."
             )
         self.embeddings = self.add_weight(

@@ -1,4 +1,4 @@
-"""Layers after an encoder: the decoder's first state, positions of annotations.
+"""Layers after an encoder: first state of the decoder, one-hot positions.
 
 Shapes: B batch, S source steps, E input size, C annotation size, P positions.
 """
@@ -12,7 +12,7 @@ from tfcopy.layers.tensors import or_all
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class MeanInitialState(Configured, Unmasked):
-    """`tanh(W mean_j annotations_j + b)` over the real source positions.
+    """First decoder state `tanh(W mean_j annotations_j + b)`, without padding.
 
     Args:
         units: Positive integer, the size of the state.
@@ -57,10 +57,10 @@ class MeanInitialState(Configured, Unmasked):
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class StateReduction(Configured, Unmasked):
-    """`relu(W_i final_i + b_i)` of each part of the state, side by side.
+    """First decoder state: `relu(W_i final_i + b_i)` for each part `i`.
 
-    For an LSTM, part 0 is the cell state and part 1 the hidden state, each of
-    both directions; the result is the decoder's `[cell ; hidden]`.
+    For an LSTM, part 0 is the cell state and part 1 the hidden state, each with
+    both directions. The result is the decoder's `[cell ; hidden]`.
 
     Args:
         units: Positive integer, the size of each reduced part.
@@ -110,7 +110,7 @@ class StateReduction(Configured, Unmasked):
         if final_shape[-1] % self.parts:
             raise ValueError(
                 f"The size of `final` must be a multiple of parts={self.parts}."
-                f" Received: final of shape {final_shape}."
+                f" Received: shape={final_shape}."
             )
         for reduction in self.reductions:
             size = final_shape[-1] // self.parts
@@ -131,7 +131,7 @@ class StateReduction(Configured, Unmasked):
 
 
 def _another(initializer, i):
-    """A copy with other values: Keras's initializers repeat themselves."""
+    """Returns a copy of an initializer with another seed, for other values."""
     config = initializer.get_config()
     if isinstance(config.get("seed"), int):
         config["seed"] += i
@@ -140,18 +140,18 @@ def _another(initializer, i):
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class PositionOneHot(Configured, Unmasked):
-    """Appends to each annotation of an encoder a one-hot of its position.
+    """Layer that appends the one-hot position to each annotation of an encoder.
 
-    The authors' code of CopyNet does so for the synthetic rules, with 57
-    positions; the paper does not mention it. Positions from `positions` on, and
-    padding, get zeros.
+    The authors' code of CopyNet does this for the synthetic rules, with 57
+    positions; the paper does not mention it. Padding and all positions from
+    `positions` on get zeros.
 
     Args:
         encoder: An encoder, such as `BidirectionalGRU`.
         positions: Positive integer, P.
 
     Call arguments:
-        inputs: Embedded words, `(B, S, E)`.
+        inputs: Embedded tokens, `(B, S, E)`.
         mask: Boolean, `(B, S)`.
 
     Returns:

@@ -1,4 +1,4 @@
-"""A Transformer encoder of KerasHub's blocks.
+"""Transformer encoder made of KerasHub's blocks.
 
 Shapes: B batch, S source steps, E input size, C units.
 """
@@ -13,15 +13,15 @@ from tfcopy.layers.tensors import or_all
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class TransformerAnnotations(Configured, Unmasked):
-    """Reads a sentence by self-attention, instead of a `BidirectionalGRU`.
+    """Transformer encoder, for use in place of a `BidirectionalGRU`.
 
     The inputs are projected to `units` and normalised, so that the scale of the
-    embeddings does not matter: large ones would drown the positions and all
-    that the blocks add. They get sinusoidal positions, which have no maximum
-    length. Each block normalises before it attends, and the sum of all blocks
-    is normalised once more, so that training needs no warm-up.
+    embeddings does not matter. Large embeddings would otherwise outweigh the
+    positions and the outputs of the blocks. Positions are sinusoidal and have
+    no maximum length. Each block normalises its inputs, and the sum of all
+    blocks is normalised once more, so that training needs no warm-up.
 
-    Masking: no word attends to padding; annotations of padding are zero.
+    Masking: no token attends to padding; annotations of padding are zero.
 
     Args:
         units: Positive integer, the size of an annotation.
@@ -32,12 +32,12 @@ class TransformerAnnotations(Configured, Unmasked):
         dropout: Dropout rate of the attention and of each block's outputs.
 
     Call arguments:
-        inputs: Embedded words, `(B, S, E)`.
+        inputs: Embedded tokens, `(B, S, E)`.
         mask: Boolean, `(B, S)`.
 
     Returns:
         `(annotations, final)`: `(B, S, units)`, float32, and their mean over
-        the words of a sentence, `(B, units)`.
+        the tokens of a sentence, `(B, units)`.
 
     Reference:
         [Vaswani et al., 2017](https://arxiv.org/abs/1706.03762);
@@ -56,7 +56,7 @@ class TransformerAnnotations(Configured, Unmasked):
     ):
         super().__init__(**kwargs)
         self.keep_arguments(locals())
-        # Imported here: it takes a second, and needs TensorFlow on any backend.
+        # Imported late: it takes a second, and needs TensorFlow on any backend.
         import keras_hub
 
         if num_layers < 1 or num_heads < 1 or units % num_heads:
@@ -68,7 +68,7 @@ class TransformerAnnotations(Configured, Unmasked):
         self.projection = Dense(
             units, use_bias=False, dtype=self.dtype_policy, name="projection"
         )
-        # In bfloat16 the positions after 256 could not be distinguished.
+        # bfloat16 could not distinguish the positions after 256.
         self.positions = keras_hub.layers.SinePositionEncoding(
             dtype="float32", name="positions"
         )

@@ -1,1 +1,1 @@
-"""Output heads: distributions that split into generating and pointing."""
+"""Output heads: layers that return a `CopyDistribution` over the next token."""

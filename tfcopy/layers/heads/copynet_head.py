@@ -1,4 +1,4 @@
-"""Generate mode and copy mode under one softmax.
+"""CopyNet's head: one softmax over generate mode and copy mode.
 
 Shapes: B batch, T target steps, S source steps, V target vocabulary, C value
 size, D decoder units.
@@ -18,13 +18,14 @@ from tfcopy.layers.heads.softmax_head import SoftmaxHead
 
 
 def copy_keys(annotations, kernel):
-    """`tanh(h_j W_c)`, whose product with a state is the score of position j.
+    """Computes `tanh(h_j W_c)`, the keys of the copy scores.
 
-    The keys are the same at all steps. The scores are unbounded.
+    The score of position j is the product of its key with a state; it is
+    unbounded. The keys are the same at all steps.
 
     Args:
         annotations: `(B, S, C)`.
-        kernel: `W_c`, `(C, D)`, of the annotations' dtype.
+        kernel: `W_c`, `(C, D)`, with the dtype of the annotations.
 
     Returns:
         `(B, S, D)`.
@@ -37,18 +38,17 @@ def copy_keys(annotations, kernel):
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class CopyNetHead(SoftmaxHead):
-    """One softmax over the words of the vocabulary and the source positions.
+    """Head with one softmax over the vocabulary and the source positions.
 
         psi_g(v) = features . w_v + b_v          a score for each word
         psi_c(j) = tanh(h_j W_c) . hidden        a score for each position
         log Z = logsumexp([psi_g ; psi_c])
 
-    There is no switch: the two modes compete for the same mass. A word's
-    probability sums over both modes, see `copying.marginal_log_likelihood`.
+    There is no switch: the two modes compete for the same mass. The probability
+    of a word sums over both modes; see `copying.marginal_log_likelihood`.
 
-    A decoder cell with selective read, `SelectiveReadGRUCell`, needs the scores
-    `psi_c` itself and outputs them as `copy_scores`; after any other cell the
-    head has its own `W_c`.
+    `SelectiveReadGRUCell` computes the scores `psi_c` itself, and outputs them
+    as `copy_scores`. With any other cell the head has its own `W_c`.
 
     Args:
         vocabulary_size: Positive integer.
@@ -74,7 +74,7 @@ class CopyNetHead(SoftmaxHead):
             )
 
     def copy_scores(self, decoded, annotations, source_mask):
-        """`psi_c`, about `MASKED` on padding, `(B, T, S)`, float32."""
+        """Computes `psi_c`, `(B, T, S)`, float32; about `MASKED` on padding."""
         if self.copy_kernel is None:
             scores = decoded["copy_scores"]
         else:
@@ -114,12 +114,15 @@ class CopyNetHead(SoftmaxHead):
         )
 
     def log_likelihood(self, batch, distribution):
-        """Words are generated, or copied from any place, `(B, T)`.
+        """Computes `log p` of tokens, generated or copied from any position.
 
         Args:
-            batch: dict of `target_ids` `(B, T)` and `source_copy_ids`
+            batch: Dict of `target_ids` `(B, T)` and `source_copy_ids`
                 `(B, S)`, extended ids.
             distribution: The head's `CopyDistribution`.
+
+        Returns:
+            `(B, T)`.
         """
         return marginal_log_likelihood(
             distribution, batch["target_ids"], batch["source_copy_ids"]

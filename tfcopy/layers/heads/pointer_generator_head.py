@@ -1,4 +1,4 @@
-"""The mixture of the pointer-generator network.
+"""Head of the pointer-generator network.
 
 Shapes: B batch, T target steps, S source steps, V target vocabulary.
 """
@@ -16,15 +16,15 @@ from tfcopy.layers.products import Dense
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class PointerGeneratorHead(SoftmaxHead):
-    """Vocabulary softmax and attention, mixed by a probability to generate.
+    """Head that mixes a vocabulary softmax with the attention weights.
 
         p_gen = sigmoid(w . [context ; state ; inputs] + b)
         p(generate word) = p_gen softmax(logits)
         p(point at j) = (1 - p_gen) attention_j
 
-    `state` is the whole state of the decoder and `inputs` the input of its
-    recurrence, as in the authors' code: for an LSTM with input feeding, cell
-    and hidden state, and the word merged with the last context.
+    `state` is the whole state of the decoder, and `inputs` is the input of its
+    recurrence, as in the authors' code. For an LSTM with input feeding these
+    are cell and hidden state, and the token merged with the last context.
 
     Args:
         vocabulary_size: Size of the vocabulary.
@@ -54,7 +54,7 @@ class PointerGeneratorHead(SoftmaxHead):
 
     def build(self, features_shape, decoded_shape, annotations_shape=None):
         super().build(features_shape, decoded_shape)
-        # In float32, since its log is needed.
+        # In float32, since the head takes its log.
         self.switch = Dense(
             1,
             kernel_initializer=self.switch_initializer,
@@ -66,7 +66,7 @@ class PointerGeneratorHead(SoftmaxHead):
         self.switch.build((*features_shape[:-1], size))
 
     def switch_logit(self, decoded):
-        """The input of the switch's sigmoid, `(B, T)`, float32."""
+        """Computes the input of the switch's sigmoid, `(B, T)`, float32."""
         inputs = [ops.cast(x, "float32") for x in _read(decoded)]
         logit = self.switch(ops.concatenate(inputs, axis=-1))
         return ops.squeeze(logit, -1)
@@ -91,12 +91,15 @@ class PointerGeneratorHead(SoftmaxHead):
         )
 
     def log_likelihood(self, batch, distribution):
-        """Words are generated, or copied from any place, `(B, T)`.
+        """Computes `log p` of tokens, generated or copied from any position.
 
         Args:
-            batch: dict of `target_ids` `(B, T)` and `source_copy_ids`
+            batch: Dict of `target_ids` `(B, T)` and `source_copy_ids`
                 `(B, S)`, extended ids.
             distribution: The head's `CopyDistribution`.
+
+        Returns:
+            `(B, T)`.
         """
         return marginal_log_likelihood(
             distribution, batch["target_ids"], batch["source_copy_ids"]
@@ -104,5 +107,5 @@ class PointerGeneratorHead(SoftmaxHead):
 
 
 def _read(decoded):
-    """The entries of `decoder_outputs` that the switch reads."""
+    """Returns the entries of `decoder_outputs` that the switch reads."""
     return decoded["context"], decoded["state"], decoded["inputs"]

@@ -1,4 +1,4 @@
-"""The pointer softmax.
+"""Pointer softmax head, and its noisy activation.
 
 Shapes: B batch, T target steps, S source steps, H switch units.
 """
@@ -21,14 +21,14 @@ from tfcopy.layers.products import Dense, dense
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class NoisyTanh(Configured, keras.layers.Layer):
-    """Hard tanh that adds noise where it saturates.
+    """Activation layer: a hard tanh with noise where it saturates.
 
         hard(x) = max(-1, min(1, x));  gap = hard(x) - x
         sigma = scale * (sigmoid(p * gap) - 1/2)^2
         alpha * hard(x) + (1 - alpha) * x - sgn(x) sgn(1 - alpha) sigma noise
 
-    In training, `noise` is drawn for each unit and call; otherwise it is
-    replaced by its mean.
+    In training, `noise` is drawn for each unit and call. Otherwise its mean is
+    used.
 
     Args:
         alpha: Weight of the hard part; above 1 the slope is negative where
@@ -39,7 +39,7 @@ class NoisyTanh(Configured, keras.layers.Layer):
 
     Call arguments:
         x: `(..., units)`.
-        training: Whether to draw noise.
+        training: Whether to draw noise, instead of its mean.
 
     Returns:
         `(..., units)`.
@@ -79,7 +79,7 @@ class NoisyTanh(Configured, keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class PointerSoftmaxHead(SoftmaxHead):
-    """Shortlist softmax, location softmax, and a switch between them.
+    """Head with a shortlist softmax, a location softmax and a switch.
 
         u0 = [state ; context]
         h1 = phi(W1 u0 + b1);  h2 = h1 + phi(W2 h1 + b2)
@@ -87,8 +87,8 @@ class PointerSoftmaxHead(SoftmaxHead):
         p(generate word) = p(generate) softmax(logits)
         p(point at j) = (1 - p(generate)) attention_j
 
-    The paper gives `b` as -1 "to lean to the shortlist", which contradicts its
-    definition of the switch; we keep the definition and the intention:
+    The paper sets `b` to -1 "to lean to the shortlist". This contradicts its
+    definition of the switch. Here definition and intention are kept, with
     `switch_bias=1`.
 
     Args:
@@ -99,8 +99,8 @@ class PointerSoftmaxHead(SoftmaxHead):
         switch_bias: Initial `b`.
         temperature: Inverse temperature of the switch; 2 in the paper's toy
             task.
-        pointer: `"attention"` points with the attention weights;
-            `"separate"` with its own pointer network.
+        pointer: `"attention"` points with the attention weights, `"separate"`
+            with a separate pointer network.
         kernel_initializer: Initializer of all matrices.
         seed: Optional integer, of the switch's noise.
 
@@ -141,7 +141,7 @@ class PointerSoftmaxHead(SoftmaxHead):
         self.activations = [self._activation(i) for i in (1, 2)]
         for activation in self.activations:
             activation.build((*leading, units))
-        # The switch itself stays in float32, since its log is needed.
+        # In float32, since the head takes its log.
         self.switch = Dense(
             1,
             kernel_initializer=self.kernel_initializer,
@@ -164,7 +164,7 @@ class PointerSoftmaxHead(SoftmaxHead):
             )
 
     def switch_logit(self, decoded, training=False):
-        """The scaled input of the switch's sigmoid, `(B, T)`, float32."""
+        """Computes the scaled logit of the switch, `(B, T)`, float32."""
         hidden = ops.concatenate(
             [decoded["state"], decoded["context"]], axis=-1
         )
@@ -176,7 +176,7 @@ class PointerSoftmaxHead(SoftmaxHead):
         return self.temperature * ops.squeeze(logit, -1)
 
     def location_log_probs(self, decoded, annotations, source_mask):
-        """The log of the location softmax, `(B, T, S)`, float32."""
+        """Computes the log of the location softmax, `(B, T, S)`, float32."""
         if self.pointer == "attention":
             return ops.cast(decoded["attention"], "float32")
         query = ops.expand_dims(self.pointer_query(decoded["state"]), 2)
@@ -210,12 +210,15 @@ class PointerSoftmaxHead(SoftmaxHead):
         )
 
     def log_likelihood(self, batch, distribution):
-        """Labels tell which words are pointed at, and where, `(B, T)`.
+        """Computes `log p` of tokens whose labels give their origin.
 
         Args:
-            batch: dict of `target_ids` and `pointers`, both `(B, T)`, and
+            batch: Dict of `target_ids` and `pointers`, both `(B, T)`, and
                 `source_copy_ids` `(B, S)`; see `observed_log_likelihood`.
             distribution: The head's `CopyDistribution`.
+
+        Returns:
+            `(B, T)`.
         """
         return observed_log_likelihood(
             distribution,

@@ -1,4 +1,4 @@
-"""From a decoder's outputs to what a head projects on the vocabulary."""
+"""Readouts: features for a head, computed from the outputs of a decoder."""
 
 import keras
 from keras import ops
@@ -8,14 +8,14 @@ from tfcopy.layers.products import dense
 
 
 class ProjectedOutputs(Configured, keras.layers.Layer):
-    """Projects a decoder's outputs, for a head; the base of such layers.
+    """Base of layers that project the outputs of a decoder for a head.
 
     A subclass makes its layers (`_make_projections`) and calls them
     (`_project`).
 
     Args:
-        units: Positive integer.
-        dropout: Share of the output's elements dropped in training.
+        units: Positive integer, the size of the features.
+        dropout: Dropout rate of the features.
         kernel_initializer: Initializer of all matrices.
         seed: Optional integer, of the dropout.
 
@@ -36,8 +36,8 @@ class ProjectedOutputs(Configured, keras.layers.Layer):
     ):
         super().__init__(**kwargs)
         self.keep_arguments(locals())
-        # As it was given: a name makes an initializer for each matrix, with a
-        # seed of its own, while one object would make all of them alike.
+        # Not converted: from a name, each matrix gets its own initializer and
+        # seed, while a single initializer would give all the same values.
         self._make_projections(kernel_initializer)
         self.dropout_layer = keras.layers.Dropout(
             dropout, seed=seed, dtype=self.dtype_policy
@@ -58,17 +58,17 @@ class ProjectedOutputs(Configured, keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class Readout(Configured, keras.layers.Layer):
-    """Some of a decoder's outputs, concatenated.
+    """Layer that concatenates some of a decoder's outputs.
 
     Args:
-        parts: Names of `decoder_outputs`. Only the hidden state in CopyNet;
-            `("hidden", "context", "inputs")` gives each a linear term in the
-            head's logits.
-        dropout: Share of the elements dropped in training.
+        parts: Names of `decoder_outputs`. CopyNet has only the hidden state.
+            With `("hidden", "context", "inputs")`, each has a linear term in
+            the head's logits.
+        dropout: Dropout rate of the result.
         seed: Optional integer, of the dropout.
 
     Call arguments:
-        decoded: dict of `decoder_outputs`.
+        decoded: Dict of `decoder_outputs`.
 
     Returns:
         `(B, T, F)`, the parts concatenated.
@@ -96,9 +96,10 @@ class Readout(Configured, keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class DeepOutput(ProjectedOutputs):
-    """`tanh(hidden W_s + b_s + inputs W_e + b_e + context W_c + b_c)`.
+    """Deep output of the dl4mt tutorial, a hidden layer before the softmax.
 
-    Arguments and results are as in `ProjectedOutputs`.
+    `tanh(hidden W_s + b_s + inputs W_e + b_e + context W_c + b_c)`. Arguments
+    and results are as in `ProjectedOutputs`.
 
     Reference:
         [Pascanu et al., 2014](https://arxiv.org/abs/1312.6026); the dl4mt
@@ -123,15 +124,16 @@ class DeepOutput(ProjectedOutputs):
 
 
 def _read(decoded):
-    """The inputs of the projections, in order."""
+    """Returns the inputs of the projections, in order."""
     return decoded["hidden"], decoded["inputs"], decoded["context"]
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class OutputProjection(ProjectedOutputs):
-    """`[hidden ; context] W + b`, without an activation.
+    """Linear layer before the softmax, in the pointer-generator network.
 
-    Arguments and results are as in `ProjectedOutputs`.
+    `[hidden ; context] W + b`. Arguments and results are as in
+    `ProjectedOutputs`.
 
     Reference:
         [See et al., 2017](https://arxiv.org/abs/1704.04368), eq. 4, the inner

@@ -1,4 +1,4 @@
-"""The usual output layer, as a head that never points.
+"""Softmax head, the base of the heads that copy.
 
 Shapes: B batch, T target steps, S source steps, H attention heads, D size of
 the features, C value size, K candidates, V vocabulary.
@@ -24,36 +24,37 @@ from tfcopy.layers.tensors import argmax, or_all, take
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class SoftmaxHead(Configured, keras.layers.Layer):
-    """Softmax over the target vocabulary; the baseline of every paper.
+    """Head with a softmax over the target vocabulary; the baseline, no copying.
 
     Args:
         vocabulary_size: Positive integer.
         kernel_initializer: Initializer of the output matrix.
-        tied: Whether the output matrix is an embedding's table, transposed;
-            whoever owns both layers calls `tie`, also of a head that was made
+        tied: Whether the output matrix is the transposed table of an embedding.
+            The owner of both layers calls `tie`, also after the head was made
             from its config. Any head takes this argument by name.
-        normalize: Whether all probability is on words that can be said. Source
-            positions that cannot be copied get none, and neither do words of a
-            backbone whose row another word has, too. Any head takes this
-            argument by name.
+        normalize: Whether to give probability only to tokens that can be
+            produced. Source positions that cannot be copied get none. If
+            several tokens share a row of a backbone's table, only the last of
+            them gets any. Any head takes this argument by name.
 
     Call arguments:
-        features: The features that predict the words (a deep output),
+        features: The features that predict the tokens (a deep output),
             `(B, T, F)`.
-        decoded: dict of `decoder_outputs`; heads that point use them. Instead
-            of it, tensors of any decoder: `attention` or `attention_logits`,
-            and if wanted `context` and `inputs`; see `decoded_by_any`.
+        decoded: Dict of `decoder_outputs`, for heads that point. Outputs of any
+            other decoder can be passed by name instead: `attention` or
+            `attention_logits`, and optionally `context` and `inputs`; see
+            `decoded_by_any`.
         annotations: `(B, S, C)`.
-        source_mask: Boolean, `(B, S)`; nothing is padding if it is `None`.
+        source_mask: Boolean, `(B, S)`; `None` for no padding.
         candidate_ids: Optional `(K,)`: only these words get a logit, in this
             order (the large vocabulary trick).
-        candidate_log_weights: Optional `(K,)`, or `(B, 1, K)`, the logs of how
-            many words each of them stands for.
-        source_copy_ids: `(B, S)`; with `normalize`, positions where they are
-            negative get no probability. By name.
+        candidate_log_weights: Optional `(K,)`, or `(B, 1, K)`, the log of the
+            number of words that each candidate represents.
+        source_copy_ids: `(B, S)`, by name. With `normalize`, positions where
+            they are negative get no probability.
 
     Returns:
-        `CopyDistribution` with all of the mass on generated words.
+        `CopyDistribution` with all of the mass on generated tokens.
 
     Reference:
         [Press and Wolf, 2017](https://arxiv.org/abs/1608.05859) for `tied`.
@@ -74,7 +75,7 @@ class SoftmaxHead(Configured, keras.layers.Layer):
         self._size = None
 
     def tie(self, embedding):
-        """Gives a tied head the embedding whose table is its matrix.
+        """Ties the output matrix of the head to the table of an embedding.
 
         Args:
             embedding: `keras.layers.Embedding` of the vocabulary, or a
@@ -83,8 +84,8 @@ class SoftmaxHead(Configured, keras.layers.Layer):
         is_table = isinstance(embedding, keras.layers.Embedding)
         if not is_table and not isinstance(embedding, BackboneEmbedding):
             raise ValueError(
-                "A head can be tied to a `keras.layers.Embedding` or to a "
-                f"`BackboneEmbedding` alone. Received: {embedding}."
+                "`embedding` must be a `keras.layers.Embedding` or a "
+                f"`BackboneEmbedding`. Received: {embedding}."
             )
 
         def product(rows, candidate_ids):
@@ -95,7 +96,7 @@ class SoftmaxHead(Configured, keras.layers.Layer):
                 table = take(table, candidate_ids)
             return ops.matmul(rows, ops.transpose(table))
 
-        # A function, since the table does not become a part of this layer.
+        # A function, so that the embedding does not become a sublayer.
         self._tied_product = product
         if self.normalize and not is_table:
             self._word_bias = embedding.shared_row_bias
@@ -153,13 +154,13 @@ class SoftmaxHead(Configured, keras.layers.Layer):
         """Raises a ValueError if a table cannot multiply the features."""
         if self.tied and None not in (features, table) and features != table:
             raise ValueError(
-                "Tied embeddings must have the size of the features that "
-                f"words are predicted from, {features}. Received: {table}."
+                "Tied embeddings must have the size of the features, "
+                f"{features}. Received: embeddings of size {table}."
             )
         self._size = features or table
 
     def logits(self, features, candidate_ids=None, candidate_log_weights=None):
-        """Scores of the words before the softmax, `(B, T, V)`."""
+        """Computes the logits of the vocabulary or candidates, `(B, T, V)`."""
         bias = ops.cast(self.bias, self.compute_dtype)
         if self._word_bias is not None:
             bias = bias + ops.cast(self._word_bias, bias.dtype)
@@ -207,14 +208,17 @@ class SoftmaxHead(Configured, keras.layers.Layer):
         )
 
     def log_likelihood(self, batch, distribution):
-        """The logs of the probabilities of the target words, `(B, T)`.
+        """Computes `log p` of the target tokens, the objective of training.
 
-        The objective of the head's paper. Here unknown words count as UNK.
+        Each head has the objective of its paper. Here OOV words count as UNK.
 
         Args:
-            batch: dict of `target_ids`, extended ids, `(B, T)`, and of what
-                the objective reads besides.
+            batch: Dict of `target_ids`, extended ids, `(B, T)`, and any other
+                labels of the objective.
             distribution: The head's `CopyDistribution`.
+
+        Returns:
+            `(B, T)`.
         """
         return generate_log_probs(distribution, batch["target_ids"])
 
@@ -250,25 +254,25 @@ def decoded_by_any(
     context=None,
     inputs=None,
 ):
-    """The dict of `decoder_outputs` of a decoder that is not ours.
+    """Converts the outputs of any other decoder to `decoder_outputs`.
 
     Args:
-        features: Its outputs, `(B, T, D)`; they stand for its state, too.
+        features: Outputs of the decoder, `(B, T, D)`; also used as its state.
         annotations: `(B, S, C)`.
         source_mask: Boolean, `(B, S)`.
-        attention: Probabilities of its attention, `(B, T, S)`, or of several
-            heads, `(B, H, T, S)`, whose mean is taken.
+        attention: Attention weights, `(B, T, S)`, or `(B, H, T, S)` of several
+            heads, whose mean is taken.
         attention_logits: Instead, the scores before the softmax, `(B, T, S)`.
-        context: `(B, T, C)`; the annotations weighed by the attention if it is
-            `None`.
-        inputs: What the decoder read, `(B, T, E)`; the features if `None`.
+        context: `(B, T, C)`; if `None`, the sum of the annotations with the
+            attention weights.
+        inputs: Inputs of the decoder, `(B, T, E)`; the features if `None`.
 
     Raises:
-        ValueError: If not one of the attentions is given.
+        ValueError: If neither or both of the attentions are given.
     """
     if (attention is None) == (attention_logits is None):
         raise ValueError(
-            "A head needs `decoded`, or one of `attention` (probabilities) and "
+            "A head needs `decoded`, or either `attention` (probabilities) or "
             "`attention_logits`. Received: "
             + ("neither." if attention is None else "both.")
         )
@@ -281,7 +285,7 @@ def decoded_by_any(
         if len(attention.shape) == 4:
             attention = ops.mean(attention, axis=1)
         is_seen = ops.logical_and(ops.logical_not(hides), attention > 0.0)
-        # A weight of 0 has no log, and no gradient.
+        # A weight of 0 has no log, and gets no gradient.
         log_weights = ops.log(ops.where(is_seen, attention, 1.0))
         log_weights = ops.where(is_seen, log_weights, MASKED)
     if context is None:
@@ -298,14 +302,14 @@ def decoded_by_any(
 
 
 def restrict(ids, source_copy_ids, candidate_ids, vocabulary_size):
-    """Extended ids in the vocabulary of the candidates.
+    """Converts extended ids to the vocabulary of the candidates.
 
-    The large vocabulary trick: a head given `candidate_ids` has logits for
-    these words only. If a batch's words are numbered in that smaller
-    vocabulary, the loss of any head works unchanged.
+    With `candidate_ids`, a head has logits for these words only (the large
+    vocabulary trick). If the ids of a batch refer to this smaller vocabulary,
+    the loss of any head works unchanged.
 
-    A word becomes its index among the candidates; else K plus the first source
-    position that holds it; else UNK.
+    The new id of a word is its index among the candidates; otherwise K plus the
+    first source position that holds it; otherwise UNK.
 
     Args:
         ids: Extended ids, `(B, T)`; negative ones are unchanged.

@@ -1,4 +1,4 @@
-"""Scores of where a span begins, or where it ends.
+"""Head that scores the start or the end of a span of text.
 
 Shapes: B batch, N words of the context, D size.
 """
@@ -14,13 +14,13 @@ from tfcopy.layers.tensors import or_all
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class SpanHead(Configured, keras.layers.Layer):
-    """Scores each word by a network with one hidden layer.
+    """Head that scores each word with a network of one hidden layer.
 
     `ReLU(x W_1 + b_1) w_2 + b_2`. The scores are not normalised.
 
     Args:
         units: Positive integer, the size of the hidden layer.
-        dropout: Share of the hidden layer's elements dropped in training.
+        dropout: Dropout rate of the hidden layer.
         kernel_initializer: Initializer of both matrices.
         seed: Optional integer, of the dropout.
 
@@ -47,7 +47,7 @@ class SpanHead(Configured, keras.layers.Layer):
         super().__init__(**kwargs)
         self.keep_arguments(locals())
         self.supports_masking = True
-        # Keras initializers repeat themselves.
+        # Copies: an initializer repeats its values.
         initializer = self.kernel_initializer.clone
         self.hidden = dense(
             self, units, "hidden", initializer(), activation="relu"
@@ -71,5 +71,5 @@ class SpanHead(Configured, keras.layers.Layer):
         return keras.KerasTensor(inputs.shape[:-1], "float32")
 
     def compute_mask(self, inputs, previous_mask):
-        """The outputs carry no Keras mask: it is passed as an argument."""
+        """Returns `None`: masks are arguments, and outputs have none."""
         return None
