@@ -35,11 +35,11 @@ class Phrase:
         return cls.plain(name, name, feminine, plural)
 
 
-def phrases(lines: Sequence[text_tables.Line]) -> list[Phrase]:
+def phrases(lines: Sequence[str]) -> list[Phrase]:
     """Phrases of one form; gender and number may follow: `= la paix f s`."""
     found = []
     for line in lines:
-        en, other = line.sides()
+        en, other = text_tables.sides(line)
         feminine = plural = False
         if match := re.fullmatch("(.*) ([mf]) ([sp])", other):
             other = match[1]

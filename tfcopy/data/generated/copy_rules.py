@@ -16,13 +16,7 @@ from collections.abc import Iterator, Sequence, Set
 
 from tfcopy import filesystem
 from tfcopy.atomic_files import write_atomically
-from tfcopy.data.corpora.corpus import (
-    CorpusError,
-    Split,
-    TranslationCorpus,
-    fingerprint,
-)
-from tfcopy.data.corpora.text_pairs import read_lines
+from tfcopy.data.corpora.corpus import Split, TranslationCorpus, fingerprint
 
 RULE_TYPES = ("x -> none", "x -> x", "x -> xx", "xy -> x", "xy -> xy")
 
@@ -238,8 +232,6 @@ def _insert(rng, symbols, variables, gaps):
 
 __all__ = ["RULE_TYPES", "Rule", "RulesCorpus", "load", "make_rules"]
 
-_SPLITS = ("train", "test")
-_FILES = {"train": "train.tsv", "test": "test.tsv", "rules": "rules.json"}
 _HELD_OUT_SHARE = 20  # one training pair in twenty
 
 
@@ -301,7 +293,6 @@ def load(
     Raises:
         ValueError: an argument is out of its range.
         OSError: the files cannot be written.
-        CorpusError: a file was changed while it was read.
 
     Reference:
         [Gu et al., 2016](https://arxiv.org/abs/1603.06393), section 5.1.
@@ -335,18 +326,17 @@ def load(
         "seed": seed,
     }
     settings = {"instances": instances, **of_rules, **of_pairs}
-    paths = {
-        split: os.path.join(folder, name) for split, name in _FILES.items()
-    }
-    _write(paths["rules"], _description(settings, rules))
-    rows = {}
-    for split in _SPLITS:
-        seen = {source for some in rows.values() for source, *_ in some}
+    path = os.path.join(folder, "rules.json")
+    write_changed(path, _description(settings, rules))
+    rows, seen = {}, set()
+    for split in ("train", "test"):
         pairs = generate(
             rules, instances // 2, split=split, seen=seen, **of_pairs
         )
-        _write(paths[split], _lines(rules, pairs))
-        rows[split] = list(_read(paths[split], rules))
+        rows[split] = list(pairs)
+        seen = {source for source, *_ in rows[split]}
+        path = os.path.join(folder, f"{split}.tsv")
+        write_changed(path, _lines(rules, rows[split]))
     return _corpus(rules, rows, num_validation)
 
 
@@ -393,28 +383,8 @@ def _lines(rules, rows) -> bytes:
     ).encode()
 
 
-def _read(path: str, rules: Sequence[Rule]) -> Iterator[tuple[str, str, int]]:
-    for number, line in enumerate(read_lines(path), start=1):
-        match line.split("\t"):
-            case [source, target, index, kind] if (
-                source.strip()
-                and target.strip()
-                and index.isdecimal()
-                and int(index) < len(rules)
-                and kind == rules[int(index)].type
-            ):
-                yield source, target, int(index)
-            case _:
-                raise CorpusError(
-                    f"{path}, line {number}: expected source, target, index "
-                    f"of one of {len(rules)} rules and its type, with tabs "
-                    f"between them. Received: {line[:80]!r}. The file was "
-                    "changed; repeat the command to have it written anew."
-                )
-
-
-def _write(path: str, text: bytes) -> None:
-    """Writes a file, unless it already holds this text."""
+def write_changed(path: str, text: bytes) -> None:
+    """Writes a file unless it already holds this text."""
     with contextlib.suppress(OSError), filesystem.open(path, "rb") as file:
         if file.read() == text:
             return

@@ -102,7 +102,7 @@ class Noun:
 @functools.cache
 def nouns(section: str) -> list[Noun]:
     """The nouns of a section."""
-    return [_noun(*line.sides()) for line in _WORDS[section]]
+    return [_noun(*text_tables.sides(line)) for line in _WORDS[section]]
 
 
 def _noun(en, es):
@@ -120,21 +120,21 @@ def owner_nouns() -> dict[str, Noun]:
     result = {}
     for line in _WORDS["owner nouns"]:
         kind, noun = line.split(": ")
-        result[kind] = _noun(*noun.split(" = "))
+        result[kind] = _noun(*text_tables.sides(noun))
     return result
 
 
 @functools.cache
 def verbs(section: str) -> list[Phrase]:
     """The verbs of a section, with all their forms."""
-    sides = [line.sides() for line in _WORDS[section]]
+    sides = map(text_tables.sides, _WORDS[section])
     return [Phrase(english_verb(en), spanish_verb(es)) for en, es in sides]
 
 
 @functools.cache
 def adjectives(section: str) -> list[tuple[str, list[str]]]:
     """English adjectives, and the four forms of the Spanish ones."""
-    sides = [line.sides() for line in _WORDS[section]]
+    sides = map(text_tables.sides, _WORDS[section])
     return [(en, spanish_adjective(es)) for en, es in sides]
 
 

@@ -83,9 +83,9 @@ KINDS = {
 
 _WORDS = text_tables.read("demo_definitions_words")
 # Each colour, and other things that have it.
-COLOURS = dict(line.sides() for line in _WORDS["colours"])
+COLOURS = dict(map(text_tables.sides, _WORDS["colours"]))
 # Words that need no definition, and their definitions.
-ORDINARY = dict(line.sides() for line in _WORDS["ordinary"])
+ORDINARY = dict(map(text_tables.sides, _WORDS["ordinary"]))
 ORIGINS, PERSONS, PLACES, SUBJECTS, VERBS, ADJECTIVES, TIMES = (
     text_tables.phrases(_WORDS[section])
     for section in (

@@ -42,8 +42,8 @@ def split_of(name: str) -> str:
     return _SPLIT_OF_REMAINDER.get(remainder, "train")
 
 
-class Names:
-    """Draws names that belong to one split.
+class _OfSplit:
+    """Base class of what draws names that belong to one split.
 
     Args:
         rng: A `random.Random`.
@@ -53,6 +53,16 @@ class Names:
     def __init__(self, rng: random.Random, split: str):
         self.rng = rng
         self.split = split
+
+    def _draw(self, draw) -> str:
+        """Draws until the name belongs to this split."""
+        while split_of(name := draw()) != self.split:
+            pass
+        return name
+
+
+class Names(_OfSplit):
+    """Draws the names of people, places and companies."""
 
     def surname(self) -> str:
         shape = self.rng.random()
@@ -127,12 +137,6 @@ class Names:
     def _join(self, parts) -> str:
         return "".join(map(self.rng.choice, parts))
 
-    def _draw(self, draw) -> str:
-        """Draws until the name belongs to this split."""
-        while split_of(name := draw()) != self.split:
-            pass
-        return name
-
 
 _SPAN_PARTS = {
     section: text_tables.words(lines)
@@ -142,17 +146,8 @@ _SPAN_PARTS = {
 COMMON = ("``None``", "``True``", "``False``", "``0``", "``1``", "``-1``")
 
 
-class Spans:
-    """Draws spans that belong to one split.
-
-    Args:
-        rng: A `random.Random`.
-        split: `"train"`, `"validation"` or `"test"`.
-    """
-
-    def __init__(self, rng: random.Random, split: str):
-        self.rng = rng
-        self.split = split
+class Spans(_OfSplit):
+    """Draws spans of markup: code, options, files and addresses."""
 
     def draw(self, kind: str, roles: bool = True) -> str:
         """A span.
@@ -180,9 +175,7 @@ class Spans:
         """The name in `%(name)s` or `{name}`, one that may be in all splits."""
         if self.rng.random() < 0.3:
             return self._pick("singles")
-        while split_of(name := self._snake()) != self.split:
-            pass
-        return name
+        return self._draw(self._snake)
 
     # === Code ===
 

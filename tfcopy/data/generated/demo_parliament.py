@@ -299,7 +299,7 @@ class Grammar:
         )
 
     def _country(self) -> Phrase:
-        en, fr = self._choose(_WORDS["countries"]).sides()
+        en, fr = text_tables.sides(self._choose(_WORDS["countries"]))
         place, fr = fr.split("; ")
         fr, gender, number = fr.rsplit(" ", 2)
         return Phrase(
@@ -337,7 +337,7 @@ class Grammar:
     def _noun_phrase(
         self, articles, plural, adjectives, adjective_share
     ) -> Phrase:
-        en, fr = self._choose(_WORDS["documents"]).sides()
+        en, fr = text_tables.sides(self._choose(_WORDS["documents"]))
         fr, gender = fr.rsplit(" ", 1)
         feminine = gender == "f"
         en, fr = number_forms(en)[plural], number_forms(fr)[plural]
@@ -356,7 +356,7 @@ class Grammar:
 
     def _adjective(self, section: str) -> tuple[str, list, bool]:
         """The English word, the French forms, and whether these come first."""
-        en, fr = self._choose(_WORDS[section]).sides()
+        en, fr = text_tables.sides(self._choose(_WORDS[section]))
         before = fr.startswith("<")
         return en, french_adjective(fr.lstrip("<")), before
 
@@ -379,7 +379,7 @@ class Grammar:
         return self._verb("reporting verbs")
 
     def _verb(self, section: str) -> Phrase:
-        en, fr = self._choose(_WORDS[section]).sides()
+        en, fr = text_tables.sides(self._choose(_WORDS[section]))
         base, *others = en.split("/")
         regular = base + ("d" if base.endswith("e") else "ed")
         past, participle = others or (regular, regular)

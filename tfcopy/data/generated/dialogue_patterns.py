@@ -231,24 +231,6 @@ class Pattern:
             text_tables.fill_from(self.response, fillers),
         )
 
-    def parse(self, input: str, response: str) -> dict[str, str] | None:
-        """The fillers of a pair of this pattern; `None` for any other pair."""
-        match = self._expression.fullmatch(f"{input}\t{response}")
-        return match and match.groupdict()
-
-    @functools.cached_property
-    def _expression(self):
-        parts = text_tables.split(f"{self.input}\t{self.response}")
-        expression, before = "", set()
-        for text, name in itertools.zip_longest(parts[::2], parts[1::2]):
-            expression += re.escape(text)
-            if name in before:
-                expression += f"(?P={name})"
-            elif name:
-                expression += rf"(?P<{name}>[^\t]+)"
-                before.add(name)
-        return re.compile(expression)
-
 
 PATTERNS = tuple(
     Pattern(input, response)
@@ -260,4 +242,4 @@ PATTERNS = tuple(
 def fixed_texts() -> list[str]:
     """The texts between the slots, in lower case."""
     texts = itertools.chain.from_iterable(DIALOGUES)
-    return ["|".join(text_tables.split(text)[::2]).lower() for text in texts]
+    return [text_tables.fill(text, lambda slot: "|").lower() for text in texts]

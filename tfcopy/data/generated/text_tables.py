@@ -17,81 +17,42 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 _FOLDER = importlib.resources.files("tfcopy.data.generated") / "tables"
-_HEADING = re.compile(r"== (\S.*\S|\S) ==")
 _NOTHING = "_"  # an empty part of a word
 
 
-class TableError(ValueError):
-    """A table is malformed; the message says where."""
-
-
-class Line(str):
-    """A line of a table that knows its position.
-
-    Attributes:
-        place: Its position, such as `"demo_names.txt, line 12"`.
-    """
-
-    place: str
-
-    def __new__(cls, text: str, place: str):
-        line = super().__new__(cls, text)
-        line.place = place
-        return line
-
-    def sides(self) -> tuple[str, str]:
-        """The texts before and after the ` = ` of the line."""
-        sides = self.split(" = ")
-        if len(sides) != 2:
-            raise self.error("expected two sides with ` = ` between them")
-        return tuple(sides)
-
-    def error(self, expected: str) -> TableError:
-        """An error that names the file and the line."""
-        return TableError(f"{self.place}: {expected}. Received: {str(self)!r}.")
-
-
 @functools.cache
-def read(name: str) -> dict[str, tuple[Line, ...]]:
-    """The sections of a table, each a tuple of lines.
+def read(name: str) -> dict[str, tuple[str, ...]]:
+    """Reads the sections of a table, each a tuple of lines.
 
     Args:
         name: The table's file name without extension, such as `"demo_names"`.
-
-    Raises:
-        TableError: naming file and line.
     """
-    file = _FOLDER / f"{name}.txt"
-    return parse(file.read_text(encoding="utf-8"), file.name)
+    return parse((_FOLDER / f"{name}.txt").read_text(encoding="utf-8"))
 
 
-def parse(text: str, name: str) -> dict[str, tuple[Line, ...]]:
-    """The sections of a text; errors call its file by `name`."""
-    sections, lines, heading = {}, None, None
-    for number, row in enumerate(text.split("\n"), start=1):
-        line = Line(row.strip(), f"{name}, line {number}")
+def parse(text: str) -> dict[str, tuple[str, ...]]:
+    """Parses the sections of a text."""
+    sections = {}
+    for row in text.split("\n"):
+        line = row.strip()
         if not line or row.startswith("#"):
             continue
         if row.startswith("=="):
-            match = _HEADING.fullmatch(line)
-            if not match or match[1] in sections:
-                raise line.error("expected `== name ==` with a new name")
-            _require_lines(heading, lines)
-            lines, heading = [], line
-            sections[match[1]] = lines
-        elif lines is None:
-            raise line.error("expected `== name ==` before the first line")
-        elif not row[0].isspace():
-            lines.append(line)
-        elif lines:
-            lines[-1] = Line(f"{lines[-1]} {line}", lines[-1].place)
+            lines = sections[line.strip("= ")] = []
+        elif row[0].isspace():
+            lines[-1] += f" {line}"
         else:
-            raise line.error("expected a line before one that is indented")
-    _require_lines(heading, lines)
+            lines.append(line)
     return {section: tuple(lines) for section, lines in sections.items()}
 
 
-def groups(name: str) -> dict[str, dict[str, tuple[Line, ...]]]:
+def sides(line: str) -> tuple[str, str]:
+    """Splits a line at its ` = `."""
+    first, second = line.split(" = ")
+    return first, second
+
+
+def groups(name: str) -> dict[str, dict[str, tuple[str, ...]]]:
     """Sections whose names begin with the same word, by the rest of the names.
 
     Args:
@@ -106,8 +67,7 @@ def groups(name: str) -> dict[str, dict[str, tuple[Line, ...]]]:
 
 def pairs(section: str) -> list[tuple[str, str]]:
     """Returns the sources and targets of a section of `demo_examples.txt`."""
-    lines = [str(line) for line in read("demo_examples")[section]]
-    return list(zip(lines[::2], lines[1::2], strict=True))
+    return translations(read("demo_examples")[section])
 
 
 def phrases(lines: Iterable[str]) -> tuple[str, ...]:
@@ -124,29 +84,20 @@ def words(lines: Iterable[str]) -> tuple[str, ...]:
     )
 
 
-def with_replies(lines: Iterable[Line]) -> list[list[str]]:
-    """Each line with the replies after it, which begin with `>`."""
+def with_replies(lines: Iterable[str]) -> list[list[str]]:
+    """Groups each line with the replies after it, which begin with `>`."""
     result = []
     for line in lines:
-        if not line.startswith("> "):
-            result.append([str(line)])
-        elif result:
+        if line.startswith("> "):
             result[-1].append(line.removeprefix("> "))
         else:
-            raise line.error("expected a line before one with `>`")
+            result.append([line])
     return result
 
 
-def translations(lines: Sequence[Line]) -> list[tuple[Line, Line]]:
-    """Each line with its translation, which is the next one."""
-    if len(lines) % 2:
-        raise lines[-1].error("expected its translation after it")
-    return list(zip(lines[::2], lines[1::2]))
-
-
-def _require_lines(heading, lines):
-    if lines == []:
-        raise heading.error("expected lines in this section")
+def translations(lines: Sequence[str]) -> list[tuple[str, str]]:
+    """Pairs each line with its translation, the line after it."""
+    return list(zip(lines[::2], lines[1::2], strict=True))
 
 
 _SLOT = re.compile(r"\{([A-Za-z_]+)(\d?)(?:\.(\w+))?\}")
@@ -222,15 +173,6 @@ def agree(
         return forms[2 * filler.plural + filler.feminine]
 
     return _AGREEMENT.sub(form, text)
-
-
-def split(pattern: str) -> list[str]:
-    """The text before the first slot, its name, the text after, and so on."""
-    parts, rest = _parse(pattern)
-    result = []
-    for before, slot, _ in parts:
-        result += [before, slot.name]
-    return [*result, rest]
 
 
 @functools.lru_cache(maxsize=4096)
