@@ -51,7 +51,7 @@ def test_sizes_and_order(load):
     for name in SPLITS:
         examples = list(corpus.splits[name])
         assert len(examples) == SIZES[f"num_{name}"]
-        assert len(examples) == corpus.splits[name].num_examples
+        assert len(examples) == corpus.splits[name].num_pairs
         assert examples == list(corpus.splits[name]) == list(again.splits[name])
     longer = load(**{**SIZES, "num_test": 30})
     assert list(longer.test)[:24] == list(corpus.test)
@@ -183,7 +183,7 @@ def test_the_dictionary_can_be_saved(tmp_path):
     one = demo.dictionary()
     assert one == demo.dictionary()
     one.save(tmp_path / "words.tsv")
-    again = type(one).load(tmp_path / "words.tsv", progress=False)
+    again = type(one).load(tmp_path / "words.tsv")
     assert again.fingerprint == one.fingerprint
 
 

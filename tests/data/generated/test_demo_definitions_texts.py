@@ -247,7 +247,7 @@ def test_what_follows_a_thing_fits_its_definition(dictionary):
     corpus = demo.sentences(num_train=2_000)
     for name in SPLITS:
         rows = list(verbs_after_things(corpus.splits[name]))
-        assert len(rows) >= corpus.splits[name].num_examples
+        assert len(rows) >= corpus.splits[name].num_pairs
         for _, word, _, kind in rows:
             assert explained(word, dictionary)["kind"] == kind
 

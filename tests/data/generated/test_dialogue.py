@@ -196,7 +196,7 @@ def test_a_test_filler_in_the_training_sentences_is_an_error(monkeypatch):
     train = dialogue_patterns.pools("train")
     monkeypatch.setattr(dialogue_patterns, "pools", lambda half: train)
     dialogue.generate("DS-I", dict.fromkeys(SIZES, 173))
-    with pytest.raises(CorpusError, match="'.*' stands in a training"):
+    with pytest.raises(CorpusError, match="'.*' occurs in a training"):
         dialogue.generate("DS-II", dict.fromkeys(SIZES, 173))
 
 
@@ -293,7 +293,7 @@ def test_small_corpora_have_every_pattern():
 def test_bad_arguments_give_clear_messages(tmp_path, monkeypatch):
     with pytest.raises(CorpusError, match="DS-I, DS-II.*'DS-3'"):
         dialogue.load(tmp_path, "DS-3")
-    with pytest.raises(CorpusError, match="num_test=0"):
+    with pytest.raises(CorpusError, match="`num_test` must be 1 or more"):
         dialogue.load(tmp_path, "DS-I", num_test=0)
     file = tmp_path / "file"
     file.touch()

@@ -1,10 +1,10 @@
 """The definition demos: texts of invented words, and their dictionary.
 
 A text can only be understood if its invented words are known: who has "a tool"
-if it says that Omar found a blicket, whether "A woman buys a zorp ." entails "A
-woman buys something red .", what follows "the wug". The dictionary explains
-these words in plain ones. Without it, a model that does not know them cannot
-tell them apart, and can only guess.
+if Omar found a blicket, whether "A woman buys a zorp ." entails "A woman buys
+something red .", the verb after "the wug". The dictionary explains these words
+in plain ones. Without it, a model that does not know them cannot distinguish
+them, and can only guess.
 
 All texts are tokens between blanks. One example in four has only plain words.
 In validation and test, half of the others have invented words of the training
@@ -25,6 +25,8 @@ from tfcopy.data.corpora.corpus import (
     Corpus,
     CorpusError,
     Split,
+    check_range,
+    check_sizes,
     fingerprint,
 )
 from tfcopy.data.definitions.dictionary_entries import Definitions
@@ -58,8 +60,8 @@ def questions(*, num_things: int = 3, **sizes: int) -> Corpus:
     """Generates questions about one of several things, as `squad.Example`s.
 
     A context says who has which things and where. A question asks who has one
-    of them, or where it is, and describes it by its definition only. The answer
-    is a span that occurs once in the context. A model that does not know the
+    of them, or where it is, and names it by the definition alone. The answer is
+    a span that occurs once in the context. A model that does not know the
     things can only guess one of `num_things`.
 
     The id of a question ends in `plain`, `seen` or `unseen`, like its things.
@@ -72,7 +74,7 @@ def questions(*, num_things: int = 3, **sizes: int) -> Corpus:
     Raises:
         CorpusError: an argument is out of its range.
     """
-    _check("num_things", num_things, *_THINGS_RANGE)
+    check_range("num_things", num_things, *_THINGS_RANGE)
 
     def write(writer, number):
         return writer.questions(number, num_things)
@@ -83,10 +85,9 @@ def questions(*, num_things: int = 3, **sizes: int) -> Corpus:
 def entailments(**sizes: int) -> Corpus:
     """Generates sentence pairs and their relation, as `nli.Example`s.
 
-    The hypothesis states something about the thing in the premise: what is
-    known about it (entailment), what it cannot be (contradiction) or what is
-    unknown (neutral). All three are equally frequent, whatever the premise or
-    the hypothesis.
+    The hypothesis states a fact about the thing in the premise: a known one
+    (entailment), a false one (contradiction) or an unknown one (neutral). All
+    three are equally frequent, whatever the premise or the hypothesis.
 
     Args:
         **sizes: As in `questions`.
@@ -115,8 +116,7 @@ def sentences(**sizes: int) -> Corpus:
 def dictionary() -> Definitions:
     """Returns definitions of all invented words, and of some plain ones.
 
-    Half of the words have a second definition, which says the same in other
-    words.
+    Half of the words have a second definition, of the same meaning.
     """
     rng = random.Random(f"definitions/dictionary/{_SEED}")
     things = [x for of_split in _things().values() for x in of_split]
@@ -177,7 +177,7 @@ def vectors(*, dim: int = 64) -> tuple[tuple[str, ...], np.ndarray]:
     Raises:
         CorpusError: `dim` is out of its range.
     """
-    _check("dim", dim, 8)
+    check_range("dim", dim, 8)
     things = _things()
     rng = random.Random(f"definitions/vectors/{_SEED}")
     return demo_definitions_lexicon.draw(
@@ -197,9 +197,9 @@ def _corpus(
 ) -> Corpus:
     """Makes a corpus; `write` yields a number of examples from a `Writer`."""
     numbers = num_train, num_validation, num_test
+    check_sizes(numbers)
     splits = {}
     for last, (split, number) in enumerate(zip(SPLITS, numbers), 1):
-        _check(f"num_{split}", number, 1)
         earlier = dict(zip(SPLITS[:last], numbers))
         key = (*earlier.items(), _NUM_WORDS, _SEED, *settings)
         splits[split] = Split(
@@ -234,12 +234,6 @@ def _wordings(thing, rng):
         while len(wordings) < 2:
             wordings[definition(thing, rng)] = None
     return tuple(wordings)
-
-
-def _check(name, value, least, most=None):
-    if value < least or (most is not None and value > most):
-        bounds = f"from {least:,} to {most:,}" if most else f"{least} or more"
-        raise CorpusError(f"`{name}` must be {bounds}. Received: {value}.")
 
 
 @functools.cache

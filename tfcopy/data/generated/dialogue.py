@@ -21,6 +21,7 @@ from tfcopy.data.corpora.corpus import (
     CheckedPairs,
     CorpusError,
     TranslationCorpus,
+    check_sizes,
     translation_corpus,
 )
 from tfcopy.data.generated import dialogue_patterns
@@ -38,7 +39,7 @@ Row = tuple[str, str, int]  # input, response, number of the pattern
 
 @dataclasses.dataclass(frozen=True)
 class DialogueCorpus:
-    """Dialogues, and how many of them a model can respond to correctly.
+    """Dialogues, and the best possible accuracy on them.
 
     Args:
         corpus: Inputs as sources, responses as targets.
@@ -79,8 +80,9 @@ def load(
         num_train: Number of training pairs. With fewer than 20 for each
             pattern, each still gets at least an equal share.
         num_validation: Number of validation pairs.
-        num_test: Number of test pairs; likewise with fewer than 4 for each.
-        seed: The same seed gives the same pairs on every machine.
+        num_test: Number of test pairs; the same holds with fewer than 4 for
+            each.
+        seed: Seed of the pairs; they are the same on every machine.
 
     Returns:
         The dialogues, with the best accuracy that is possible on them.
@@ -94,14 +96,9 @@ def load(
             f"`dataset` must be one of {', '.join(DATASETS)}. Received: "
             f"{dataset!r}."
         )
-    sizes = dict(zip(SPLITS, (num_train, num_validation, num_test)))
-    if min(sizes.values()) < 1:
-        raise CorpusError(
-            "The dialogues need at least one pair in each split. Received: "
-            + ", ".join(f"num_{name}={size}" for name, size in sizes.items())
-            + "."
-        )
-    rows, checked = generate(dataset, sizes, seed), []
+    sizes = num_train, num_validation, num_test
+    check_sizes(sizes)
+    rows, checked = generate(dataset, dict(zip(SPLITS, sizes)), seed), []
     for name, some in rows.items():
         path = os.path.join(folder, dataset, f"{name}.tsv")
         lines = ["\t".join(map(str, row)) + "\n" for row in some]
@@ -147,7 +144,7 @@ def generate(
 
 
 def _pools(dataset, half) -> dict[str, tuple[str, ...]]:
-    """The fillers of each type: from both halves in DS-I, from one in DS-II."""
+    """Returns the fillers of each type, of one half in DS-II."""
     if dataset == "DS-II":
         return dialogue_patterns.pools(half)
     halves = [
@@ -193,13 +190,13 @@ def _check_unseen(rows):
     for filler in itertools.chain(*dialogue_patterns.pools("test").values()):
         if len(filler) >= _MIN_LENGTH and filler.lower() in text:
             raise CorpusError(
-                f"The test filler {filler!r} stands in a training sentence of "
+                f"The test filler {filler!r} occurs in a training sentence of "
                 "DS-II. Change dialogue_words.txt."
             )
 
 
 def _ceiling_top1(indices: Iterable[int]) -> float:
-    """Percentage of pairs with the most frequent response to their input."""
+    """Returns the percentage of pairs with the most frequent response."""
     uses = collections.Counter(indices)
     most = collections.Counter()
     for index, count in uses.items():

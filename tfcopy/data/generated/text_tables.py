@@ -71,12 +71,12 @@ def pairs(section: str) -> list[tuple[str, str]]:
 
 
 def phrases(lines: Iterable[str]) -> tuple[str, ...]:
-    """The phrases between bars and line ends."""
+    """Splits lines into phrases at bars."""
     return tuple(x.strip() for line in lines for x in line.split("|"))
 
 
 def words(lines: Iterable[str]) -> tuple[str, ...]:
-    """The words between blanks; an underscore is an empty word."""
+    """Splits lines into words; an underscore is an empty word."""
     return tuple(
         "" if word == _NOTHING else word
         for line in lines
@@ -119,7 +119,7 @@ class Slot(NamedTuple):
 
 
 def slots(pattern: str) -> list[Slot]:
-    """The slots of a pattern, in order."""
+    """Returns the slots of a pattern, in order."""
     return [slot for _, slot, _ in _parse(pattern)[0]]
 
 
@@ -154,12 +154,12 @@ def agree(
     """Chooses between the forms in square brackets, `[is|are:person]`.
 
     Two forms are singular and plural; four are masculine, feminine, and the
-    plurals of both. An adjective with an asterisk stands for its four forms.
+    plurals of both. An adjective with an asterisk means its four forms.
 
     Args:
         text: A text whose slots are filled.
-        fillers: By slot, what filled it: objects with the attributes
-            `feminine` and `plural`.
+        fillers: By slot, its filler: objects with the attributes `feminine` and
+            `plural`.
         adjective_forms: Called with an adjective, returns its four forms.
     """
 
@@ -177,7 +177,7 @@ def agree(
 
 @functools.lru_cache(maxsize=4096)
 def _parse(pattern):
-    """`(text before, slot, slot as written)` of each slot; the text after."""
+    """Returns each slot with the text before and its spelling; and the rest."""
     parts, end = [], 0
     for match in _SLOT.finditer(pattern):
         type = match[1].lower()
