@@ -41,7 +41,7 @@ def test_file_and_figures(flags, tmp_path, capsys):
         f"{zipped}: 100.0% of the words and 100.0% of the distinct words have "
         "definitions",
     ]
-    definitions = Definitions.load(flags[3], progress=False)
+    definitions = Definitions.load(flags[3])
     assert definitions.headwords == ("dog", "domestic dog", "run")
     assert definitions.definitions[2] == (("a", "score"), ("move", "fast"))
     assert definitions.lemmas == {"ran": ("run",)}

@@ -73,7 +73,11 @@ def test_words_are_cut_as_the_flags_say(texts, tmp_path):
         ),
         (["--output", ""], 1, "--output: cannot write"),
         (["--protect", ""], 1, "--protect: '' matches the empty string."),
-        (["--tokenization", "sentencepiece"], 1, "need each other"),
+        (
+            ["--tokenization", "sentencepiece"],
+            1,
+            "which needs 1 to 1 of these",
+        ),
         (["--tokenization", "spaces"], 2, "sentencepiece. Received: spaces."),
         (["--output", "OUT/a.en/x"], 1, "--output: cannot write"),
         (

@@ -77,8 +77,8 @@ def test_scores_of_known_answers():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("--num_nodes 2", "--num_nodes must be at least 3"),
-        ("--num_distractors 1", "--num_distractors must be at least 3"),
+        ("--num_nodes 2", "--num_nodes must be 3 or more"),
+        ("--num_distractors 1", "--num_distractors must be 3 or more"),
         ("--systems []", "--systems must name some of"),
     ],
 )

@@ -277,9 +277,12 @@ def test_a_batch_of_tokens_holds_whole_sequences():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("--num_pointed 12", "--num_pointed must be below 12. Received: 12"),
-        ("--num_words 1", "--num_words must be at least 2. Received: 1"),
-        ("--length 1", "--length must be at least 2. Received: 1"),
+        (
+            "--num_pointed 12",
+            "--num_pointed must be from 0 to 11. Received: 12",
+        ),
+        ("--num_words 1", "--num_words must be 2 or more. Received: 1"),
+        ("--length 1", "--length must be 2 or more. Received: 1"),
         ("--q 1", "--q must be a number of at least 0 and below 1. Rec"),
         (
             "--train_size 49",

@@ -1,31 +1,38 @@
 """From text to batches of ids, as TensorFlow ops and datasets.
 
-What it offers is imported when it is used: commands that only read patterns
-and files of the package do without TensorFlow.
+Names are imported when they are used: commands that only read patterns and
+files of the package do without TensorFlow.
 """
 
 import importlib
 
 _HOMES = {
-    "tfcopy.data.pairs.copy_ids": (
-        *("decode", "encode_pairs", "encode_source", "pointers"),
-    ),
-    "tfcopy.data.pairs.encoding": ("EncodedCorpus", "encode"),
-    "tfcopy.data.pairs.pipeline": ("batches", "evaluation_batches"),
-    "tfcopy.data.text.dictionary": ("Dictionary", "emit"),
-    "tfcopy.data.text.byte_pair_tokenizer": (
-        *("BytePairTokenizer", "HubPieces", "hub_pieces"),
-    ),
-    "tfcopy.data.text.sentencepiece_tokenizer": ("SentencepieceTokenizer",),
-    "tfcopy.data.text.tokenization": ("Tokenizer", "detokenize", "tokenize"),
-    "tfcopy.data.text.vocabulary": ("Vocabulary", "count_words"),
+    "BytePairTokenizer": "text.byte_pair_tokenizer",
+    "Dictionary": "text.dictionary",
+    "EncodedCorpus": "pairs.encoding",
+    "HubPieces": "text.byte_pair_tokenizer",
+    "SentencepieceTokenizer": "text.sentencepiece_tokenizer",
+    "Tokenizer": "text.tokenization",
+    "Vocabulary": "text.vocabulary",
+    "batches": "pairs.pipeline",
+    "count_words": "text.vocabulary",
+    "decode": "pairs.copy_ids",
+    "detokenize": "text.tokenization",
+    "emit": "text.dictionary",
+    "encode": "pairs.encoding",
+    "encode_pairs": "pairs.copy_ids",
+    "encode_source": "pairs.copy_ids",
+    "evaluation_batches": "pairs.pipeline",
+    "hub_pieces": "text.byte_pair_tokenizer",
+    "pointers": "pairs.copy_ids",
+    "tokenize": "text.tokenization",
 }
 
-__all__ = sorted(name for names in _HOMES.values() for name in names)
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name):
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(importlib.import_module(home), name)
+    if name in _HOMES:
+        home = importlib.import_module(f"tfcopy.data.{_HOMES[name]}")
+        return getattr(home, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,12 +1,12 @@
-"""Makes a file of definitions from WordNet's database.
+r"""Makes a file of definitions from WordNet's database.
 
-    python -m tfcopy.data.build_definitions \\
+    python -m tfcopy.data.build_definitions \
         --wordnet /usr/share/wordnet --output wordnet.tsv.gz
 
-The database is that of Debian's `wordnet-base` (apt install wordnet-base), of
-NLTK (corpora/wordnet), or of another wordnet in the same format. The file
-includes its licence, as the licence requires. --words reports how many words of
-text files, plain or compressed, have definitions.
+The database may come from Debian's `wordnet-base` (apt install wordnet-base),
+from NLTK (corpora/wordnet), or from another wordnet in the same format. The
+file includes its licence, as the licence requires. --words reports how many
+words of text files, plain or compressed, have definitions.
 """
 
 import collections
@@ -23,16 +23,16 @@ from tfcopy.terminal import quiet, status_of
 
 
 def coverage(lookup, counts: Mapping[str, int]) -> tuple[float, float]:
-    """The share of words that have an entry.
+    """Computes the share of words that have an entry.
 
     Args:
         lookup: The `DefinitionLookup` that finds the entries.
-        counts: Words and how often they occur. Those without a letter, such as
-            numbers and punctuation, do not count.
+        counts: Words and the number of their occurrences. Words without a
+            letter, such as numbers and punctuation, do not count.
 
     Returns:
-        The share among all words of the text, and that among distinct words;
-        0 if there are none.
+        The share among all words of the text, and the share among distinct
+        words; 0 without words.
     """
     words = [word for word in counts if any(map(str.isalpha, word))]
     is_found = (lookup.entries_of_all(words)[:, 0] > 0).tolist()
@@ -42,7 +42,7 @@ def coverage(lookup, counts: Mapping[str, int]) -> tuple[float, float]:
 
 
 def run(folder, path, texts: Iterable = ()) -> None:
-    """Reads, counts and writes.
+    """Reads WordNet, writes the file and looks up the words of texts.
 
     Args:
         folder: Where WordNet's files are.
@@ -87,7 +87,7 @@ def _count(path) -> collections.Counter:
 
 @dataclasses.dataclass(kw_only=True)
 class Options:
-    """Files.
+    """Files of WordNet and of texts.
 
     Attributes:
         wordnet: folder of WordNet's database

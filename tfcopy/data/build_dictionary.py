@@ -1,16 +1,16 @@
-"""Builds the dictionaries that pointing needs from any parallel text.
+r"""Builds the dictionaries that pointing needs from any parallel text.
 
-    python -m tfcopy.data.build_dictionary --source a.en --target a.fr \\
+    python -m tfcopy.data.build_dictionary --source a.en --target a.fr \
         --output fr-en.tsv --reverse_output en-fr.tsv
 
 Line n of one file, plain or compressed, translates line n of the other.
 --output lists target words with their source senses (for labels: --dictionary
 of the recipes), --reverse_output source words with their translations.
 
-The words of each pair are aligned in lower case, by IBM Model 1 or as
---alignment says. A word's senses are the words that it is linked to, one to
-one, in at least --min_probability of its links. A word whose likeliest sense
-is a function word or punctuation is left out.
+The words of each pair are aligned in lower case, by IBM Model 1 or with the
+links of --alignment. The senses of a word are the words that it is linked to,
+one to one, in at least --min_probability of its links. A word whose likeliest
+sense is a function word or punctuation is left out.
 """
 
 import dataclasses
@@ -23,7 +23,6 @@ import numpy as np
 from tfcopy.atomic_files import check_not_read, check_outputs
 from tfcopy.data.alignment import aligners, word_links
 from tfcopy.data.corpora import text_pairs
-from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.flags import Check, File, NonNegativeInt, Parser, PositiveInt
 from tfcopy.terminal import quiet, status_of
 
@@ -32,7 +31,7 @@ _Share = Annotated[float, Check("a number from 0 to 1", lambda x: 0 <= x <= 1)]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Config:
-    """Files, alignment, and what becomes an entry.
+    """Files, alignment, and choice of entries.
 
     Attributes:
         source: File of sentences, plain or compressed.
@@ -46,13 +45,13 @@ class Config:
             in the recipe that will use the dictionary.
         max_length: Pairs with a longer sentence, in words, are not aligned.
         rounds: Passes of IBM Model 1 over all pairs.
-        alignment: File of links from another aligner, between the words that
-            --tokenization gives: one line such as "0-0 1-2" per pair.
+        alignment: File of links from another aligner, between the words after
+            --tokenization: one line such as "0-0 1-2" per pair.
         write_alignment: File to write the links to, in the same format.
         only_outside: Vocabulary file whose words get no entry in --output.
         max_senses: Maximum number of senses per word.
         min_probability: Smallest share of a word's links for a sense.
-        function_words: How many of the most frequent words count as
+        function_words: Number of the most frequent words that count as
             function words; more for speeches (30), fewer for captions (10).
     """
 
@@ -74,7 +73,7 @@ class Config:
 
 
 def run(config: Config) -> None:
-    """Reads, aligns, counts and writes."""
+    """Reads and aligns the texts, and writes the dictionaries."""
     with quiet():
         # It imports TensorFlow.
         from tfcopy.data.alignment import likely_translations
@@ -127,31 +126,25 @@ def _shortlist(path):
 
 
 def _read(config):
-    """The two sides, as `TokenizedText`."""
+    """Reads the two sides as `TokenizedText`."""
     from tfcopy.data.alignment.likely_translations import TokenizedText
     from tfcopy.data.text.tokenization import Tokenizer
 
     paths = config.source, config.target
-    counts = [sum(1 for _ in read_lines(path)) for path in paths]
-    if counts[0] != counts[1]:
-        raise ValueError(
-            f"{paths[0]} has {counts[0]:,} lines, but {paths[1]} has "
-            f"{counts[1]:,}. Both must have the same number, line n of one "
-            "being the translation of line n of the other."
-        )
-    if not counts[0]:
+    total = sum(1 for _ in text_pairs.aligned_lines(paths))
+    if not total:
         raise ValueError(f"{paths[0]} and {paths[1]} have no lines.")
     languages = config.source_language, config.target_language
     return [
         TokenizedText.read(
-            path, Tokenizer(config.tokenization, language), total=count
+            path, Tokenizer(config.tokenization, language), total=total
         )
-        for path, language, count in zip(paths, languages, counts)
+        for path, language in zip(paths, languages)
     ]
 
 
 def _align(source, target, config):
-    """Links of all pairs but blank and long ones, which are told."""
+    """Aligns all pairs but blank and long ones, whose number is printed."""
     lengths = np.stack([source.lengths, target.lengths])
     is_kept = lengths.max(axis=0) <= config.max_length
     is_blank = lengths.min(axis=0) == 0
@@ -160,8 +153,7 @@ def _align(source, target, config):
     counts = text_pairs.count_pairs(len(source), left, too_long=too_long)
     print(text_pairs.counts_line("alignment", counts))
     source, target = source.keep(is_kept), target.keep(is_kept)
-    found = aligners.align(source, target, rounds=config.rounds, progress=True)
-    return found.intersection
+    return aligners.align(source, target, rounds=config.rounds, progress=True)
 
 
 def _save(dictionary, path):

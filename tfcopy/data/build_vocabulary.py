@@ -1,12 +1,12 @@
-"""Counts the words of text files and writes the most frequent as a vocabulary.
+r"""Counts the words of text files and writes the most frequent as a vocabulary.
 
-    python -m tfcopy.data.build_vocabulary \\
+    python -m tfcopy.data.build_vocabulary \
         --input europarl-v7.fr-en.en --size 30000 --output vocabulary.en
 
-Several files, plain or compressed, one text a line, are counted together. The
-words are those of the recipe that is given the same --tokenization, --language
-and --lowercase, and reads the file by --source_vocabulary or
---target_vocabulary: one word a line, the four special ones first.
+Several files, plain or compressed, one text a line, are counted together. A
+recipe with the same --tokenization, --language and --lowercase has the same
+words. It reads the file by --source_vocabulary or --target_vocabulary: one word
+a line, the four special ones first.
 """
 
 import dataclasses
@@ -22,7 +22,7 @@ from tfcopy.terminal import quiet, status_of
 
 @dataclasses.dataclass(kw_only=True)
 class Options:
-    """Files, and what a word is.
+    """Files, and the division of text into words.
 
     Attributes:
         input: text files to count
@@ -52,7 +52,7 @@ class Options:
 
 
 def run(options: Options) -> str:
-    """Counts and writes; returns a line that says what came of it.
+    """Counts the words, writes the vocabulary and returns a summary.
 
     Raises:
         OSError, ValueError: naming the file or the flag.
@@ -85,21 +85,12 @@ def run(options: Options) -> str:
 
 def _tokenizer(options):
     from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
-    from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
-    from tfcopy.data.text.tokenization import Tokenizer
+    from tfcopy.data.text.sentencepiece_tokenizer import make_tokenizers
 
-    is_pieces = options.tokenization == "sentencepiece"
-    if is_pieces != (options.sentencepiece_model is not None):
-        raise ValueError(
-            "--sentencepiece_model and --tokenization sentencepiece need each "
-            "other."
-        )
-    if is_pieces:
-        tokenizer = SentencepieceTokenizer(options.sentencepiece_model)
-    else:
-        tokenizer = Tokenizer(
-            options.tokenization, options.language, options.lowercase
-        )
+    models = [options.sentencepiece_model] * bool(options.sentencepiece_model)
+    (tokenizer,) = make_tokenizers(
+        options.tokenization, [options.language], options.lowercase, models
+    )
     if options.protect:
         tokenizer = ProtectedTokenizer(tokenizer, tuple(options.protect))
     return tokenizer

@@ -1,6 +1,6 @@
-"""The examples of an epoch, shuffled and sorted by length, in batches.
+"""Batches of an epoch: examples, shuffled and sorted by length.
 
-A batch holds so many examples, or so many tokens.
+A batch holds a number of examples, or of tokens.
 
 Shapes: N examples.
 """
@@ -14,15 +14,14 @@ import numpy as np
 def epoch_order(
     lengths: Sequence[np.ndarray],
     batch_size: int,
-    *,
     seed: int | None = None,
     epoch: int = 0,
     pool_batches: int = 20,
     drop_remainder: bool = True,
 ) -> np.ndarray:
-    """The order of an epoch's examples; each `batch_size` of them are a batch.
+    """Orders an epoch's examples; each `batch_size` of them are a batch.
 
-    They are shuffled anew each epoch. Pools of `pool_batches` batches are
+    They are shuffled in each epoch. Pools of `pool_batches` batches are
     sorted by length, so that a batch holds examples of similar length, and cut
     into batches, which are shuffled within the pool. The order depends only on
     the arguments.
@@ -66,8 +65,8 @@ _ROWS = 8
 class TokenLimit:
     """Limit of the tokens of a batch, padding included.
 
-    They are its examples times the longest text of any of them, so that of a
-    pair the longer side counts.
+    They are its examples times the longest text of any of them; the longer side
+    of a pair counts.
 
     Attributes:
         tokens: Positive integer, the most tokens of a batch.
@@ -82,7 +81,7 @@ class TokenLimit:
     shapes: Sequence[tuple[int, ...]] | None = None
 
     def longest(self, lengths: Sequence[np.ndarray]) -> np.ndarray:
-        """The padded length of the longest text of each example, `(N,)`."""
+        """Returns the padded length of the longest text of examples, `(N,)`."""
         longest = np.maximum(np.maximum.reduce(list(lengths)), 1)
         return -(-longest // self.multiple) * self.multiple
 
@@ -101,12 +100,12 @@ class TokenLimit:
             )
 
     def rows(self, shape: tuple[int, ...]) -> int:
-        """The examples in a batch of one of the `shapes`."""
+        """Returns the number of examples in a batch of one of the `shapes`."""
         rows = self.tokens // max(shape)
         return rows // _ROWS * _ROWS or rows
 
     def shapes_with(self, rows: int) -> list[tuple[int, ...]]:
-        """Those of the `shapes` whose batches have so many rows.
+        """Returns the `shapes` whose batches have so many rows.
 
         The only batch of a small corpus may have fewer than any: then all.
         """
@@ -123,9 +122,9 @@ def epoch_batches(
     pool_batches: int = 20,
     drop_remainder: bool = True,
 ) -> list[np.ndarray]:
-    """The examples of each batch of an epoch.
+    """Cuts the examples of an epoch into batches.
 
-    They are shuffled anew each epoch. Pools of `pool_batches` batches are
+    They are shuffled in each epoch. Pools of `pool_batches` batches are
     sorted by length, so that a batch holds examples of similar length, and cut
     into batches, which are shuffled within the pool. With a `TokenLimit` of
     some shapes, examples of the same shape share batches instead, in random
@@ -150,12 +149,7 @@ def epoch_batches(
     """
     if not isinstance(size, TokenLimit):
         order = epoch_order(
-            lengths,
-            size,
-            seed=seed,
-            epoch=epoch,
-            pool_batches=pool_batches,
-            drop_remainder=drop_remainder,
+            lengths, size, seed, epoch, pool_batches, drop_remainder
         )
         return cut_rows(order, size)
     size.check(lengths)
@@ -187,10 +181,10 @@ def check_batch_size(
     """Raises a ValueError if replicas or examples do not make a batch.
 
     Args:
-        number: How many examples there are.
-        batch_size: How many a global batch has.
+        number: Number of examples.
+        batch_size: Number of examples in a global batch.
         num_replicas: Number of slices of a global batch.
-        noun: What an example is called.
+        noun: Noun for an example.
     """
     if batch_size < 1 or num_replicas < 1 or batch_size % num_replicas:
         raise ValueError(
@@ -205,12 +199,12 @@ def check_batch_size(
 
 
 def cut_rows(order: np.ndarray, size: int) -> list[np.ndarray]:
-    """An order in parts of `size` examples; the last may be smaller."""
+    """Cuts an order into parts of `size` examples; the last may be smaller."""
     return [order[i : i + size] for i in range(0, len(order), size)]
 
 
 def _pools(longest, tokens):
-    """The pool of each example; a pool has so many tokens, ascending."""
+    """Assigns examples to pools of so many tokens, ascending."""
     return (np.cumsum(longest) - 1) // tokens
 
 
@@ -234,7 +228,7 @@ def _cut(order, longest, size, drop_remainder):
 def _of_shapes(order, lengths, size, drop_remainder):
     """Batches of the examples of each shape, in the given order.
 
-    What does not fill a batch goes to the next larger shape.
+    Examples that do not fill a batch go to the next larger shape.
     """
     shapes = sorted(size.shapes, key=sum)
     waiting, found = order, []

@@ -1,6 +1,7 @@
-"""Work on many things at once: chunks in threads, pipelines of Apache Beam.
+"""Parallel work: chunks in threads, pipelines of Apache Beam.
 
-Beam is an extra, and slow to import: nothing but what runs a pipeline does.
+Beam is an extra, and slow to import: only functions that run a pipeline import
+it.
 """
 
 import collections
@@ -74,7 +75,7 @@ def has_beam() -> bool:
 
 
 def pipeline(runner: str, flags: Iterable[str] = ()):
-    """A `beam.Pipeline` that a runner runs.
+    """Makes a `beam.Pipeline` that a runner runs.
 
     Args:
         runner: Name of a runner of Beam; "DirectRunner" runs in Python, on
@@ -94,7 +95,7 @@ def pipeline(runner: str, flags: Iterable[str] = ()):
 
 @contextlib.contextmanager
 def quietly() -> Iterator[None]:
-    """Without what Beam logs as it is imported and run.
+    """Suppresses Beam's log messages on import and in runs.
 
     Its errors are raised as well.
     """
@@ -107,7 +108,7 @@ def quietly() -> Iterator[None]:
 
 
 def split_flags(arguments=None) -> tuple[list[str], list[str]]:
-    """A command's arguments, and after `--` those of the runner.
+    """Splits the arguments of a command at `--`.
 
     Args:
         arguments: The command line; by default the process's own.
@@ -120,6 +121,6 @@ def split_flags(arguments=None) -> tuple[list[str], list[str]]:
 
 
 def beam_reason(message: str) -> str:
-    """An error's message without its type and step, which Beam adds to it."""
+    """Removes the type and step that Beam adds to an error's message."""
     message = message.partition(" [while running '")[0]
     return re.sub(r"^tfcopy\.[\w.]+: ", "", message)

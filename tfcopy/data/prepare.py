@@ -4,14 +4,14 @@
     python -m tfcopy.data.prepare --train memory.tmx --output prepared/
     python -m tfcopy.recipes.europarl_ps --prepared prepared/
 
-Counts words, leaves out what --max_ratio and --remove_duplicates say, and
-encodes the rest into shards with checksums; --output then holds vocabularies,
-shards and prepared.json, which lists them with all settings. Words, ids and
-their order are those of the recipe on the same files, which must be given the
-same flags. An interrupted command goes on where it stopped when it is repeated.
+Counts words, leaves out pairs by --max_ratio and --remove_duplicates, and
+encodes the rest into shards with checksums. --output then holds vocabularies,
+shards and prepared.json, which lists them with all settings. The recipe on the
+same files, with the same flags, has the same words and ids in the same order.
+Repeating an interrupted command continues it.
 
---runner names any runner of Beam; what stands after -- are its options, such as
-`-- --direct_running_mode=multi_processing --direct_num_workers=4`. Runners on
+--runner names any runner of Beam; its options follow after --, such as `--
+--direct_running_mode=multi_processing --direct_num_workers=4`. Runners on
 several machines need the files under the same paths. It needs the extra `beam`.
 """
 
@@ -31,7 +31,7 @@ from tfcopy.terminal import one_line, quiet, status_of
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Config:
-    """Files, words, and what a pair may be.
+    """Files, words, and limits of pairs.
 
     Attributes:
         train: Two text files, source and target, one sentence a line; or one
@@ -40,7 +40,7 @@ class Config:
         output: Folder to write.
         validation: Validation files; held out from --train if not given.
         test: Test files; held out from --train if not given.
-        seed: Chooses what is held out, as the recipe's --seed does.
+        seed: Seed of the held-out pairs, like the recipe's --seed.
         source_language: Language code of the source.
         target_language: Language code of the target.
         tokenization: How both sides are cut into words: moses; space, if they
@@ -102,7 +102,7 @@ class Config:
 
 
 def run(config: Config, beam_flags: Iterable[str] = ()) -> None:
-    """Reads, counts, encodes and writes.
+    """Reads the corpus, encodes it and writes the folder.
 
     Raises:
         OSError, ValueError: If files cannot be read or written, or flags make
@@ -160,22 +160,13 @@ def _summary(manifest, seconds):
 
 def _settings(config):
     from tfcopy.data.preparation.prepared_corpus import Settings
-    from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
-    from tfcopy.data.text.tokenization import Tokenizer
+    from tfcopy.data.text.sentencepiece_tokenizer import make_tokenizers
 
-    models = config.sentencepiece_model or []
-    is_cut_into_pieces = config.tokenization == "sentencepiece"
-    if is_cut_into_pieces != bool(models) or len(models) > 2:
-        raise ValueError(
-            "--sentencepiece_model takes one or two files, with sentencepiece "
-            f"as tokenization. Received: {models}."
-        )
-    languages = config.source_language, config.target_language
-    tokenizers = tuple(
-        SentencepieceTokenizer(models[side and -1])
-        if is_cut_into_pieces
-        else Tokenizer(config.tokenization, languages[side], config.lowercase)
-        for side in range(2)
+    tokenizers = make_tokenizers(
+        config.tokenization,
+        (config.source_language, config.target_language),
+        config.lowercase,
+        config.sentencepiece_model or [],
     )
     sizes = {
         "source": config.source_vocabulary_size,
@@ -195,7 +186,7 @@ def _settings(config):
     truncate = config.max_source_length, config.max_target_length
     is_cut = truncate != (None, None)
     return Settings(
-        tokenizers,
+        tuple(tokenizers),
         sizes,
         {side: file for side, file in files.items() if file},
         config.min_count,

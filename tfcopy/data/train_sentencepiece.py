@@ -1,7 +1,7 @@
-"""Trains a SentencePiece model for `--tokenization sentencepiece`.
+r"""Trains a SentencePiece model for `--tokenization sentencepiece`.
 
-    python -m tfcopy.data.train_sentencepiece \\
-        --input europarl-v7.fr-en.en europarl-v7.fr-en.fr \\
+    python -m tfcopy.data.train_sentencepiece \
+        --input europarl-v7.fr-en.en europarl-v7.fr-en.fr \
         --vocab_size 16000 --output europarl.model
 
 Several files, plain or compressed, one sentence per line, make one joint model.
@@ -33,7 +33,7 @@ from tfcopy.terminal import quiet, status_of
 
 # The only normalisation: "▁" is a blank, as which it is read in any case.
 _RULES = "2581\t20\n"
-# What a model's file tells of them, `normalizer_spec.normalization_rule_tsv`.
+# Their field in a model's file, `normalizer_spec.normalization_rule_tsv`.
 _PROTOCOL = """name: "model"
     message_type {name: "Rules" field {
         name: "path" number: 6 type: TYPE_STRING}}
@@ -58,16 +58,16 @@ def train(
     """Trains a model that keeps all characters as they are.
 
     Args:
-        lines: Sentences; those of over 4,192 bytes are cut, at blanks if there
-            are any.
+        lines: Sentences; longer ones than 4,192 bytes are cut, at blanks if
+            there are any.
         vocab_size: Number of pieces, with three that SentencePiece reserves.
         path: The file to write, usually `<name>.model`.
         model_type: `"unigram"` or `"bpe"`.
         max_lines: If there are more lines, a random sample of this size is
-            used, which is told.
+            used, and a message printed.
         seed: Seed of that sample.
-        protect: What a `ProtectedTokenizer` protects: spans are not cut, and
-            the character that stands for them is a piece of its own.
+        protect: As in `ProtectedTokenizer`: spans are not cut, and their
+            placeholder character is a piece of its own.
         options: More options of `sentencepiece.SentencePieceTrainer`.
 
     Raises:
@@ -133,8 +133,7 @@ def train(
 
 
 def _without_path(model: bytes) -> bytes:
-    """A model that does not tell where its rules were read, a new place each
-    time; all that the protocol below leaves out stays as it is."""
+    """Removes the path of its rules, different each time, from a model."""
     file = descriptor_pb2.FileDescriptorProto()
     pool = descriptor_pool.DescriptorPool()
     pool.Add(text_format.Parse(_PROTOCOL, file))
@@ -150,7 +149,7 @@ def _words(line):
 
 
 def _parts(line):
-    """A line in parts of no more bytes than SentencePiece reads of one.
+    """Cuts a line into parts that are short enough for SentencePiece.
 
     It is cut at blanks, and only a longer word within.
     """
@@ -167,7 +166,7 @@ def _parts(line):
 
 
 def _without_spans(lines, protect):
-    """The lines with `SPAN` for each span."""
+    """Replaces spans of the lines by `SPAN`."""
     with quiet():
         from tfcopy.data.text.protected_tokenizer import cut_out
         from tfcopy.data.text.tokenization import string_tensor
@@ -183,7 +182,8 @@ def train_bpe(lines: Iterable[str], merges: int, path, **options):
     Args:
         lines: Sentences; they are read twice.
         merges: Positive integer.
-        path: As in `train`, like `options`.
+        path: As in `train`.
+        **options: As in `train`.
 
     Raises:
         ValueError: if the lines are too few for that many merges.
@@ -215,14 +215,14 @@ def train_bpe(lines: Iterable[str], merges: int, path, **options):
 
 
 def lines_of(paths: Iterable) -> Iterable[str]:
-    """The lines of files, plain or compressed; invalid UTF-8 becomes U+FFFD."""
+    """Yields the lines of files; invalid UTF-8 becomes U+FFFD."""
     for path in paths:
         yield from read_lines(path, errors="replace", once=True)
 
 
 @dataclasses.dataclass(kw_only=True)
 class Options:
-    """Files, and which pieces are made.
+    """Files, and the kind of pieces.
 
     Attributes:
         input: text files to train on

@@ -100,7 +100,6 @@ PRESETS = {
 
 
 with command_line.late_imports(__name__, Config, PRESETS, __doc__):
-    from tfcopy.data.corpora.corpus import CorpusError
     from tfcopy.data.generated import copy_rules
     from tfcopy.data.text.tokenization import Tokenizer
     from tfcopy.evaluation import translations
@@ -172,8 +171,6 @@ def load_rules(config, folder):
             right_symbols=(1, config.longest_right),
             seed=19920206,  # the authors'
         )
-    except CorpusError:
-        raise
     except ValueError as error:
         names = {
             "left_symbols": "longest_left",

@@ -58,7 +58,7 @@ def test_a_corpus_may_hold_anything():
     splits = dict.fromkeys(("train", "validation", "test"), split)
     corpus = Corpus("numbers", splits)
     assert list(corpus.train) == [1, 2]
-    assert corpus.train.num_examples == 2
+    assert corpus.train.num_pairs == 2
     other = Corpus("numbers", {**splits, "test": Split(split.read, "b")})
     assert corpus.fingerprint != other.fingerprint
     assert corpus.fingerprint != Corpus("x", splits, tokenized=True).fingerprint

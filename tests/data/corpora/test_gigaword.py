@@ -133,8 +133,11 @@ def test_pairs_are_held_out(tmp_path):
             r"\S*a.src. Received: 2.",
         ),
         ({"a_tgt_tags": ["ORG O", "O", "O O"]}, "tags, line 3: .*Received: 2"),
-        ({"a_src_tags": ["PER O O", ""]}, "a.src.tags ends after line 2"),
-        ({"a_tgt": ["acme hires"]}, "a.tgt ends after line 1, but .*a.src "),
+        (
+            {"a_src_tags": ["PER O O", ""]},
+            "a.src has 3 lines, but .*a.src.tags has 2",
+        ),
+        ({"a_tgt": ["acme hires"]}, "a.src has 3 lines, but .*a.tgt has 1"),
         (
             {"a_src": ["a￨b of c", "", "a b c"]},
             "a.src, line 1: .*Received: 'a￨b'",

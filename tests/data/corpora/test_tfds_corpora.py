@@ -263,7 +263,7 @@ def test_features_that_are_no_text_are_named(data_dir):
             )
         assert repr(feature) in str(caught.value)
         assert "title, context, question" in str(caught.value)
-    with pytest.raises(CorpusError, match="Cannot tell which two texts"):
+    with pytest.raises(CorpusError, match="Cannot choose two texts"):
         tfds_corpora.load("tiny_questions", data_dir, splits=splits)
 
 

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tfcopy.data import Tokenizer
 from tfcopy.data.definitions import Definitions, dictionary_entries
 
 SMALL = Definitions(
@@ -17,7 +16,7 @@ SMALL = Definitions(
 
 
 def load(path, **options):
-    return Definitions.load(path, progress=False, **options)
+    return Definitions.load(path, **options)
 
 
 def load_text(folder, text, **options):
@@ -54,11 +53,6 @@ def test_further_lines_and_columns(tmp_path):
         {"gave up": ("give up",), "his": (), "axes": ("ax", "axis")},
         ("v-", "-"),
     )
-
-
-def test_another_tokenizer(tmp_path):
-    found = load_text(tmp_path, "a\tit's\n", tokenizer=Tokenizer("space"))
-    assert found.definitions == ((("it's",),),)
 
 
 def test_tokens_stay_as_they_were_saved(tmp_path):

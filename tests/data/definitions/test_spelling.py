@@ -4,11 +4,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tfcopy.data.definitions.features import (
-    TOO_LONG,
-    count_characters,
-    spellings,
-)
+from tfcopy.data.definitions.features import count_characters, spellings
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.tokens import BOS, EOS, PAD, SPECIAL_TOKENS, UNK
 
@@ -49,16 +45,8 @@ def test_texts_share_their_words():
 
 
 def test_long_words():
-    def spell(word, **options):
-        return rows_of(spellings(tf.constant([[word]]), CHARACTERS, **options))
-
-    assert spell("abcab" * 5)[1][1:-1] == [A, B, C, A, B] * 4 + [A, B, C, A]
-    assert spell("abca", max_length=2)[1] == [BOS, A, B, EOS]
-    assert len(spell("a" * 99, max_length=None)[1]) == 101
-    # The paper's code: above ten characters five of each end and a hyphen.
-    ends = {"max_length": 10, "too_long": "ends"}
-    assert spell("aaaaacbbbbb", **ends)[1][1:-1] == [A] * 5 + [HYPHEN] + [B] * 5
-    assert spell("aaaaabbbbb", **ends)[1][1:-1] == [A] * 5 + [B] * 5
+    spelt = spellings(tf.constant([["abcab" * 5]]), CHARACTERS)
+    assert rows_of(spelt)[1][1:-1] == [A, B, C, A, B] * 4 + [A, B, C, A]
 
 
 def test_no_word_and_no_utf8():
@@ -79,33 +67,24 @@ def test_frequent_words_are_not_spelt():
         assert len(spelt["ids"]) == max(slots) + 1
 
 
-def spell(word, max_length, too_long):
-    if max_length is not None and len(word) > max_length:
-        half = max_length // 2
-        last = word[len(word) - half :]
-        ends = word[:half] + "-" + last
-        word = ends if too_long == "ends" else word[:max_length]
-    return [BOS, *(CHARACTERS.id(c) for c in word), EOS]
+def spell(word):
+    return [BOS, *(CHARACTERS.id(c) for c in word[:24]), EOS]
 
 
 @settings(max_examples=60)
 @given(
-    st.lists(st.text("abcéz-中🙂", max_size=9), min_size=6, max_size=6),
-    st.sampled_from([1, 2, 3, 6, 7, None]),
-    st.sampled_from(TOO_LONG),
+    st.lists(st.text("abcéz-中🙂", max_size=30), min_size=6, max_size=6),
     st.sampled_from([None, 1, 4]),
 )
-def test_spells_as_python_does(words, max_length, too_long, multiple):
+def test_spells_as_python_does(words, multiple):
     spelt = spellings(
         tf.constant(np.reshape(words, [2, 3])),
         CHARACTERS,
-        max_length,
-        too_long=too_long,
         multiple=multiple,
     )
     rows, slots = rows_of(spelt), spelt["slots"].numpy().reshape(-1)
     distinct = [word for word in dict.fromkeys(words) if word]
-    expected = [spell(word, max_length, too_long) for word in distinct]
+    expected = [spell(word) for word in distinct]
     num_rows = 1 + len(distinct)
     assert rows[:num_rows] == [[EOS], *expected]
     assert all(row == [EOS] for row in rows[num_rows:])
@@ -114,9 +93,7 @@ def test_spells_as_python_does(words, max_length, too_long, multiple):
     ]
     if multiple:
         assert len(rows) > 1 and (len(rows) - 1) % multiple == 0
-        if max_length is not None:
-            width = max_length + 2 + (too_long == "ends")
-            assert spelt["ids"].shape[1] == width
+        assert spelt["ids"].shape[1] == 26
     else:
         assert len(rows) == num_rows
 
@@ -151,9 +128,7 @@ def test_counts_characters_by_their_words():
 
 def test_wrong_arguments():
     words = tf.constant([["a"]])
-    with pytest.raises(ValueError, match="`too_long`.*Received: 'drop'"):
-        spellings(words, CHARACTERS, too_long="drop")
-    with pytest.raises(ValueError, match="Received: max_length=0"):
-        spellings(words, CHARACTERS, max_length=0)
+    with pytest.raises(ValueError, match="Received: multiple=0"):
+        spellings(words, CHARACTERS, multiple=0)
     with pytest.raises(ValueError, match="`ids` must be given"):
         spellings(words, CHARACTERS, exclude_top_k=-1)

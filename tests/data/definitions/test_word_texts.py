@@ -79,9 +79,7 @@ CONTEXT = "😀 The 24-yard pass  of O'Neil won't do, they said."
 def tokenized(answers, context=CONTEXT, tokenizer=Tokenizer()):
     answers = tuple(Answer(text, context.index(text)) for text in answers)
     examples = [Example("1", context, "Who won't?", answers)]
-    (question,) = word_texts.tokenize_questions(
-        examples, tokenizer, progress=False
-    )
+    (question,) = word_texts.tokenize_questions(examples, tokenizer)
     return question
 
 
@@ -126,7 +124,7 @@ def test_neighbours_share_their_context():
             [("a b.", "a"), ("c d.", "c d"), ("a b.", "a b")] * 500
         )
     ]
-    questions = list(word_texts.tokenize_questions(examples, progress=False))
+    questions = list(word_texts.tokenize_questions(examples))
     assert [question.example for question in questions] == examples
     assert [question.question_tokens[1] for question in questions] == (
         list(map(str, range(1500)))
@@ -141,7 +139,7 @@ def test_spans_of_xquad_score_what_the_answers_do():
     if not path.exists():
         pytest.skip(f"{path} is not there (set TFCOPY_DATA)")
     corpus = squad.load(path, path, path)
-    questions = list(word_texts.tokenize_questions(corpus.test, progress=False))
+    questions = list(word_texts.tokenize_questions(corpus.test))
     assert len(questions) == 1190
     for question in questions:
         context = question.example.context

@@ -131,11 +131,9 @@ def test_a_missing_file_is_named(tmp_path):
         min_size=1,
     ),
     st.sampled_from(["text", "binary", "packed"]),
-    st.integers(1, 40),
 )
 @settings(max_examples=60)
-def test_what_is_written_is_read(tmp_path_factory, vectors, format, block):
-    """However small the blocks are in which the file is read."""
+def test_what_is_written_is_read(tmp_path_factory, vectors, format):
     words = Vocabulary([*SPECIAL_TOKENS, *vectors])
     data = {
         "text": as_text,
@@ -143,12 +141,16 @@ def test_what_is_written_is_read(tmp_path_factory, vectors, format, block):
         "packed": lambda x: as_binary(x, end=b""),
     }[format](vectors)
     path = write(tmp_path_factory.mktemp("vectors"), data)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(word_vectors, "_BLOCK", block)
-        found = word_vectors.load(path, words, 2)
+    found = word_vectors.load(path, words, 2)
     expected = np.array(list(vectors.values()), np.float32)
     np.testing.assert_array_equal(found.matrix[4:], expected)
     assert found.coverage == 100
+
+
+@pytest.mark.parametrize("make", [as_text, as_binary])
+def test_a_line_longer_than_a_buffer(tmp_path, make):
+    path = write(tmp_path, make({"acme": [0.125] * 20_000}))
+    assert word_vectors.load(path, WORDS, 20_000).num_found == 1
 
 
 @pytest.mark.parametrize("make", [as_text, as_binary])

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.data.definitions import wndb
-from tfcopy.data import Tokenizer
 from tfcopy.data.definitions import wordnet
 from tfcopy.data.definitions.wordnet import NOUNS_BY_CATEGORY
 
@@ -15,7 +14,7 @@ WORDNET = Path(os.environ.get("TFCOPY_WORDNET", "/usr/share/wordnet"))
 
 
 def read(folder):
-    return wordnet.read(folder, progress=False)
+    return wordnet.read(folder)
 
 
 def glosses(definitions):
@@ -108,13 +107,6 @@ def test_exceptions_of_one_part_of_speech_leave_rules_to_the_others(tmp_path):
         "went": (),
         "better": ("good", "well"),
     }
-
-
-def test_another_tokenizer(tmp_path):
-    wndb.write(tmp_path, [("n", ["a"], "it's")])
-    tokenizer = Tokenizer("space")
-    found = wordnet.read(tmp_path, tokenizer=tokenizer, progress=False)
-    assert found.definitions == ((("it's",),),)
 
 
 @settings(max_examples=30)

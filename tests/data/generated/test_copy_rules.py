@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from tfcopy.data.corpora.corpus import SPLITS, CorpusError
+from tfcopy.data.corpora.corpus import SPLITS
 from tfcopy.data.generated import copy_rules
 
 SMALL = {
@@ -223,20 +223,6 @@ def test_files_are_kept_and_damaged_or_foreign_ones_mended(tmp_path):
     copy_rules.load(tmp_path, **SMALL)
     assert digests(tmp_path) == before
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(FILES)
-
-
-@pytest.mark.parametrize(
-    "line", ["1 2\t3\t0", "\t3\t0\tx -> none", "1\t2\t15\tx -> x", "1\t2\t0\tx"]
-)
-def test_a_line_that_is_no_pair_is_named(tmp_path, monkeypatch, line):
-    copy_rules.load(tmp_path, **SMALL)
-    path = tmp_path / "train.tsv"
-    lines = path.read_text().splitlines()
-    lines[4] = line
-    path.write_text("\n".join(lines))
-    monkeypatch.setattr(copy_rules, "_write", lambda path, text: None)
-    with pytest.raises(CorpusError, match=r"train\.tsv, line 5: expected"):
-        copy_rules.load(tmp_path, **SMALL)
 
 
 def test_num_validation_is_held_out_evenly(tmp_path):

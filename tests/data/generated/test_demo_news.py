@@ -64,7 +64,7 @@ def test_load_is_quiet(tmp_path, capfd):
 
 
 def test_bad_sizes_and_folders_give_clear_messages(tmp_path):
-    with pytest.raises(CorpusError, match="at least one example"):
+    with pytest.raises(CorpusError, match="must be 1 or more"):
         demo_news.load(tmp_path, num_test=0)
     file = tmp_path / "file"
     file.touch()

@@ -65,7 +65,7 @@ def test_load_is_quiet(tmp_path, capfd):
 
 def test_bad_sizes_and_folders_give_clear_messages(tmp_path):
     for name in ("num_train", "num_test"):
-        with pytest.raises(CorpusError, match="at least one example"):
+        with pytest.raises(CorpusError, match="must be 1 or more"):
             demo_parliament.load(tmp_path, **{name: 0})
     file = tmp_path / "file"
     file.touch()

@@ -94,8 +94,8 @@ def test_the_sorted_match_does_not_see_the_order():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"num_nodes": 2}, "`num_nodes` must be at least 3.*Received: 2"),
-        ({"num_distractors": 2}, "at least 3, the smallest ring, or 0"),
+        ({"num_nodes": 2}, "`num_nodes` must be 3 or more.*Received: 2"),
+        ({"num_distractors": 2}, "`num_distractors` must be 3 or more"),
     ],
 )
 def test_too_small_graphs_are_refused(options, message):

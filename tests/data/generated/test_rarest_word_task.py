@@ -155,10 +155,10 @@ def test_limited_set_is_read_again_in_another_order():
 @pytest.mark.parametrize(
     ("argument", "value", "wanted"),
     [
-        ("num_words", 1, "at least 2"),
-        ("num_pointed", 600, "below 600"),
-        ("num_pointed", -1, "at least 0"),
-        ("length", 1, "at least 2"),
+        ("num_words", 1, "2 or more"),
+        ("num_pointed", 600, "from 0 to 599"),
+        ("num_pointed", -1, "from 0 to 599"),
+        ("length", 1, "2 or more"),
         ("q", 1.0, "from 0 to below 1"),
         ("q", -0.1, "from 0 to below 1"),
         ("q", float("nan"), "from 0 to below 1"),

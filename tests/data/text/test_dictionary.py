@@ -50,8 +50,8 @@ def test_a_byte_order_mark_is_no_part_of_a_word(tmp_path):
 @pytest.mark.parametrize(
     "line, expected",
     [
-        (b"a\tb", "three fields"),
-        (b"a b 0.5", "three fields"),
+        (b"a\tb", "between tabulators"),
+        (b"a b 0.5", "between tabulators"),
         (b"a\tb c\t0.5", "single words"),
         (b"\tb\t0.5", "single words"),
         (b"a\tb\tx", "a probability"),

@@ -390,7 +390,7 @@ def test_terms_of_csv(tmp_path, head):
         ("a,b\nc\n", "line 2: expected a phrase and its translation"),
         ('a,"b\n', "line 1: not valid CSV"),
         (b"a,\xff\n", "not valid UTF-8"),
-        ("a,b\na,c\n", "line 2: 'a' stands there twice"),
+        ("a,b\na,c\n", "line 2: 'a' is listed twice"),
         ("a, \n", "line 1: a blank phrase"),
     ],
 )

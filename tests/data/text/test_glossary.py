@@ -110,7 +110,7 @@ def test_files(tmp_path):
     for content, message in {
         b"a\tb\nc\n": "line 2: expected phrase<TAB>translation",
         b"a\tb\tc\n": "line 1: expected",
-        b"a\tb\na \tc\n": "line 2: 'a' stands there twice",
+        b"a\tb\na \tc\n": "line 2: 'a' is listed twice",
         b"\xff\tb\n": "line 1: not valid UTF-8",
     }.items():
         path.write_bytes(content)

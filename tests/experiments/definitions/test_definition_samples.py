@@ -123,7 +123,7 @@ def test_answers_are_marked_in_their_contexts(tmp_path):
         Example(f"q{i}", x, f"what is a wug {i} ?", (Answer(x.split()[0], 0),))
         for i, x in enumerate(TEXTS)
     ]
-    questions = list(word_texts.tokenize_questions(questions, progress=False))
+    questions = list(word_texts.tokenize_questions(questions))
     examples = [
         (
             {"context": q.context_tokens, "question": q.question_tokens},

@@ -134,8 +134,8 @@ def test_other_charsets_stay(tmp_path, fill, mangled):
     assert text.endswith('msgid "b"\nmsgstr ""\n')
     catalogs.check_with_msgfmt(str(path))
     for charset, reason in (
-        ("KLINGON", "line 10: the header tells the charset KLINGON"),
-        ("UTF-16", "line 10: the header tells the charset UTF-16"),
+        ("KLINGON", "line 10: the header names the charset KLINGON"),
+        ("UTF-16", "line 10: the header names the charset UTF-16"),
         ("ASCII", "line 1: not ASCII"),
     ):
         write(path, header.replace("ISO-8859-2", charset) + body)

@@ -52,7 +52,7 @@ def make_definitions(**changes):
     """The dictionary, with other definitions of some headwords."""
     entries = {**ENTRIES, **changes}
     triples = ((w, text, "-") for w, texts in entries.items() for text in texts)
-    return Definitions.from_texts(triples, LEMMAS, progress=False)
+    return Definitions.from_texts(triples, LEMMAS)
 
 
 def _language_model(embedding, **options):

@@ -12,14 +12,13 @@ Reference:
 
 import dataclasses
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 import tqdm
 
 from tfcopy.data.alignment.word_links import Links, Sentences
 
-NULL = -1  # stands for no source word
+NULL = -1  # no source word
 
 _CHUNK = 1 << 20  # cells
 
@@ -40,7 +39,7 @@ class TranslationTable:
     num_targets: int
 
     def probability(self, source_ids, target_ids) -> np.ndarray:
-        """t of words, arrays that broadcast; 0 if they share no pair."""
+        """Returns t of words, arrays that broadcast; 0 without a pair."""
         target_ids = np.asarray(target_ids)
         queries = (np.asarray(source_ids, np.int64) + 1) * self.num_targets
         queries = np.where(
@@ -55,51 +54,33 @@ class TranslationTable:
         return np.where(is_known, self.probabilities[places], 0.0)[inverse]
 
 
-class Alignment(NamedTuple):
-    """Links found from both sides, and those that both sides agree on.
-
-    `forward` has for each target word at most one source word, `backward` for
-    each source word at most one target word; `intersection` is one to one.
-    """
-
-    forward: Links
-    backward: Links
-    intersection: Links
-
-
 def align(
     source: Sentences,
     target: Sentences,
     *,
     rounds: int = 5,
     progress: bool = False,
-) -> Alignment:
+) -> Links:
     """Aligns by IBM Model 1, learnt on these pairs in both directions.
 
-    Of equally likely words, the one nearest to the diagonal is linked.
+    Two words are linked if each is the likeliest translation of the other. Of
+    equally likely words, the one nearest to the diagonal counts.
 
     Args:
         source: P sentences.
         target: Their translations.
         rounds: Number of passes over all pairs.
         progress: Whether to show a bar with the time left.
+
+    Returns:
+        Links, one to one.
     """
     options = {"rounds": rounds, "progress": progress}
     best_source = _best(ibm_model1(source, target, **options), source, target)
     best_target = _best(ibm_model1(target, source, **options), target, source)
     targets = np.flatnonzero(best_source >= 0)
-    sources = np.flatnonzero(best_target >= 0)
     mutual = targets[best_target[best_source[targets]] == targets]
-    return Alignment(
-        *(
-            Links.from_places(source, target, *places)
-            for places in (
-                (best_source[targets], targets),
-                (sources, best_target[sources]),
-                (best_source[mutual], mutual),
-            )
-        )
-    )
+    return Links.from_places(source, target, best_source[mutual], mutual)
 
 
 def ibm_model1(
@@ -113,7 +94,7 @@ def ibm_model1(
     """Learns t(target word | source word) by expectation-maximisation.
 
     From a uniform start, each round shares each target word e out among the
-    source words f of its pair, then makes t of the shares of all pairs:
+    source words f of its pair, then computes t from the shares of all pairs:
 
         share(e, f) = t(e | f) / sum_f' t(e | f')        f' includes NULL
         t(e | f) = sum share(e, f) / sum_e' sum share(e', f)
@@ -174,7 +155,7 @@ def ibm_model1(
 
 
 def _cells(source, target) -> Iterator[tuple]:
-    """All cells, in chunks of whole pairs.
+    """Yields all cells, in chunks of whole pairs.
 
     Yields:
         The place of the source word of each cell, the place of the target word
@@ -196,22 +177,22 @@ def _cells(source, target) -> Iterator[tuple]:
 
 
 def _ranges(starts, lengths):
-    """The ranges `range(start, start + length)`, concatenated."""
+    """Concatenates the ranges `range(start, start + length)`."""
     shifts = starts - (np.cumsum(lengths) - lengths)
     return np.arange(lengths.sum()) + np.repeat(shifts, lengths)
 
 
 def _places(keys, queries):
-    """The positions, int32, of queries in ascending keys that hold them."""
+    """Returns the positions, int32, of queries in ascending keys."""
     distinct, inverse = np.unique(queries, return_inverse=True)
     return np.searchsorted(keys, distinct).astype(np.int32)[inverse]
 
 
 def _best(table, source, target):
-    """The place of the likeliest source word of each target word.
+    """Finds the likeliest source word of each target word.
 
     Returns:
-        int64 `(M,)`; -1 where that is `NULL`, or there is none.
+        int64 `(M,)`; -1 for `NULL`, or for no word.
     """
     best = np.full(len(target.ids), -1)
     for sources, targets, rows in _cells(source, target):

@@ -1,10 +1,10 @@
 """Dictionaries of the words that an alignment of two texts links.
 
-A word's senses are the words that it is linked to, and their probabilities the
-shares of its links. Dictionaries to copy with hold one or a few sure
-translations of rare words (`tfcopy.data.build_dictionary`). Those that bound
-what is generated must also have what function words, and the words around a
-translation, may become.
+The senses of a word are the words that it is linked to. Their probabilities are
+the shares of its links. Dictionaries to copy with hold one or a few sure
+translations of rare words (`tfcopy.data.build_dictionary`). Dictionaries that
+bound the generated words must also have translations of function words, and of
+the words around them.
 """
 
 import array
@@ -102,7 +102,7 @@ def learn(
     rounds: int = 5,
     progress: bool = False,
 ) -> Dictionary:
-    """The likeliest translations of each word by IBM Model 1.
+    """Learns the likeliest translations of each word by IBM Model 1.
 
     Args:
         corpus: Training pairs, the first 200,000 of which are read.
@@ -152,7 +152,7 @@ def build(
     function_words: int = 20,
     only_outside: Container[str] = (),
 ) -> Dictionary:
-    """The words of `text` with their senses in `translation`, sorted.
+    """Builds a dictionary from links; its words are sorted.
 
     Of n(f) links of the word f, n(f, e) lead to e: p(e | f) = n(f, e) / n(f).
     Links must be one to one, as in an intersection; see
@@ -168,7 +168,8 @@ def build(
             without punctuation, that count as function words. A word whose
             likeliest sense is among them has no entry, and no word has them for
             its other senses.
-        only_outside: Words that need no entry, such as those of a vocabulary.
+        only_outside: Words that need no entry, such as the words of a
+            vocabulary.
     """
     links = one_to_one(links, text.folded, translation.folded)
     places = links.places(text.sentences, translation.sentences)

@@ -1,8 +1,8 @@
 """Sentences as word ids, the links of their words, and files of links.
 
-A link is the position of a source word and that of a target word, from 0 on. A
-file has a line `0-0 1-2 ...` for each pair of sentences, as aligners write it;
-the format is named after a decoder that read it, Pharaoh.
+A link is a pair of positions, of a source word and of a target word, from 0 on.
+A file has a line `0-0 1-2 ...` for each pair of sentences, as aligners write
+it; the format is named after a decoder that read it, Pharaoh.
 
 Shapes: P pairs, N source words and M target words over all pairs, L links, B
 pairs in a batch of S source and T target positions.
@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tfcopy.atomic_files import write_atomically
-from tfcopy.data.corpora.text_pairs import read_lines
+from tfcopy.data.corpora.text_pairs import line_error, read_lines
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -38,6 +38,7 @@ class Sentences:
 
     @classmethod
     def from_rows(cls, rows: Iterable[Iterable[int]]) -> "Sentences":
+        """Concatenates rows of word ids."""
         rows = [np.asarray(row, np.int64) for row in rows]
         ids = np.concatenate([np.zeros(0, np.int64), *rows])
         return cls(ids, np.cumsum([0, *map(len, rows)]))
@@ -50,14 +51,15 @@ class Sentences:
 
     @property
     def lengths(self) -> np.ndarray:
+        """int64 array `(P,)`."""
         return np.diff(self.splits)
 
     def owners(self, places) -> np.ndarray:
-        """The numbers of the sentences that hold some places."""
+        """Returns the numbers of the sentences that hold some places."""
         return np.searchsorted(self.splits, places, side="right") - 1
 
     def keep(self, is_kept) -> "Sentences":
-        """A copy in which the sentences that are not `is_kept` are empty."""
+        """Returns a copy whose sentences are empty where not `is_kept`."""
         ids = self.ids[np.repeat(is_kept, self.lengths)]
         lengths = np.where(is_kept, self.lengths, 0)
         return Sentences(ids, np.cumsum([0, *lengths]))
@@ -86,20 +88,20 @@ class Links(NamedTuple):
         )
 
     def places(self, source: Sentences, target: Sentences) -> tuple:
-        """The places of the linked words in the source and in the target."""
+        """Returns the places of the linked words, in source and target."""
         return (
             source.splits[self.pair] + self.source,
             target.splits[self.pair] + self.target,
         )
 
     def reversed(self) -> "Links":
-        """The links from the target to the source."""
+        """Returns the links from the target to the source."""
         order = np.lexsort((self.source, self.target, self.pair))
         return Links(self.pair[order], self.target[order], self.source[order])
 
 
 def one_to_one(links: Links, source: Sentences, target: Sentences) -> Links:
-    """The links that are the best ones of both their words.
+    """Keeps the links that are the best match for both of their words.
 
     A link is better the more its two words are linked to each other rather than
     to others in the whole text (Dice's coefficient). Links of an intersection
@@ -126,22 +128,22 @@ _LINK = re.compile(r"([0-9]+)-([0-9]+)")
 
 
 def read(path, lengths: np.ndarray) -> Links:
-    """Reads the links of pairs, from a file that may be gzipped.
+    """Reads the links of pairs from a file, plain or compressed.
 
     Args:
         path: The file, with a line for each pair, which may be empty.
-        lengths: int array of shape `(P, 2)`, how many words source and target
-            of each pair have.
+        lengths: int array of shape `(P, 2)`, the numbers of words of source and
+            target of each pair.
 
     Raises:
-        ValueError: naming file and line of what is wrong.
+        ValueError: naming file and line of the fault.
     """
     sizes = iter(lengths.tolist())
     found, number = array.array("i"), 0
     for number, line in enumerate(read_lines(path), start=1):
         size = next(sizes, None)
         if size is None:
-            continue  # to tell how many lines there are
+            continue  # The error below names the number of lines.
         links = {_parse(path, number, link, size) for link in line.split()}
         for link in sorted(links):
             found.extend((number - 1, *link))
@@ -167,25 +169,18 @@ def write(path, links: Links, num_pairs: int) -> None:
 
 
 def _parse(path, number, link, size):
-    """The two positions of a link, in sentences of these two lengths."""
+    """Parses a link of two sentences of the given lengths."""
     match = _LINK.fullmatch(link)
     if not match:
-        raise _error(path, number, "links such as 0-0 or 1-2", link)
+        raise line_error(path, number, "links such as 0-0 or 1-2", link)
     positions = int(match[1]), int(match[2])
     if positions[0] >= size[0] or positions[1] >= size[1]:
         expected = (
             f"links of sentences of {size[0]} and {size[1]} words, whose "
             "positions count from 0"
         )
-        raise _error(path, number, expected, link)
+        raise line_error(path, number, expected, link)
     return positions
-
-
-def _error(path, number, expected, received):
-    return ValueError(
-        f"{os.fspath(path)}, line {number}: expected {expected}. "
-        f"Received: {received!r}."
-    )
 
 
 _NO_LIMIT = np.iinfo(np.int32).max
@@ -195,7 +190,8 @@ _NO_LIMIT = np.iinfo(np.int32).max
 class GuidedAlignment:
     """Source words that each target word translates, for training.
 
-    The links are those of all pairs; pair i has `splits[i]` to `splits[i + 1]`.
+    The links of all pairs follow each other; pair i has `splits[i]` to
+    `splits[i + 1]`.
 
     Args:
         source: int32 array `(L,)`, positions in the sources.
@@ -217,10 +213,10 @@ class GuidedAlignment:
             encoded: `EncodedCorpus`, each text with `EOS` at its end.
             lines: int array, the numbers of the lines, from 0 on, that the
                 pairs were read from.
-            num_lines: How many lines there are.
+            num_lines: Number of these lines.
 
         Raises:
-            ValueError: naming file and line of what is wrong.
+            ValueError: naming file and line of the fault.
         """
         own = np.asarray(lines)[encoded.indices]
         # Of pairs that were left out, nothing is known and nothing needed.

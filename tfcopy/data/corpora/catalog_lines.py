@@ -1,4 +1,4 @@
-"""Where the entries of a gettext catalogue stand in its lines.
+"""Entries of a gettext catalogue, and their lines.
 
 Strings are escaped, quoted and wrapped; the first entry is the header.
 
@@ -34,21 +34,21 @@ _ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|x([0-9A-Fa-f]+)|(.))", re.DOTALL)
 
 
 def unescaped(text: str) -> str:
-    """What a string means, from what stands between its quotes."""
+    """Decodes the escapes of a string between its quotes."""
     return _ESCAPE.sub(_meaning, text)
 
 
 def lines_of(keyword: str, text: str, *, wrap: bool = True) -> list[str]:
-    """The lines of a string after its keyword.
+    """Returns the lines of a string after its keyword.
 
-    It stands on one line if it has one and fits there; otherwise the lines
-    after an empty string end at line breaks and, where they are too long, at
-    blanks.
+    A string without line breaks that is short enough fills one line. Otherwise
+    the lines after an empty string end at line breaks and, if they are too
+    long, at blanks.
 
     Args:
         keyword: Such as `msgstr` or `msgstr[0]`.
-        text: What the string means.
-        wrap: Whether a line can be too long.
+        text: The string without escapes.
+        wrap: Whether long lines are broken.
     """
     whole = f'{keyword} "{_escaped(text)}"'
     if "\n" not in text[:-1] and (len(whole) <= _WIDTH or not wrap):
@@ -61,7 +61,7 @@ def lines_of(keyword: str, text: str, *, wrap: bool = True) -> list[str]:
 
 
 def is_wrapped(lines: Sequence[str]) -> bool:
-    """Whether the strings of a catalogue are wrapped, as most are."""
+    """Returns whether the strings of a catalogue are wrapped, as is usual."""
     long = sum(
         len(x) > _WIDTH + 1 and " " in x.split('"', 1)[-1][: _WIDTH // 2]
         for x in lines
@@ -75,7 +75,7 @@ def is_wrapped(lines: Sequence[str]) -> bool:
 
 
 def _wrapped(line):
-    """The escaped parts of a line that fit into the width, blanks last."""
+    """Yields the escaped parts of a line that fit the width, blanks last."""
     part = ""
     for word in re.findall(r" *[^ ]+ *|^ +$", line):
         word = _escaped(word)
@@ -105,7 +105,7 @@ _STRING = re.compile(
 )
 # Two strings on a line are one.
 _SEAM = re.compile(r'((?:[^"\\]|\\.)*)(?:"\s*")?')
-# What the files of a project ask translators for their own names by.
+# Entries for the names of the translators.
 _CREDITS = re.compile(
     r"translator[-_ ]credits|_: ?translators? names?|Your (?:names|emails)"
     r"|(?:NAME|EMAIL|ROLES?|CREDIT)(?:_OF|_FOR| OF| FOR)_?[ _]?TRANSLATORS?"
@@ -114,7 +114,7 @@ _CREDITS = re.compile(
 
 @dataclasses.dataclass
 class Entry:
-    """An entry, obsolete ones excepted.
+    """Entry of a catalogue that is not obsolete.
 
     Lines are counted from 0.
 
@@ -122,14 +122,14 @@ class Entry:
         context: Its `msgctxt`, or `None`.
         singular: Its `msgid`.
         plural: Its `msgid_plural`, or `None`.
-        translations: Dict from the numbers of its forms to their `msgstr`; 0
-            is that of an entry without plural forms.
+        translations: Dict from the numbers of its forms to their `msgstr`; an
+            entry without plural forms has 0 alone.
         places: Dict from these numbers to the ranges of the strings' lines.
         comments: The lines of the comments right before it.
         start: Its first line that is no comment.
-        flags: Such as "fuzzy", wherever before it they stand.
-        flags_line: The last line of its flags, or `None`: of several, gettext
-            heeds that one.
+        flags: Flags such as "fuzzy" on any line before it.
+        flags_line: The last line of its flags, or `None`. Of several lines,
+            gettext reads that one.
         file: The first of the files that it is used in, or `None`.
     """
 
@@ -146,32 +146,32 @@ class Entry:
 
     @property
     def key(self) -> tuple[str | None, str | None]:
-        """What no two entries of a catalogue have in common."""
+        """Key that no two entries of a catalogue share."""
         return self.context, self.singular
 
     @property
     def is_open(self) -> bool:
-        """Whether it waits for a translation."""
+        """True if it needs a translation."""
         is_header = not self.singular
         is_done = all(self.translations.values())
         return not (is_header or is_done or "fuzzy" in self.flags)
 
     @property
     def is_credits(self) -> bool:
-        """Whether translators are to write their names there."""
+        """True if translators write their names there."""
         return bool(_CREDITS.fullmatch(self.singular))
 
     def objection(self, text: str) -> str | None:
-        """Returns why a translation cannot be written; any can."""
+        """Returns `None`: any translation can be written."""
         return None
 
     def keyword(self, number: int) -> str:
-        """What a translation's first line begins with."""
+        """Returns the beginning of the first line of a translation."""
         return "msgstr" if self.plural is None else f"msgstr[{number}]"
 
 
 def entries_of(path, lines: list[str]) -> list[Entry]:
-    """The entries of a catalogue, the header first if it has one.
+    """Parses the entries of a catalogue, the header first if it has one.
 
     Args:
         path: Of the catalogue, for messages.
@@ -200,7 +200,7 @@ class _Reader:
         self.entries = []
         self.entry = None
         self.keyword = None  # of the string that may go on, and its number
-        self.parts = []  # of that string
+        self.parts = []  # of the string that may go on
         self.forget_comments()
 
     def forget_comments(self):
@@ -307,14 +307,14 @@ class _Reader:
 
 
 class Header(NamedTuple):
-    """What the header says of the translations.
+    """Header of a catalogue.
 
     Attributes:
         place: The file and the line where it begins, for messages.
-        language: Their language, such as "es_AR", or "".
-        charset: Their encoding, or "" if it is not told.
-        plural_forms: How many forms there are, and the formula that chooses
-            one, or "".
+        language: Language of the translations, such as "es_AR", or "".
+        charset: Encoding of the file, or "" if it is not named.
+        plural_forms: Number of plural forms and the formula that chooses one,
+            or "".
         is_there: Whether there is a header.
         text: The header.
     """
@@ -328,7 +328,7 @@ class Header(NamedTuple):
 
     @property
     def num_forms(self) -> int | None:
-        """The number of plural forms, `None` if it is not told."""
+        """Number of plural forms, `None` if it is not given."""
         return plural_forms.num_forms(self.plural_forms)
 
     def check_language(self, language: str | None, is_given: bool = False):
@@ -336,8 +336,8 @@ class Header(NamedTuple):
 
         Args:
             language: Code of the language; with `None` nothing is checked.
-            is_given: Whether a user says so. That counts if the header has no
-                code, but a name such as "German".
+            is_given: Whether a user gave the language. It counts if the header
+                has no code, but a name such as "German".
         """
         own = base_language(self.language)
         if is_given and len(own) > _LONGEST_CODE:
@@ -350,7 +350,7 @@ class Header(NamedTuple):
 
 
 def read_header(path, entries: Sequence[Entry]) -> Header:
-    """The header of a catalogue, the entry of the empty text.
+    """Reads the header of a catalogue, the entry of the empty text.
 
     Args:
         path: The catalogue's, for messages.
@@ -381,7 +381,7 @@ _NO_CHARSET = ("charset", "utf8", "utf_8")
 
 
 def decoded(path, content: bytes) -> tuple[str, str]:
-    """The text of a catalogue and its encoding, which its header tells.
+    """Decodes a catalogue by the encoding in its header.
 
     Raises:
         CorpusError: naming the line, if it is another one.
@@ -395,26 +395,26 @@ def decoded(path, content: bytes) -> tuple[str, str]:
     if not _is_like_ascii(charset):
         line = content.count(b"\n", 0, found.start()) + 1
         raise CorpusError(
-            f"{path}, line {line}: the header tells the charset {charset}, "
+            f"{path}, line {line}: the header names the charset {charset}, "
             "which cannot be read. Convert it by `msgconv --to-code UTF-8`."
         )
     try:
         return content.decode(charset), charset
     except UnicodeError as error:
-        # Some codecs tell no place.
+        # Some codecs report no position.
         line = content.count(b"\n", 0, getattr(error, "start", 0)) + 1
         raise CorpusError(
-            f"{path}, line {line}: not {charset}. Tell its charset in the "
+            f"{path}, line {line}: not {charset}. Name its charset in the "
             "header, or convert it by `msgconv --to-code UTF-8`."
         ) from error
 
 
-# Begins what is an escape in UTF-7, HZ, and charsets of Python.
+# Begins escapes in UTF-7, HZ, and charsets of Python.
 _ASCII = 'msgid "\\a"\n\\u0041 \\x41 +AEE- ~{AA~}'
 
 
 def _is_like_ascii(charset):
-    """Whether all that is ASCII, escapes as well, is that and nothing else."""
+    """Returns whether a charset decodes all of ASCII to itself."""
     try:
         return _ASCII.encode().decode(charset) == _ASCII
     except (LookupError, UnicodeError):

@@ -49,7 +49,7 @@ def load(
         version: The version, for example `"3.0.0"`; by default the newest that
             has the case of the original. A release of TFDS makes only its own
             version, but reads any that was prepared.
-        download: Whether to download and prepare what is not there yet.
+        download: Whether to download and prepare a missing dataset.
     """
     corpus = tfds_corpora.load(
         f"cnn_dailymail:{version}",
@@ -135,7 +135,7 @@ def _read_all(paths: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _record(file, size: int, path, number: int) -> bytes:
-    """The bytes of the next record; its length is checked first."""
+    """Reads the bytes of the next record, after checking its length."""
     rest = size - file.tell()
     if rest < _LENGTH.size:
         raise _error(
@@ -180,7 +180,7 @@ def _parse(record: bytes, path, number: int) -> tuple[str, str]:
 
 
 def _lines(sentences: list[str]) -> str:
-    """Sentences, one per line; those without text are left out."""
+    """Joins sentences, one per line, without those that have no text."""
     sentences = (" ".join(sentence.split()) for sentence in sentences)
     return "\n".join(sentence for sentence in sentences if sentence)
 

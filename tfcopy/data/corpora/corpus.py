@@ -1,4 +1,4 @@
-"""The interface of all corpora, and how they are cut into splits."""
+"""Interface of all corpora, and their division into splits."""
 
 import contextlib
 import dataclasses
@@ -20,12 +20,12 @@ _UNSEEN = ("Zs", "Zl", "Zp", "Cc", "Cf")
 
 
 class CorpusError(ValueError):
-    """A corpus cannot be read; the message says where and what to do."""
+    """Error of a corpus that cannot be read; names place and remedy."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Split:
-    """Examples, read afresh each time they are iterated over.
+    """Examples, read again each time they are iterated over.
 
     The examples of a translation corpus are sentence pairs, `(source, target)`.
 
@@ -33,11 +33,11 @@ class Split:
         read: Called without arguments, returns an iterator over examples,
             always in the same order.
         fingerprint: Changes whenever the examples may have changed.
-        num_pairs: How many examples there are at most, or `None` where that
-            is not known without reading them all.
+        num_pairs: The most examples that there may be, or `None` if that is
+            unknown before all are read.
         num_skipped: The number of examples left out because one side was empty.
-        left_out: How many were left out for other reasons, which are those of
-            `text_pairs.count_pairs`.
+        left_out: Numbers of examples left out for other reasons, by the reasons
+            of `text_pairs.count_pairs`.
     """
 
     read: Callable[[], Iterator]
@@ -48,11 +48,6 @@ class Split:
 
     def __iter__(self) -> Iterator:
         return self.read()
-
-    @property
-    def num_examples(self) -> int | None:
-        """Equal to `num_pairs`, for examples that are not pairs."""
-        return self.num_pairs
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,14 +75,17 @@ class Corpus:
 
     @property
     def train(self) -> Split:
+        """The split for training."""
         return self.splits["train"]
 
     @property
     def validation(self) -> Split:
+        """The split for validation."""
         return self.splits["validation"]
 
     @property
     def test(self) -> Split:
+        """The split for testing."""
         return self.splits["test"]
 
     @property
@@ -127,8 +125,23 @@ class TranslationCorpus(Corpus):
 
 
 def fingerprint(*parts) -> str:
-    """A short digest of plain values, the same on every machine."""
+    """Returns a short digest of plain values, the same on every machine."""
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
+
+
+def check_range(name: str, value, least, most=None) -> None:
+    """Raises a CorpusError that names an argument out of its range."""
+    if value < least or (most is not None and value > most):
+        bounds = f"{least:,} or more"
+        if most is not None:
+            bounds = f"from {least:,} to {most:,}"
+        raise CorpusError(f"`{name}` must be {bounds}. Received: {value}.")
+
+
+def check_sizes(sizes: Iterable[int]) -> None:
+    """Raises a CorpusError that names a split without examples."""
+    for split, size in zip(SPLITS, sizes):
+        check_range(f"num_{split}", size, 1)
 
 
 @contextlib.contextmanager
@@ -148,12 +161,12 @@ def reading(path) -> Iterator[None]:
 def map_examples(
     splits: Mapping[str, Split], function: Callable, *key
 ) -> dict[str, Split]:
-    """The splits with what a function makes of each example.
+    """Applies a function to each example of some splits.
 
     Args:
         splits: Splits by name.
         function: Function of an example.
-        *key: Values that tell the function, if the fingerprints have to.
+        *key: Values that identify the function, for the fingerprints.
     """
     return {
         name: dataclasses.replace(
@@ -178,7 +191,7 @@ def _mapped(function, read) -> Iterator:
 
 @dataclasses.dataclass(frozen=True)
 class CheckedPairs:
-    """Pairs that have all been read once without an error.
+    """Pairs that have been read once without an error.
 
     They may be any tuples of strings of the same length.
 
@@ -189,8 +202,8 @@ class CheckedPairs:
         num_pairs: The number of pairs without a blank side.
         num_skipped: The number of pairs with a blank side.
         fingerprint: Changes with the text of the pairs.
-        noun: What an example is called, for messages.
-        left_out: As in `Split`.
+        noun: Noun for an example, for messages.
+        left_out: As in `Split`, by reason.
     """
 
     place: str
@@ -233,10 +246,11 @@ class CheckedPairs:
         )
 
     def read(self) -> Iterator[tuple[str, ...]]:
+        """Yields the pairs without a blank side."""
         return (pair for pair in self.read_all() if not is_blank(pair))
 
     def split(self, held_out: dict[int, str] = {}, name: str = "") -> Split:
-        """The pairs that `held_out` assigns to `name`; for "train" the rest."""
+        """Selects the pairs that `held_out` assigns to `name`, or the rest."""
         if not held_out:
             return Split(
                 self.read,
@@ -281,7 +295,7 @@ def translation_corpus(
     seed: int = 0,
     tokenized: bool = False,
 ) -> TranslationCorpus:
-    """A corpus of pairs that have been read once.
+    """Makes a corpus of pairs that have been read once.
 
     Args:
         checked: The pairs for training, validation and testing, as in `splits`.
@@ -309,14 +323,14 @@ def splits(
     num_held_out: int | None = None,
     seed: int = 0,
 ) -> dict[str, Split]:
-    """The three splits of a corpus.
+    """Makes the three splits of a corpus.
 
     Args:
         train: The training pairs.
         validation: The validation pairs. If `None`, pairs spread evenly over
             `train` are held out.
-        test: The test pairs, likewise.
-        num_held_out: How many pairs to hold out for each of these. By default
+        test: The test pairs; held out as well if `None`.
+        num_held_out: Number of pairs to hold out for each of these. By default
             one in twenty, at most 2,000.
         seed: Chooses the pairs that are held out.
     """
@@ -363,14 +377,14 @@ def draw(
     Args:
         total: The number of examples.
         names: The splits that need examples; there may be none.
-        num_held_out: How many each of them gets. By default one in twenty, at
-            most 2,000.
+        num_held_out: Number of examples for each of them. By default one in
+            twenty, at most 2,000.
         seed: Chooses the examples.
         place: Where the examples are, for messages.
-        noun: What an example is called, for messages.
+        noun: Noun for an example, for messages.
 
     Returns:
-        The indices of those drawn, and the split each one belongs to.
+        Dict from the indices of the drawn examples to their splits.
 
     Raises:
         CorpusError: if nothing would be left.

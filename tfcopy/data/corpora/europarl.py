@@ -26,8 +26,8 @@ _OTHER_LANGUAGES = (
 )
 _WMT_ARCHIVE = "training-parallel-europarl-v7.tgz"  # also holds cs, de, es, fr
 # As in TensorFlow Datasets 4.9.10, in url_checksums/wmt14_translate.txt. The
-# publisher gives no checksums; those of other archives are written beside them
-# when they are downloaded, and compared from then on.
+# publisher provides no checksums. The checksums of other archives are written
+# beside them after the download, and compared from then on.
 _CHECKSUMS = {
     _WMT_ARCHIVE: (
         "0224c7c710c8a063dfd893b0cc0830202d61f4c75c17eb8e31836103d27d96e7"
@@ -60,7 +60,7 @@ def load(
         target_language: Any language of Europarl v7; one of the two must be
             English.
         download: Whether to fetch the archive if the folder lacks the text.
-        num_held_out: How many pairs to hold out for each missing set. By
+        num_held_out: Number of pairs to hold out for each missing set. By
             default one in twenty, at most 2,000.
         seed: Chooses the pairs that are held out.
     """
@@ -93,14 +93,9 @@ def _other_language(languages: tuple[str, str]) -> str:
 
 
 def _find(folder: str, names: list[str]) -> tuple[str, ...] | None:
-    """The files with these names, each plain or gzipped, if all exist."""
-    present_files = []
-    for name in names:
-        path = os.path.join(folder, name)
-        present_files += list(filter(filesystem.exists, (path, f"{path}.gz")))[
-            :1
-        ]
-    return tuple(present_files) if len(present_files) == len(names) else None
+    """Finds the files with these names, plain or gzipped, if all exist."""
+    found = tuple(text_pairs.plain_or_gzipped(folder, name) for name in names)
+    return found if all(found) else None
 
 
 def _unpack(folder, names, other, download) -> tuple[str, ...]:
@@ -162,7 +157,7 @@ def _extract(archive: str, folder: str, names: list[str]):
 
 
 def _download(url: str, path: str):
-    """Fetches a file, continuing from what an earlier attempt has left."""
+    """Fetches a file, continuing an earlier attempt."""
     folder, name = os.path.split(path)
     if filesystem.is_url(path):
         raise CorpusError(
@@ -187,7 +182,7 @@ def _download(url: str, path: str):
         if total is not None and os.path.getsize(part) != total:
             raise OSError(f"{os.path.getsize(part):,} of {total:,} bytes came")
         os.replace(part, path)
-    except OSError as error:  # also what urllib raises
+    except OSError as error:  # also errors of urllib
         if getattr(error, "code", None) == 416:  # nothing is left to fetch
             os.remove(part)
             return _download(url, path)

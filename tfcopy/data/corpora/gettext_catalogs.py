@@ -54,24 +54,25 @@ def load(
     """Reads all catalogues of a folder and of those below it.
 
     An entry is an example: its `msgid` and its `msgstr`, whole. Entries that
-    are fuzzy or without a translation are skipped and counted; obsolete ones
-    are comments. Of an entry with plural forms the header's formula tells which
-    form translates the singular, and the last one translates the plural.
-    Contexts and comments are not read, and accelerators (`_File`, `&File`) are
-    taken out. Catalogues of other languages are left
-    out, and their entries counted: a language is what the header tells, or
-    else a part of the path, such as `es/LC_MESSAGES` or `es.po`.
+    are fuzzy or without a translation are skipped and counted. Obsolete entries
+    are comments. If an entry has plural forms, the formula in the header
+    selects the form that translates the singular, and the last form translates
+    the plural. Contexts and comments are not read, and accelerators (`_File`,
+    `&File`) are removed. Catalogues of other languages are left out, and their
+    entries counted. The language is taken from the header, or else from the
+    path, such as `es/LC_MESSAGES` or `es.po`.
+
     Whole files are held out, one in twenty entries each for validation and
-    test, so that what is tested is about other things; those of `es` and of
-    `es_MX` that have one name besides are held out together. Sources that stand
-    in training are left out there, and counted. If these files would be more
-    than a quarter of all, as one of few files is, entries are held out instead.
+    test, so that the test set is about other things. Files of `es` and `es_MX`
+    with the same name are held out together. Sources that occur in training are
+    left out there, and counted. If these files would be more than a quarter of
+    all, as one of few files is, entries are held out instead.
 
     Args:
         folder: The folder.
         source_language: ISO 639 code of the `msgid`s.
         target_language: ISO 639 code of the `msgstr`s.
-        seed: Chooses what is held out.
+        seed: Seed of the choice of held-out files.
 
     Raises:
         CorpusError: naming a file, and its line where it has one, that cannot
@@ -132,10 +133,10 @@ def load(
 
 
 class Catalog(NamedTuple):
-    """A catalogue that was read.
+    """Content of a catalogue.
 
     Attributes:
-        text: What stands in it.
+        text: The text of the file.
         charset: The encoding that it was read in.
         header: A `Header`.
         entries: All entries that are not obsolete, the header's among them.
@@ -172,7 +173,7 @@ def _catalogs_below(folder) -> Iterator[str]:
     for place, _, names in filesystem.walk(folder):
         for name in names:
             if name.endswith((".po", ".mo")) and not name.startswith("."):
-                # A compiled one beside its source says nothing new.
+                # A compiled one beside its source adds nothing.
                 stem = os.path.join(place, name[:-3])
                 if name.endswith(".po") or not filesystem.exists(f"{stem}.po"):
                     yield os.path.join(place, name)
@@ -181,18 +182,18 @@ def _catalogs_below(folder) -> Iterator[str]:
 def of_language(
     folder, language: str, exact: bool = False
 ) -> tuple[dict, dict]:
-    """The catalogues of a folder, and of those below it.
+    """Reads the catalogues of a folder, and of those below it.
 
     Args:
         folder: The folder.
         language: ISO 639 code, perhaps with a country or a script, whose
             catalogues then come first.
-        exact: Whether those of other countries, `es_MX` for `es`, are others,
-            if there are any without.
+        exact: Whether catalogues of other countries, `es_MX` for `es`, count as
+            others, if there are any without a country.
 
     Returns:
-        Two dicts from paths to a `Catalog`: of those in the language, or that
-        do not tell theirs, and of others, `None` where one cannot be read.
+        Two dicts from paths to a `Catalog`: of catalogues in the language or in
+        none, and of others; `None` if one cannot be read.
 
     Raises:
         CorpusError: If none is in the language, or one cannot be read.
@@ -233,11 +234,11 @@ def of_language(
 
 
 def _languages_of_paths(folder, paths) -> dict[str, str]:
-    """The languages that paths name below a folder, "" for those that do not.
+    """Finds the languages that paths below a folder name; "" without one.
 
-    They are those of `es/LC_MESSAGES/a.po`, of `es/a.po` where all folders are
-    named so, and of `es.po` where all files of its folder are, if there are
-    several: modules of Python are named `io` and `re`, too.
+    A path names a language as `es/LC_MESSAGES/a.po`; as `es/a.po` if all
+    folders are named so; and as `es.po` if all files of its folder are, and
+    there are several. Modules of Python are named `io` and `re`, too.
     """
     parts = {
         path: os.path.relpath(path, folder).removesuffix(".po").split(os.sep)
@@ -265,7 +266,7 @@ def _is_language(name):
 
 
 def _pairs(catalog) -> Iterator[tuple[str, str]]:
-    """All pairs, with a blank translation where there is none to trust."""
+    """Yields all pairs, with a blank translation where none is reliable."""
     for entry in catalog.entries:
         if entry.singular and not entry.is_credits:
             for pair in _pairs_of(entry, catalog.header.plural_forms):
@@ -291,7 +292,7 @@ def _pairs_of(entry, formula) -> Iterable[tuple[str, str]]:
 
 
 def _held_out(pairs, seed):
-    """The names of the files, or sources, of train, validation and test."""
+    """Draws the files, or sources, of train, validation and test."""
     names = list(pairs)
     random.Random(seed).shuffle(names)
     wanted = sum(map(len, pairs.values())) / _HELD_OUT_SHARE

@@ -3,9 +3,9 @@
 TFDS's Gigaword is made with the scripts of Rush et al. (2015): text in lower
 case, tokens between blanks, digits as `#`. Its rare words are already `UNK`, on
 both sides, so that it is unknown which source word an unknown word of the
-headline was; without capitals, names cannot be told from other words either.
-The corpus of the pointer softmax paper is the licensed one behind it, whose
-tokens a tagger can label.
+headline was. Without capitals, names cannot be distinguished from other words
+either. The corpus of the pointer softmax paper is the licensed one behind it,
+whose tokens a tagger can label.
 
 Reference:
     [Rush et al., 2015](https://arxiv.org/abs/1509.00685), section 7.1.
@@ -13,7 +13,6 @@ Reference:
 
 import dataclasses
 import functools
-import itertools
 import os
 import re
 from collections.abc import Iterator
@@ -26,7 +25,7 @@ from tfcopy.data.corpora.corpus import (
     map_examples,
     translation_corpus,
 )
-from tfcopy.data.corpora.text_pairs import read_lines
+from tfcopy.data.corpora.text_pairs import aligned_lines, line_error
 from tfcopy.data.text.entities import MARK, NO_TAG
 from tfcopy.data.text.span_patterns import BLANKS
 from tfcopy.tokens import SPECIAL_TOKENS, UNK
@@ -47,7 +46,7 @@ def load(
     Args:
         data_dir: TFDS's folder; by default `~/tensorflow_datasets`.
         version: The version, for example `"1.2.0"`; by default the newest.
-        download: Whether to download and prepare what is not there yet.
+        download: Whether to download and prepare a missing dataset.
     """
     corpus = tfds_corpora.load(
         f"{NAME}:{version}" if version else NAME,
@@ -76,8 +75,6 @@ def load_tagged(
     validation_tags: FilePair | None = None,
     test: FilePair | None = None,
     test_tags: FilePair | None = None,
-    *,
-    name: str | None = None,
     **options,
 ) -> TranslationCorpus:
     """Reads pairs of text files whose tokens a tagger has labelled.
@@ -87,13 +84,13 @@ def load_tagged(
         smith of acme corp        PER O ORG ORG
 
     `O` marks no entity, anything else does; IOB tags (`B-ORG`) are read, too.
-    The tags come with the text, `smith￨PER of acme￨ORG corp￨ORG`, which is what
-    `Entities(pattern=None)` reads and the form in which requests to a model are
-    written. The files are UTF-8, plain or compressed.
+    The tags are attached to the text, `smith￨PER of acme￨ORG corp￨ORG`, as
+    `Entities(pattern=None)` reads it. Requests to a model have the same form.
+    The files are UTF-8, plain or compressed.
 
-    Tokens stand between blanks. As in `text_pairs.load`, everything is checked
-    before anything is returned, and a pair with a blank side is skipped and
-    counted.
+    Tokens are separated by blanks. As in `text_pairs.load`, everything is
+    checked before anything is returned, and a pair with a blank side is skipped
+    and counted.
 
     Args:
         train: The source and the target file of the training pairs.
@@ -101,9 +98,8 @@ def load_tagged(
         validation: The files of the validation pairs. If `None`, pairs spread
             evenly over `train` are held out.
         validation_tags: Their tag files.
-        test: The files of the test pairs, likewise.
+        test: The files of the test pairs; held out as well if `None`.
         test_tags: Their tag files.
-        name: Name of the corpus; by default that of the source file.
         **options: `source_language`, `target_language`, `num_held_out` (for
             each split that has no files), `seed`: as in
             `translation_corpus`.
@@ -115,7 +111,7 @@ def load_tagged(
     tags = (train_tags, validation_tags, test_tags)
     return translation_corpus(
         map(_check, texts, tags),
-        name or os.path.basename(train[0]),
+        os.path.basename(train[0]),
         tokenized=True,
         **options,
     )
@@ -133,33 +129,18 @@ def _check(texts: FilePair | None, tags: FilePair | None):
 
 def _read(texts, tags) -> Iterator[tuple[str, str]]:
     """Yields pairs of marked texts."""
-    paths = [texts[0], tags[0], texts[1], tags[1]]
-    readers = [read_lines(path) for path in paths]
-    for number in itertools.count(1):
-        lines = [next(reader, None) for reader in readers]
-        if lines == [None] * 4:
-            return
-        if None in lines:
-            short = paths[lines.index(None)]
-            longer = next(p for p, x in zip(paths, lines) if x is not None)
-            raise CorpusError(
-                f"{short} ends after line {number - 1:,}, but {longer} does "
-                "not. Line n of all four files must belong together."
-            )
-        yield tuple(
-            _marked(number, *zip(paths[i : i + 2], lines[i : i + 2]))
-            for i in (0, 2)
-        )
+    paths = (texts[0], tags[0], texts[1], tags[1])
+    for number, lines in enumerate(aligned_lines(paths), start=1):
+        places = list(zip(paths, lines))
+        yield _marked(number, *places[:2]), _marked(number, *places[2:])
 
 
 def _marked(number, text, tags):
-    """The text of a line with its entities marked; the paths are for errors."""
+    """Marks the entities of a line; the paths are for errors."""
     words, labels = ([x for x in BLANKS.split(y) if x] for _, y in (text, tags))
     if len(words) != len(labels):
-        raise CorpusError(
-            f"{tags[0]}, line {number}: expected a tag for each of the "
-            f"{len(words)} tokens of {text[0]}. Received: {len(labels)}."
-        )
+        expected = f"a tag for each of the {len(words)} tokens of {text[0]}"
+        raise line_error(tags[0], number, expected, len(labels))
     for path, tokens in ((text[0], words), (tags[0], labels)):
         strange = next((token for token in tokens if MARK in token), None)
         if strange is not None:

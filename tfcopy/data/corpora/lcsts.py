@@ -41,6 +41,7 @@ from tfcopy.data.corpora.corpus import (
     reading,
     splits,
 )
+from tfcopy.data.corpora.text_pairs import line_error
 
 _SECTIONS = {"<summary>": "</summary>", "<short_text>": "</short_text>"}
 _LABEL = re.compile(r"<human_label>\s*([1-5])\s*</human_label>")
@@ -48,7 +49,7 @@ _BLOCK = 1 << 20  # bytes
 
 
 class Record(NamedTuple):
-    """A pair as it is written in a file.
+    """A pair of a file.
 
     Attributes:
         line: Number of the line where it begins.
@@ -99,11 +100,12 @@ def read_records(
         starts = line.startswith("<doc id=")
         if opened is None:
             if not (starts or is_first):
-                raise _error(path, number, "<doc id=...>", line)
+                raise line_error(path, number, "<doc id=...>", line[:40])
             opened, score, texts, is_first = number, None, {}, False
         elif starts or (section and line == "</doc>"):
             expected = _SECTIONS.get(section, "</doc>")
-            raise _error(path, number, f"{expected} before it", line)
+            expected = f"{expected} before it"
+            raise line_error(path, number, expected, line[:40])
         elif section:
             if line == _SECTIONS[section]:
                 section = None
@@ -124,7 +126,7 @@ def read_records(
                 "<human_label> with 1 to 5, one <summary>, one <short_text>, "
                 "or </doc>"
             )
-            raise _error(path, number, expected, line)
+            raise line_error(path, number, expected, line[:40])
     if opened is not None:
         raise CorpusError(
             f"{path}, line {number:,}: the file ends within the record of line "
@@ -133,7 +135,7 @@ def read_records(
 
 
 def _lines(path, encoding) -> Iterator[tuple[int, str]]:
-    """The lines that are not blank, stripped, with their numbers."""
+    """Yields the lines that are not blank, stripped, with their numbers."""
     with reading(path), file_forms.open_plain(path) as file:
         for number, line in enumerate(file, start=1):
             try:
@@ -157,13 +159,6 @@ def _encoding_error(path, number, encoding):
     return CorpusError(
         f"{path}: {', and '.join(places)}. The file must be UTF-8 or GB18030 "
         "throughout. Mend the line, or copy the file again."
-    )
-
-
-def _error(path, number, expected, line):
-    return CorpusError(
-        f"{path}, line {number:,}: expected {expected}. Received: "
-        f"{line[:40]!r}."
     )
 
 
@@ -201,8 +196,8 @@ def load(
         words: Whether jieba, in its default mode, cuts both sides into words
             between blanks. If not, the text is as typed.
         min_score: Least score of the pairs for validation and testing.
-        language: `"zh"`; or `"en"` for the generated stand-in (`newsgen.py`),
-            for which no number of pairs is expected.
+        language: `"zh"`; or `"en"` for generated news (`newsgen.py`), of which
+            no number of pairs is expected.
 
     Raises:
         CorpusError: naming file and line.
@@ -255,7 +250,7 @@ def _find(folder: str, name: str) -> str:
 
 
 def _pairs(path, name, min_score, encoding) -> Iterator[tuple[str, str]]:
-    """The pairs with the required scores, including blank ones."""
+    """Yields the pairs with the required scores, including blank ones."""
     for record in read_records(path, encoding):
         if name != "train":
             if record.score is None:

@@ -1,6 +1,6 @@
 """Natural language inference: SNLI, MultiNLI, SICK and similar tables.
 
-Whether a premise entails a hypothesis, contradicts it, or does neither.
+A premise entails a hypothesis, contradicts it, or does neither.
 
 References:
     [Bowman et al., 2015](https://arxiv.org/abs/1508.05326), SNLI;
@@ -10,7 +10,7 @@ References:
 
 import functools
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from tfcopy import file_forms
@@ -86,7 +86,7 @@ def load(
         train: The file of the training pairs.
         validation: The file of the validation pairs. If `None`, pairs spread
             evenly over `train` are held out.
-        test: The file of the test pairs, likewise.
+        test: The file of the test pairs; held out as well if `None`.
         columns: Names or numbers of the columns of premise, hypothesis and
             label. By default they are recognised by their names.
         format: `"csv"`, `"tsv"` or `"jsonl"`; by default according to the name
@@ -94,12 +94,12 @@ def load(
         has_header: As in `tables.load`.
         parses: Whether to take the tokens of the binary parses of SNLI and
             MultiNLI instead of the sentences.
-        num_held_out: How many pairs to hold out for each split that has no
+        num_held_out: Number of pairs to hold out for each split that has no
             file. By default one in twenty, at most 2,000.
         seed: Chooses the pairs that are held out.
-        tokenized: Whether the sentences are already tokens between blanks, as
-            those of parses always are.
-        name: Name of the corpus; by default that of the file.
+        tokenized: Whether the sentences are already tokens between blanks.
+            Sentences of parses always are.
+        name: Name of the corpus; by default the name of the file.
 
     Raises:
         CorpusError: naming file and line.
@@ -119,30 +119,22 @@ def load(
 
 
 def load_tfds(
-    name: str = "snli",
-    data_dir: str | os.PathLike | None = None,
-    *,
-    splits: Mapping[str, str] | None = None,
-    download: bool = True,
+    name: str = "snli", data_dir: str | os.PathLike | None = None
 ) -> Corpus:
     """Opens a dataset of TensorFlow Datasets as a corpus of `Example`s.
+
+    The last two splits of MultiNLI, whose test labels are not public, are its
+    matched and its mismatched validation set.
 
     Args:
         name: The dataset's name in TFDS: `"snli"`, `"multi_nli"` or
             `"glue/mnli"`.
         data_dir: TFDS's folder; by default `~/tensorflow_datasets`.
-        splits: The TFDS splits to use as `"train"`, `"validation"` and
-            `"test"`. By default the splits with these names; for MultiNLI,
-            whose test labels are not public, the last two are its matched and
-            its mismatched validation set.
-        download: Whether to download and prepare what is not there yet.
 
     Raises:
-        CorpusError: naming the dataset and what it lacks.
+        CorpusError: naming the dataset and the split or feature that it lacks.
     """
-    builder = tfds_corpora.builder_of(
-        name, data_dir, _TFDS_FEATURES, download=download
-    )
+    builder = tfds_corpora.builder_of(name, data_dir, _TFDS_FEATURES)
     numbers = _label_numbers(builder)
 
     def example(premise, hypothesis, label):
@@ -153,10 +145,7 @@ def load_tfds(
     return Corpus(
         name=builder.info.full_name,
         splits=tfds_corpora.splits_of(
-            builder,
-            {**_default_splits(builder), **(splits or {})},
-            _TFDS_FEATURES,
-            example,
+            builder, _default_splits(builder), _TFDS_FEATURES, example
         ),
     )
 
@@ -164,7 +153,7 @@ def load_tfds(
 def _check(path, columns, format, has_header, parses):
     if format is None and file_forms.plain_name(path).endswith(".txt"):
         format = "tsv"
-    # Publishers leave out the labels of annotators that were not asked.
+    # Rows have as many labels as there were annotators.
     options = {"format": format, "is_ragged": True}
     if columns is None:
         names = Table.of(path, (), has_header=True, **options).names()
@@ -190,7 +179,7 @@ def _known_columns(path, names):
 
 
 def _read(table: Table, parses: bool) -> Iterator[tuple[str, str, str]]:
-    """Premise, hypothesis and label number, which may be blank."""
+    """Yields premise, hypothesis and label number, which may be blank."""
     for line, (premise, hypothesis, label) in table.rows():
         if parses:
             premise, hypothesis = map(_leaves, (premise, hypothesis))
@@ -207,7 +196,7 @@ def _read(table: Table, parses: bool) -> Iterator[tuple[str, str, str]]:
 
 
 def _leaves(parse: str) -> str:
-    """The tokens of a binary parse such as `( ( a man ) sleeps )`."""
+    """Joins the tokens of a binary parse such as `( ( a man ) sleeps )`."""
     return " ".join(
         _BRACKETS.get(token, token)
         for token in parse.split()
@@ -221,7 +210,7 @@ def _example(row: tuple[str, str, str]) -> Example:
 
 
 def _default_splits(builder) -> dict[str, str]:
-    """The splits of MultiNLI, if the dataset has them."""
+    """Returns the splits of MultiNLI, if the dataset has them."""
     names = {
         "validation": "validation_matched",
         "test": "validation_mismatched",
@@ -230,7 +219,7 @@ def _default_splits(builder) -> dict[str, str]:
 
 
 def _label_numbers(builder) -> dict[int, int]:
-    """Our number for each label of a TFDS dataset."""
+    """Returns our number for each label of a TFDS dataset."""
     names = getattr(builder.info.features["label"], "names", None) or []
     if not names or not set(names) <= set(LABELS):
         raise CorpusError(

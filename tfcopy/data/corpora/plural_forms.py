@@ -1,4 +1,4 @@
-"""Which plural form of a language is for which numbers.
+"""Plural forms of a language, and their numbers.
 
 The header of a catalogue has a formula in C, `nplurals=2; plural=(n != 1);`.
 
@@ -12,14 +12,14 @@ from collections.abc import Iterable
 
 from tfcopy.data.text.answer_check import any_must_be_in_all, have_same_spans
 
-# Formulas tell numbers apart by their last digits; some languages have a form
+# Formulas distinguish numbers by their last digits; some languages have a form
 # for millions.
 _NUMBERS = (*range(1_000), 10**6, 2 * 10**6)
 _FIELD = r"\s*nplurals\s*=\s*(\d{1,9})\b\s*(?:;\s*plural\s*=\s*([^;]*))?"
 
 
 def num_forms(field: str) -> int | None:
-    """The number of forms, by the field `Plural-Forms` of a header."""
+    """Reads the number of forms from the field `Plural-Forms` of a header."""
     found = re.match(_FIELD, field)
     return int(found[1]) if found else None
 
@@ -27,12 +27,12 @@ def num_forms(field: str) -> int | None:
 def from_singular(
     field: str, count: int, singular: str, plural: str, names: Iterable[str]
 ) -> list[bool]:
-    """Which forms of an entry translate its singular, not its plural.
+    """Returns which forms of an entry translate its singular only.
 
-    It is the form of 1, if that is a form of no other number and the format
-    lets it lack placeholders. If it is one, as in Russian, it has to hold what
-    stands for the number, and so does the singular only if it has the spans of
-    the plural.
+    The form of 1 does, if it is a form of no other number and the format allows
+    it to lack placeholders. If it is a form of others, as in Russian, it must
+    contain the placeholder of the number. So it does only if the singular has
+    the spans of the plural.
 
     Args:
         field: The field `Plural-Forms` of the header.
@@ -43,7 +43,7 @@ def from_singular(
     """
     numbers = _numbers(field, count)
     if count == 1 or numbers is None:
-        # The only form of a language is that of many.
+        # The only form of a language is for many.
         return [count > 1, *[False] * (count - 1)]
     same = have_same_spans(singular, plural, names)
     may_lack = same or not any_must_be_in_all(plural, names)
@@ -54,7 +54,7 @@ def from_singular(
 
 @functools.lru_cache
 def _numbers(field, count):
-    """The numbers of each form; `None` where no formula tells."""
+    """Returns the numbers of each form; `None` without a valid formula."""
     found = re.match(_FIELD, field)
     formula = (found and found[2] or "").strip()
     numbers = [set() for _ in range(count)]

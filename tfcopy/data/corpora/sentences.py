@@ -6,7 +6,7 @@ import operator
 import os
 import re
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from tfcopy import file_forms, filesystem
 from tfcopy.data.corpora import corpus, tfds_corpora
@@ -16,7 +16,11 @@ from tfcopy.data.corpora.corpus import (
     CorpusError,
     map_examples,
 )
-from tfcopy.data.corpora.text_pairs import read_lines
+from tfcopy.data.corpora.text_pairs import (
+    line_error,
+    plain_or_gzipped,
+    read_lines,
+)
 
 PathLike = str | os.PathLike | zipfile.Path
 
@@ -46,16 +50,17 @@ def load(
     Args:
         train: The training text.
         validation: The validation text. If `None`, some of `train` is held out.
-        test: The test text, likewise.
+        test: The test text; held out as well if `None`.
         hold_out: `"sentences"`, which is right if they are shuffled; or
             `"files"`, if neighbours resemble each other.
-        num_held_out: How many of them to hold out for each split that has no
+        num_held_out: Number of them to hold out for each split that has no
             text. They are spread evenly over `train`; by default one in twenty,
             at most 2,000.
-        seed: Chooses what is held out.
+        seed: Seed of the choice of held-out sentences.
         tagged: Whether each token has a tag, `word/tag`, which is left out.
         tokenized: Whether the lines are already tokens between blanks.
-        name: Name of the corpus; by default that of the first file or folder.
+        name: Name of the corpus; by default the name of the first file or
+            folder.
 
     Raises:
         CorpusError: naming file and line.
@@ -85,48 +90,37 @@ def load(
 
 
 def load_tfds(
-    name: str = "lm1b",
-    data_dir: str | os.PathLike | None = None,
-    *,
-    feature: str = "text",
-    splits: Mapping[str, str] | None = None,
-    tokenized: bool = True,
-    download: bool = True,
+    name: str = "lm1b", data_dir: str | os.PathLike | None = None
 ) -> Corpus:
     """Opens a dataset of TensorFlow Datasets whose examples hold a sentence.
+
+    The sentences are the feature `text`, tokens between blanks. Without a
+    split for validation, the first sentences of `train`, one in twenty and at
+    most 2,000, are held out.
 
     Args:
         name: The dataset's name in TFDS; `"lm1b"` is One Billion Words.
         data_dir: TFDS's folder; by default `~/tensorflow_datasets`.
-        feature: Name of the text.
-        splits: The TFDS splits to use as `"train"`, `"validation"` and
-            `"test"`. By default the splits with these names; without one for
-            validation, the first sentences of `train`, one in twenty and at
-            most 2,000, are held out.
-        tokenized: Whether the texts are already tokens between blanks.
-        download: Whether to download and prepare what is not there yet.
 
     Raises:
-        CorpusError: naming the dataset and what it lacks.
+        CorpusError: naming the dataset and the split or feature that it lacks.
     """
-    builder = tfds_corpora.builder_of(
-        name, data_dir, (feature,), download=download
-    )
+    builder = tfds_corpora.builder_of(name, data_dir, ("text",))
     return Corpus(
         name=builder.info.full_name,
         splits=tfds_corpora.splits_of(
             builder,
-            {**_default_splits(builder), **(splits or {})},
-            (feature,),
+            _default_splits(builder),
+            ("text",),
             lambda text: text if text.strip() else None,
-            feature,
+            "text",
         ),
-        tokenized=tokenized,
+        tokenized=True,
     )
 
 
 def find_files(paths: PathLike | Iterable[PathLike]) -> list[PathLike]:
-    """The files that `load` reads for one of its splits, in order."""
+    """Finds the files that `load` reads for one of its splits, in order."""
     files = list(itertools.chain(*map(_files, _listed(paths))))
     if not files:
         raise CorpusError(f"No file among {_listed(paths)}. {_ADVICE}")
@@ -134,7 +128,7 @@ def find_files(paths: PathLike | Iterable[PathLike]) -> list[PathLike]:
 
 
 def check_files(files: list[PathLike], tagged: bool = False) -> CheckedPairs:
-    """All sentences of some files, as tuples of one text."""
+    """Reads all sentences of some files once, as tuples of one text."""
     place = str(files[0])
     if len(files) > 1:
         place += f" and {len(files) - 1:,} more"
@@ -187,7 +181,7 @@ def _members(path: str) -> list[zipfile.Path]:
 
 
 def _with_held_out(files, num_held_out, seed):
-    """Gives whole files of "train" to the splits that have none."""
+    """Moves whole files of "train" to the splits that have none."""
     missing = [x for x in ("validation", "test") if x not in files]
     train = files["train"]
     owners = corpus.draw(
@@ -218,10 +212,8 @@ def _without_tags(file, number, line) -> str:
     for token in line.split():
         word, slash, _ = token.rpartition("/")
         if not word or not slash:
-            raise CorpusError(
-                f"{file}, line {number}: expected tokens such as word/tag. "
-                f"Received: {token[:40]!r}."
-            )
+            expected = "tokens such as word/tag"
+            raise line_error(file, number, expected, token[:40])
         words.append(word)
     return " ".join(words)
 
@@ -253,7 +245,7 @@ def load_brown(
 
     Args:
         path: The folder, or the archive, `brown.zip`.
-        num_held_out: How many texts to hold out for validation, and for
+        num_held_out: Number of texts to hold out for validation, and for
             testing as well. By default one in twenty.
         seed: Chooses the texts.
 
@@ -346,11 +338,9 @@ def load_one_billion_words(
 
 
 def _shard(folder: str, name: str) -> str:
-    plain = os.path.join(folder, name)
-    for path in (plain, f"{plain}.gz"):
-        if filesystem.exists(path):
-            return path
+    if path := plain_or_gzipped(folder, name):
+        return path
     raise CorpusError(
-        f"{plain}: no such file, nor is it there with .gz. Give the "
+        f"{os.path.join(folder, name)}: no such file, plain or .gz. Give the "
         "folder 1-billion-word-language-modeling-benchmark-r13output."
     )

@@ -9,8 +9,7 @@ import dataclasses
 import hashlib
 import os
 import random
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tfcopy.data.corpora import tfds_corpora
 from tfcopy.data.corpora.corpus import (
@@ -19,84 +18,8 @@ from tfcopy.data.corpora.corpus import (
     Split,
     share_held_out,
 )
+from tfcopy.data.corpora.tables import Node
 from tfcopy.data.corpora.text_pairs import read_lines
-from tfcopy.file_forms import JsonError, parse_json, shortened
-
-
-@dataclasses.dataclass(frozen=True)
-class Node:
-    """A value of a JSON file.
-
-    Args:
-        path: The file.
-        place: Its position, such as `data[0].paragraphs`; `""` is the top.
-        value: Its value, as read by the module `json`.
-    """
-
-    path: str | os.PathLike
-    place: str
-    value: Any
-
-    @classmethod
-    def read(cls, path: str | os.PathLike) -> "Node":
-        """The top of a UTF-8 file, plain or compressed.
-
-        Raises:
-            CorpusError: naming the line.
-        """
-        text = "".join(read_lines(path, keep_ends=True))
-        try:
-            return cls(path, "", parse_json(text))
-        except JsonError as error:
-            place = f", line {error.line}" * (error.line is not None)
-            raise CorpusError(
-                f"{path}{place}: not valid JSON ({error}). Mend it, or fetch "
-                "the file again."
-            ) from error
-
-    def nodes(self, key: str) -> Iterator["Node"]:
-        """The values of the list under this key."""
-        values = self._get(key, list, "a list")
-        for i, value in enumerate(values):
-            yield Node(self.path, f"{self._place_of(key)}[{i}]", value)
-
-    def text(self, key: str) -> str:
-        """The string under this key, which is valid Unicode."""
-        text = self._get(key, str, "a string")
-        try:
-            text.encode()
-        except UnicodeEncodeError:  # "\ud800", half a character
-            raise self.error(
-                f"{key}: not valid Unicode, half a character"
-            ) from None
-        return text
-
-    def integer(self, key: str) -> int:
-        """The integer under this key."""
-        return self._get(key, int, "an integer")
-
-    def error(self, message: str) -> CorpusError:
-        """An error that names file and position."""
-        return CorpusError(f"{self.path}: {self.place or 'top'}: {message}.")
-
-    def _get(self, key, kind, noun):
-        if not isinstance(self.value, dict):
-            raise self.error(
-                f"expected an object. Received: {shortened(self.value, 80)}"
-            )
-        if key not in self.value:
-            names = ", ".join(self.value) or "none"
-            raise self.error(f"no {key!r}; the object has: {names[:200]}")
-        value = self.value[key]
-        if not isinstance(value, kind) or isinstance(value, bool):
-            raise self.error(
-                f"{key}: expected {noun}. Received: {shortened(value, 80)}"
-            )
-        return value
-
-    def _place_of(self, key):
-        return f"{self.place}.{key}" if self.place else key
-
 
 _TFDS_FEATURES = ("id", "title", "context", "question", "answers")
 
@@ -155,7 +78,7 @@ def load(
         num_held_out: The least number of questions to hold out for each split
             without a file. By default one in twenty, at most 2,000.
         seed: Chooses the articles that are held out.
-        name: Name of the corpus; by default that of the file.
+        name: Name of the corpus; by default the name of the file.
 
     Raises:
         CorpusError: naming the file, and the position in it, such as
@@ -166,51 +89,31 @@ def load(
     return Corpus(name=name or os.path.basename(train), splits=splits)
 
 
-def load_tfds(
-    name: str = "squad",
-    data_dir: PathLike | None = None,
-    *,
-    splits: Mapping[str, str] | None = None,
-    num_held_out: int | None = None,
-    seed: int = 0,
-    download: bool = True,
-) -> Corpus:
+def load_tfds(name: str = "squad", data_dir: PathLike | None = None) -> Corpus:
     """Opens a dataset of TensorFlow Datasets as a corpus of `Example`s.
 
-    All of it is read into memory.
+    All of it is read into memory. Its split `validation` is for testing; the
+    questions for validation are held out of `train`, as in `load`.
 
     Args:
         name: The dataset's name in TFDS, such as `"squad/v1.1"`.
         data_dir: TFDS's folder; by default `~/tensorflow_datasets`.
-        splits: The TFDS splits to use as `"train"`, `"validation"` and
-            `"test"`. By default `"train"` for the first and `"validation"` for
-            the last; the questions for validation are held out.
-        num_held_out: As in `load`.
-        seed: As in `load`.
-        download: Whether to download and prepare what is not there yet.
 
     Raises:
-        CorpusError: naming the dataset and what it lacks.
+        CorpusError: naming the dataset and the split or feature that it lacks.
     """
-    builder = tfds_corpora.builder_of(
-        name, data_dir, _TFDS_FEATURES, download=download
-    )
-    chosen = {"train": "train", "test": "validation", **(splits or {})}
-    names = {"validation": chosen["train"], **chosen}
+    builder = tfds_corpora.builder_of(name, data_dir, _TFDS_FEATURES)
+    names = {"train": "train", "validation": "train", "test": "validation"}
     tfds_corpora.split_names(builder, names)
-    question_sets = [
-        _read_tfds(builder, names[split]) if split in chosen else None
-        for split in ("train", "validation", "test")
-    ]
+    train, test = (_read_tfds(builder, names[x]) for x in ("train", "test"))
     return Corpus(
-        name=builder.info.full_name,
-        splits=_splits(*question_sets, num_held_out, seed),
+        name=builder.info.full_name, splits=_splits(train, None, test, None, 0)
     )
 
 
 @dataclasses.dataclass(frozen=True)
 class _Questions:
-    """The questions of a file that have an answer, and how many have none.
+    """Questions of a file that have an answer, and the number of others.
 
     Questions on the same article, or on the same paragraph if articles are
     unknown, are grouped.
@@ -292,7 +195,8 @@ def _count(questions, chosen) -> int:
 
 def _read(path: PathLike) -> _Questions:
     articles, num_skipped = [], 0
-    for article in Node.read(path).nodes("data"):
+    text = "".join(read_lines(path, keep_ends=True))
+    for article in Node.parse(path, text).nodes("data"):
         examples = []
         for paragraph in article.nodes("paragraphs"):
             context = paragraph.text("context")
@@ -316,7 +220,7 @@ def _example(node: Node, context: str) -> Example:
 
 
 def _place(context: str, text: str, start: int) -> int | None:
-    """The position of `text` in `context` nearest to `start`, or `None`."""
+    """Finds the position of `text` in `context` nearest to `start`."""
     if not text.strip() or not 0 <= start <= len(context):
         return None
     if context.startswith(text, start):

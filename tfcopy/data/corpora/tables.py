@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import os
 from collections.abc import Iterator
+from typing import Any
 
 from tfcopy import file_forms
 from tfcopy.data.corpora.corpus import (
@@ -58,7 +59,7 @@ def load(
         train: The file of the training pairs.
         validation: The file of the validation pairs. If `None`, pairs spread
             evenly over `train` are held out.
-        test: The file of the test pairs, likewise.
+        test: The file of the test pairs; held out as well if `None`.
         source_column: Name of the column of the sources, or in CSV and TSV
             its number, from 1 (`"1"` is a number, too).
         target_column: Name or number of the column of the targets.
@@ -66,7 +67,7 @@ def load(
             of each file.
         has_header: Whether the first row of CSV and TSV holds names. By default
             it does if a column is given by name.
-        name: Name of the corpus; by default that of the file.
+        name: Name of the corpus; by default the name of the file.
         **options: `source_language`, `target_language`, `num_held_out` (for
             each split that has no file), `seed`,
             `tokenized`: as in
@@ -89,6 +90,102 @@ def load(
 
 
 @dataclasses.dataclass(frozen=True)
+class Node:
+    """A value of a JSON text.
+
+    Args:
+        path: The file, and the line if it has a value on each.
+        place: Position in the text, such as `data[0].paragraphs`; `""` is the
+            top.
+        value: The value, as read by the module `json`.
+    """
+
+    path: PathLike
+    place: str
+    value: Any
+
+    @classmethod
+    def parse(
+        cls, path: PathLike, text: str, line: int | None = None
+    ) -> "Node":
+        """Parses a text.
+
+        Args:
+            path: The file.
+            text: Text of the file or of one line.
+            line: Number of that line.
+
+        Raises:
+            CorpusError: naming the line.
+        """
+        try:
+            place = f"{path}, line {line}" if line else path
+            return cls(place, "", parse_json(text))
+        except JsonError as error:
+            number = line or error.line
+            place = f"{path}, line {number}" if number else path
+            advice = "Mend it, or fetch the file again"
+            if line:
+                advice = "Expected an object a line"
+            raise CorpusError(
+                f"{place}: not valid JSON ({error}). {advice}."
+            ) from error
+
+    def nodes(self, key: str) -> Iterator["Node"]:
+        """Yields the values of the list under this key."""
+        place = f"{self.place}.{key}" if self.place else key
+        for i, value in enumerate(self._get(key, list, "a list")):
+            yield Node(self.path, f"{place}[{i}]", value)
+
+    def text(self, key: str, null: str | None = None) -> str:
+        """Returns the string under this key, which is valid Unicode.
+
+        Args:
+            key: The key.
+            null: The string to return for a `null`, which is refused if `None`.
+        """
+        if null is not None and self.object.get(key, "") is None:
+            return null
+        text = self._get(key, str, "a string")
+        try:
+            text.encode()
+        except UnicodeEncodeError:  # "\ud800", half a character
+            raise self.error(
+                f"{key}: not valid Unicode, half a character"
+            ) from None
+        return text
+
+    def integer(self, key: str) -> int:
+        """Returns the integer under this key."""
+        return self._get(key, int, "an integer")
+
+    def error(self, message: str) -> CorpusError:
+        """Returns an error that names file and position."""
+        place = f"{self.place}: " if self.place else ""
+        return CorpusError(f"{self.path}: {place}{message}.")
+
+    @property
+    def object(self) -> dict:
+        """The value, which must be an object."""
+        if not isinstance(self.value, dict):
+            raise self.error(
+                f"expected an object. Received: {shortened(self.value, 200)}"
+            )
+        return self.value
+
+    def _get(self, key, kind, noun):
+        if key not in self.object:
+            names = ", ".join(self.object) or "none"
+            raise self.error(f"no {key!r}; the object has: {names[:200]}")
+        value = self.value[key]
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise self.error(
+                f"{key}: expected {noun}. Received: {shortened(value, 200)}"
+            )
+        return value
+
+
+@dataclasses.dataclass(frozen=True)
 class Table:
     """Some columns of a file; see `of`."""
 
@@ -107,7 +204,7 @@ class Table:
         format: str | None = None,
         is_ragged: bool = False,
     ) -> "Table":
-        """Makes a table from arguments as users give them.
+        """Makes a table from the arguments of users.
 
         Args:
             path: The file.
@@ -134,66 +231,32 @@ class Table:
         return self._read_cells()
 
     def names(self) -> list[str]:
-        """The cells of the first row, or the keys of the first object."""
+        """Returns the cells of the first row, or the keys of an object."""
         if self.format != "jsonl":
             rows = (row for _, row in self._cells() if not _is_blank(row))
             return next(rows, [])
-        for number, line in enumerate(read_lines(self.path), start=1):
-            if line.strip():
-                return list(self._object(number, line))
-        return []
+        return next((list(x.object) for _, x in self._objects() if x), [])
 
     def error(self, number: int, message: str) -> CorpusError:
-        """An error that names the file and the line."""
+        """Returns an error that names the file and the line."""
         return CorpusError(
             f"{self.path}, line {number}: {message.rstrip('.')}"
             + "." * (not message.endswith("?"))
         )
 
     def _read_objects(self):
+        keys = list(map(str, self.columns))
+        for number, row in self._objects():
+            yield number, tuple(row.text(x, "") if row else "" for x in keys)
+
+    def _objects(self):
+        """Yields the number and `Node` of each line; `None` if it is blank."""
         for number, line in enumerate(read_lines(self.path), start=1):
-            if not line.strip():
-                yield number, ("",) * len(self.columns)
-                continue
-            row = self._object(number, line)
-            texts = (self._text(number, row, key) for key in self.columns)
-            yield number, tuple(texts)
-
-    def _object(self, number, line):
-        try:
-            row = parse_json(line)
-        except JsonError as error:
-            raise self.error(
-                number, f"not valid JSON ({error}). Expected an object a line"
-            ) from error
-        if not isinstance(row, dict):
-            raise self.error(
+            is_blank_line = not line.strip()
+            yield (
                 number,
-                "expected a JSON object such as "
-                '{"article": "...", "summary": "..."}. '
-                f"Received: {_shortened(line)}",
+                None if is_blank_line else Node.parse(self.path, line, number),
             )
-        return row
-
-    def _text(self, number, row, key):
-        text = row.get(str(key), self)
-        if text is self:
-            raise self._missing(number, key, row)
-        if text is None:
-            return ""
-        if not isinstance(text, str):
-            raise self.error(
-                number,
-                f"column {key!r}: expected a string. "
-                f"Received: {shortened(text, 200)}",
-            )
-        try:
-            text.encode()
-        except UnicodeEncodeError:  # "\ud800", half a character
-            raise self.error(
-                number, f"column {key!r}: not valid Unicode, half a character"
-            ) from None
-        return text
 
     def _read_cells(self):
         places = width = None
@@ -220,7 +283,7 @@ class Table:
         return self._csv_rows() if self.format == "csv" else self._tsv_rows()
 
     def _place(self, number, first_row, column):
-        """Index of a column given by name or number."""
+        """Returns the index of a column given by name or number."""
         if isinstance(column, int):
             if not 1 <= column <= len(first_row):
                 raise self._missing(number, column, first_row)
@@ -261,9 +324,7 @@ class Table:
 
     def _missing(self, number, column, row):
         names = ", ".join(map(repr, row)) or "none"
-        if self.format == "jsonl":
-            there = f"the object has: {_shortened(names)}"
-        elif self.has_header and isinstance(column, str):
+        if self.has_header and isinstance(column, str):
             there = f"there are: {_shortened(names)}"
         elif isinstance(column, str):
             there = "without a header columns have numbers, from 1"
@@ -273,7 +334,7 @@ class Table:
 
 
 def _column(column):
-    """The number or the name of a column; all digits are a number."""
+    """Returns the number or the name of a column; all digits are a number."""
     is_number = isinstance(column, str) and column.isdecimal()
     return int(column) if is_number else column
 
@@ -288,7 +349,7 @@ def _format(path, format):
         format = _SUFFIXES.get(os.path.splitext(name)[1])
     if format not in FORMATS:
         raise CorpusError(
-            f"{path}: cannot tell its format from its name. Give `format`: "
+            f"{path}: its name does not show its format. Give `format`: "
             f"{', '.join(FORMATS)}."
         )
     return format

@@ -1,9 +1,9 @@
-"""Lines of text files, plain or compressed, pairs of them, and their counts.
+"""Lines of text files, plain or compressed; pairs of texts, and their counts.
 
-Counts are a dict, in results.json as well: of the pairs `read` so many are
-`left`; the others are `blank` (a side has no token), `too_long`, `duplicates`,
-or `unlike` (a side is far longer than the other). Of a folder of catalogues
-some are in `other_language`s; of TMX some are `damaged`.
+Counts are a dict, in results.json as well. Of the pairs `read`, some are
+`left`. The others are `blank` (a side has no token), `too_long`, `duplicates`,
+or `unlike` (a side is far longer than the other). In a folder of catalogues
+some are in `other_language`s; in TMX some are `damaged`.
 """
 
 import dataclasses
@@ -36,31 +36,46 @@ def read_lines(
     errors: str = "strict",
     once: bool = False,
 ) -> Iterator[str]:
-    """Yields the lines of a UTF-8 file, as `file_forms.plain` reads it.
+    r"""Yields the lines of a UTF-8 file, as `file_forms.plain` reads it.
 
-    Lines end at "\\n" alone, and come without their ends ("\\n" or "\\r\\n")
+    Lines end at "\n" alone, and come without their ends ("\n" or "\r\n")
     unless `keep_ends`; other line separators of Unicode stay inside the line.
     The file may be a member of a zip archive, too.
 
     Args:
         path: The file.
         keep_ends: Whether lines keep their ends.
-        errors: What becomes of bytes that are no UTF-8, as in `bytes.decode`.
-        once: Whether it is read only once, and so may be a pipe.
+        errors: Treatment of bytes that are not UTF-8, as in `bytes.decode`.
+        once: Whether the file is read only once, and so may be a pipe.
 
     Raises:
         CorpusError: naming the file, if it cannot be read.
     """
+    with reading(path):
+        if not once:
+            _check_repeatable(path)
+        yield from decoded_lines(path, keep_ends, errors)
+
+
+def decoded_lines(
+    path, keep_ends: bool = False, errors: str = "strict"
+) -> Iterator[str]:
+    """Yields the lines of a file like `read_lines`, once.
+
+    Args:
+        path, keep_ends, errors: As in `read_lines`.
+
+    Raises:
+        OSError: If the file cannot be read.
+        CorpusError: naming the line that is not UTF-8.
+    """
     number = 0
     try:
-        with reading(path):
-            if not once:
-                _check_repeatable(path)
-            with file_forms.open_plain(path) as file:
-                for number, line in enumerate(file, start=1):
-                    if not keep_ends:
-                        line = line.removesuffix(b"\n").removesuffix(b"\r")
-                    yield line.decode(errors=errors)
+        with file_forms.open_plain(path) as file:
+            for number, line in enumerate(file, start=1):
+                if not keep_ends:
+                    line = line.removesuffix(b"\n").removesuffix(b"\r")
+                yield line.decode(errors=errors)
     except UnicodeDecodeError as error:
         raise CorpusError(
             f"{path}, line {number}: not valid UTF-8 (byte "
@@ -70,8 +85,42 @@ def read_lines(
         ) from error
 
 
+def aligned_lines(paths) -> Iterator[tuple[str, ...]]:
+    """Yields line n of each of several files, for all n.
+
+    Raises:
+        CorpusError: If their numbers of lines differ.
+    """
+    readers = [read_lines(path) for path in paths]
+    for number, lines in enumerate(itertools.zip_longest(*readers)):
+        if None in lines:
+            counts = {lines.index(None): number}
+            longer = next(i for i, x in enumerate(lines) if x is not None)
+            counts[longer] = number + 1 + sum(1 for _ in readers[longer])
+            (one, count), (other, others) = sorted(counts.items())
+            raise CorpusError(
+                f"{paths[one]} has {count:,} lines, but {paths[other]} has "
+                f"{others:,}. Both must have the same number: line n of one "
+                "belongs to line n of the other. Was one of them cut off?"
+            )
+        yield lines
+
+
+def line_error(path, number: int, expected: str, received) -> CorpusError:
+    """Returns an error that compares a line with the expectation."""
+    return CorpusError(
+        f"{path}, line {number:,}: expected {expected}. Received: {received!r}."
+    )
+
+
+def plain_or_gzipped(folder: str, name: str) -> str | None:
+    """Returns the path of a file or its `.gz`; `None` if there is neither."""
+    path = os.path.join(folder, name)
+    return next(filter(filesystem.exists, (path, f"{path}.gz")), None)
+
+
 def _check_repeatable(path):
-    """Refuses what would be empty, or another, or endless, the next time."""
+    """Refuses files that cannot be read a second time."""
     if isinstance(path, zipfile.Path) or filesystem.is_url(path):
         return
     mode = os.stat(path).st_mode
@@ -89,10 +138,10 @@ FilePair = tuple[str | os.PathLike, ...]
 def file_pair(
     files: list[str] | None, flag: str, memories: bool = False
 ) -> FilePair | None:
-    """File names as a tuple; `None` if the flag was not given.
+    """Returns file names as a tuple; `None` if the flag was not given.
 
     Args:
-        files: What the flag says.
+        files: Value of the flag.
         flag: The flag, for messages.
         memories: Whether one file of TMX or XLIFF will do instead of two.
 
@@ -116,10 +165,10 @@ def file_pair(
 def file_pairs(
     train, validation, test, memories: bool = False
 ) -> list[FilePair | None]:
-    """The file names of `--train`, `--validation` and `--test`.
+    """Returns the file names of `--train`, `--validation` and `--test`.
 
     Args:
-        train, validation, test: What the flags of these names say.
+        train, validation, test: Values of the flags of these names.
         memories: As in `file_pair`.
     """
     splits = {"train": train, "validation": validation, "test": test}
@@ -139,10 +188,10 @@ def load(
     target_language: str = "target",
     **options,
 ) -> TranslationCorpus:
-    """Reads a corpus from pairs of UTF-8 files, source first, or from TMX.
+    r"""Reads a corpus from pairs of UTF-8 files, source first, or from TMX.
 
     Every file is checked from its first line to its last before anything is
-    returned, so that a bad line is reported at the start. Lines end at "\\n"
+    returned, so that a bad line is reported at the start. Lines end at "\n"
     alone; other line separators of Unicode stay inside the line. A pair with a
     blank side is skipped and counted. One file is TMX or XLIFF, as
     `exchange_formats.read_memory` reads it.
@@ -152,8 +201,8 @@ def load(
             file with both.
         validation: The files of the validation pairs. If `None`, pairs spread
             evenly over `train` are held out.
-        test: The files of the test pairs, likewise.
-        name: Name of the corpus; by default that of the source file.
+        test: The files of the test pairs; held out as well if `None`.
+        name: Name of the corpus; by default the name of the source file.
         source_language, target_language: Codes of languages, as in
             `translation_corpus`; of TMX the units in both are read.
         **options: `num_held_out` (for each split that has no files), `seed`,
@@ -179,14 +228,14 @@ def train_lines(
     num_held_out: int | None = None,
     seed: int = 0,
 ) -> tuple[np.ndarray, int]:
-    """The lines, or units, that the training pairs of `load` are read from.
+    """Finds the lines, or units, of the training pairs of `load`.
 
     Args:
         train, validation, test, source_language, target_language,
             num_held_out, seed: As in `load`.
 
     Returns:
-        The numbers of the lines, from 0 on, and how many lines there are.
+        The numbers of the lines, from 0 on, and the number of all lines.
     """
     num_lines, languages = 0, (source_language, target_language)
 
@@ -238,20 +287,7 @@ def _read_aligned(
             except ValueError as error:
                 raise CorpusError(str(error)) from error
         return
-    numbers = itertools.count()
-    readers = [read_lines(path) for path in paths]
-    for number, pair in zip(numbers, itertools.zip_longest(*readers)):
-        if None in pair:
-            shorter = pair.index(None)
-            counts = [number, number]
-            counts[1 - shorter] += 1 + sum(1 for _ in readers[1 - shorter])
-            raise CorpusError(
-                f"{paths[0]} has {counts[0]:,} lines, but {paths[1]} has "
-                f"{counts[1]:,}. Both must have the same number, line n of one "
-                "being the translation of line n of the other; was one of them "
-                "cut off?"
-            )
-        yield pair
+    yield from aligned_lines(paths)
 
 
 _REASONS = {
@@ -268,19 +304,19 @@ _RARE_REASONS = {
 
 
 def count_pairs(read: int, left: int, **left_out: int) -> dict[str, int]:
-    """The counts, given all reasons but that a side is blank."""
+    """Completes the counts by the number of blank pairs."""
     known = dict.fromkeys(_REASONS, 0) | left_out
     known["blank"] = read - left - sum(left_out.values())
     return {"read": read, **known, "left": left}
 
 
 def count_split(split: Split, left: int, too_long: int = 0) -> dict[str, int]:
-    """The counts of a split of a corpus.
+    """Counts the pairs of a split of a corpus.
 
     Args:
         split: The split.
-        left: How many of its pairs are used.
-        too_long: How many are not because they are too long.
+        left: Number of pairs in use.
+        too_long: Number of pairs that are too long for use.
     """
     num_pairs = split.num_pairs
     if num_pairs is None:
@@ -290,7 +326,7 @@ def count_split(split: Split, left: int, too_long: int = 0) -> dict[str, int]:
 
 
 def counts_line(name: str, counts: Mapping[str, int]) -> str:
-    """The counts of a split as a line of text."""
+    """Formats the counts of a split as a line of text."""
     reasons = ", ".join(
         f"{counts[key]:,} {text}"
         for key, text in {**_REASONS, **_RARE_REASONS}.items()

@@ -1,6 +1,7 @@
-"""Datasets of TensorFlow Datasets: found, prepared, cut into splits.
+"""Datasets of TensorFlow Datasets, as corpora.
 
-Any whose examples hold two texts is a corpus of pairs, translations or others.
+A dataset whose examples hold two texts is a corpus of pairs, such as
+translations.
 """
 
 import functools
@@ -47,7 +48,7 @@ def load(
         splits: The TFDS splits to use as `"train"`, `"validation"` and
             `"test"`, if the names differ or only a part is wanted, such as
             `{"validation": "train[:1%]"}`.
-        download: Whether to download and prepare what is not there yet.
+        download: Whether to download and prepare a missing dataset.
     """
     builder = builder_of(name, data_dir, download=download)
     return corpus_of(builder, source, target, languages, splits)
@@ -82,16 +83,16 @@ def builder_of(
     *,
     download: bool = True,
 ) -> tfds.core.DatasetBuilder:
-    """The builder of a dataset, which is prepared if necessary.
+    """Returns the builder of a dataset, which is prepared if necessary.
 
     Args:
         name: The dataset's name in TFDS, such as `"wmt14_translate/fr-en"`.
         data_dir: TFDS's folder; by default `~/tensorflow_datasets`.
-        features: What its examples must have.
-        download: Whether to download and prepare what is not there yet.
+        features: Names of features that it must have.
+        download: Whether to download and prepare a missing dataset.
 
     Raises:
-        CorpusError: naming the dataset, and the folder or what it lacks.
+        CorpusError: naming the dataset, and the folder or the missing feature.
     """
     place = data_dir or "the default folder of TFDS"
     try:
@@ -153,7 +154,7 @@ def _builder(name, data_dir):
 def _prepare(name, builder):
     """Prepares a dataset in a scratch folder, then moves it to its place.
 
-    So the next process removes what a killed one leaves.
+    The next process thus removes the files of a killed one.
     """
     place = os.path.normpath(builder.data_dir)
     root = place.removesuffix(os.path.join(os.sep, builder.info.full_name))
@@ -172,7 +173,7 @@ def _prepare(name, builder):
 def split_names(
     builder: tfds.core.DatasetBuilder, given: Mapping[str, str]
 ) -> dict[str, str]:
-    """The TFDS splits used for training, validation and test.
+    """Returns the TFDS splits used for training, validation and test.
 
     Args:
         builder: The builder of a prepared dataset.
@@ -209,12 +210,12 @@ def splits_of(
     example: Callable,
     *parts,
 ) -> dict[str, Split]:
-    """The splits of a dataset, with their sizes and fingerprints.
+    """Makes the splits of a dataset, with their sizes and fingerprints.
 
     Args:
         builder: The builder of a prepared dataset.
         given: As in `split_names`.
-        features: Names of what an example is made of.
+        features: Names of the features of an example.
         example: Called with these, texts as `str`, numbers as NumPy's; returns
             an example, or `None` to leave it out.
         *parts: Further values that the examples depend on.
@@ -277,7 +278,7 @@ def _text_features(builder, source, target) -> tuple[str, str]:
     if len(texts) < 2 or len(defaults) != 2 or not set(defaults) <= set(texts):
         if source is None or target is None:
             raise CorpusError(
-                f"Cannot tell which two texts of TFDS dataset {name} to use. "
+                f"Cannot choose two texts of TFDS dataset {name}. "
                 f"Give both languages, out of: {', '.join(texts) or 'none'}."
             )
         return source, target

@@ -9,9 +9,9 @@ A file is UTF-8 text, plain or compressed, with one definition per line:
 
 The third field may be left out. It is the part of speech: `n`oun, `v`erb,
 `a`djective or adve`r`b; anything else there, such as the name of a source, is
-ignored. `#lemma` gives the lemma of an irregular form, or states that it has
-none: `#lemma<TAB>his` says that `his` is not the plural of `hi`. A line
-`#tokenized` says that the definitions are tokens between blanks, as `save`
+ignored. `#lemma` names the lemma of an irregular form, or states that it has
+none: `#lemma<TAB>his` means that `his` is not the plural of `hi`. A line
+`#tokenized` means that the definitions are tokens between blanks, as `save`
 writes them.
 
 References: Bahdanau et al., 2017, https://arxiv.org/abs/1706.00286, section 3;
@@ -33,12 +33,12 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from tfcopy.atomic_files import write_atomically
 from tfcopy.data.corpora.corpus import fingerprint
-from tfcopy.data.corpora.text_pairs import read_lines
+from tfcopy.data.corpora.text_pairs import line_error, read_lines
 from tfcopy.data.parallel import map_chunks
 from tfcopy.data.text.tokenization import Tokenizer, string_tensor
 from tfcopy.file_forms import parse_json
 
-# By part of speech, (pattern, rewrite) pairs; the first that gives a headword
+# By part of speech, (pattern, rewrite) pairs; the first that yields a headword
 # of that part of speech counts. Adverbs have none.
 RULES = {
     "n": (
@@ -67,7 +67,7 @@ RULES = {
 
 
 def lemma(form: str, part_of_speech: str, headwords) -> str | None:
-    """The lemma that the rules give to a form.
+    """Finds the lemma of a form by the rules.
 
     Args:
         form: A word in lower case.
@@ -94,7 +94,7 @@ _TOKENIZED = "#tokenized"
 
 @dataclasses.dataclass(frozen=True)
 class Definitions:
-    """Headwords, each with all of its definitions; one is an entry.
+    """Headwords with all their definitions.
 
     Args:
         headwords: Distinct words, or words between single blanks.
@@ -127,9 +127,6 @@ class Definitions:
         cls,
         entries: Iterable[tuple[str, str, str]],
         lemmas: Mapping[str, tuple[str, ...]] | None = None,
-        *,
-        tokenizer: Tokenizer | None = None,
-        progress: bool = True,
     ) -> "Definitions":
         """Gathers the definitions of each headword, each once, in order.
 
@@ -137,27 +134,20 @@ class Definitions:
             entries: `(headword, definition, part of speech)` triples. A
                 definition without any token is left out.
             lemmas: As in `Definitions`.
-            tokenizer: Cuts definitions into tokens; by default Moses' for
-                English.
-            progress: Whether to show a bar.
         """
         entries = list(entries)
         texts = list(dict.fromkeys(text for _, text, _ in entries))
-        tokens = _tokenize(texts, tokenizer or Tokenizer(), progress)
+        tokens = _tokenize(texts)
         return _gather(
             ((word, tokens[text], part) for word, text, part in entries), lemmas
         )
 
     @classmethod
-    def load(
-        cls, path, *, tokenizer: Tokenizer | None = None, progress: bool = True
-    ) -> "Definitions":
+    def load(cls, path) -> "Definitions":
         """Reads a file; definitions that are not tokens yet are cut into them.
 
         Args:
             path: A file of the form above.
-            tokenizer: As in `from_texts`.
-            progress: Whether to show a bar.
 
         Raises:
             ValueError: naming file and line.
@@ -175,20 +165,18 @@ class Definitions:
             elif len(fields) in (2, 3) and all(fields[:2]):
                 entries.append((fields[0], fields[1], _part(fields[2:])))
             else:
-                raise ValueError(
-                    f"{os.fspath(path)}, line {number}: expected a headword, "
-                    "its definition and no more than one further field, "
-                    f"between tabulators. Received: {line!r}."
+                expected = (
+                    "a headword, its definition and no more than one further "
+                    "field, between tabulators"
                 )
+                raise line_error(path, number, expected, line)
         if is_tokenized:
             rows = (
                 (word, tuple(text.split()), part)
                 for word, text, part in entries
             )
             return _gather(rows, lemmas)
-        return cls.from_texts(
-            entries, lemmas, tokenizer=tokenizer, progress=progress
-        )
+        return cls.from_texts(entries, lemmas)
 
     def save(self, path, notice: str = "") -> None:
         """Writes a file that `load` reads back, atomically.
@@ -269,21 +257,20 @@ def _check_writable(word):
 
 
 def _part(fields):
-    """The part of speech that a third field gives, if there is one."""
+    """Returns the part of speech in the third field, if there is one."""
     if fields and fields[0] and fields[0] in PARTS_OF_SPEECH:
         return fields[0]
     return UNKNOWN
 
 
-def _tokenize(texts, tokenizer, progress):
-    """Each text's tokens; equal ones are one object."""
+def _tokenize(texts):
+    """Cuts texts into tokens of English; equal ones are one object."""
     tokens = {}
     rows = map_chunks(
-        lambda lines: tokenizer.tokenize(string_tensor(lines)).to_list(),
+        lambda lines: Tokenizer().tokenize(string_tensor(lines)).to_list(),
         texts,
         total=len(texts),
         description="Cutting definitions into tokens",
-        progress=progress,
     )
     for text, row in zip(texts, itertools.chain.from_iterable(rows)):
         tokens[text] = tuple(sys.intern(token.decode()) for token in row)
@@ -291,7 +278,7 @@ def _tokenize(texts, tokenizer, progress):
 
 
 def _gather(entries, lemmas):
-    """`Definitions` of `(headword, tokens, part of speech)` triples."""
+    """Makes `Definitions` of `(headword, tokens, part of speech)` triples."""
     senses = {}
     for word, tokens, part in entries:
         if tokens:
@@ -305,7 +292,7 @@ def _gather(entries, lemmas):
 
 
 def to_bytes(definitions: Definitions) -> bytes:
-    """The content of the file: gzipped JSON."""
+    """Returns the content of the file: gzipped JSON."""
     fields = dataclasses.fields(definitions)
     content = {field.name: getattr(definitions, field.name) for field in fields}
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
@@ -313,7 +300,7 @@ def to_bytes(definitions: Definitions) -> bytes:
 
 
 def from_bytes(data: bytes) -> Definitions:
-    """Reads what `to_bytes` wrote.
+    """Reads the bytes of `to_bytes`.
 
     Raises:
         ValueError, KeyError, TypeError, OSError, EOFError: If it is damaged.

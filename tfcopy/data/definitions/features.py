@@ -1,4 +1,4 @@
-"""From the words of texts to the inputs of a model that reads definitions.
+"""Inputs of a model that reads definitions, from the words of texts.
 
 The same ops run in the input pipeline and in the served graph, so that both
 agree.
@@ -18,13 +18,11 @@ from tfcopy import tokens as special
 from tfcopy.data.definitions.lookup import DefinitionLookup, FromArguments
 from tfcopy.data.definitions.packing import (
     DefinitionPacker,
-    check_choice,
     check_options,
     distinct,
     num_fillers,
     without_frequent,
 )
-from tfcopy.data.ragged_rows import keep, rows_of
 from tfcopy.data.text.vocabulary import Vocabulary
 
 
@@ -33,7 +31,7 @@ def flat_inputs(
     definitions: Mapping | None = None,
     spelt: Mapping | None = None,
 ) -> dict:
-    """The inputs of a model, by the names of `models.definition_inputs`.
+    """Names the inputs of a model as in `models.definition_inputs`.
 
     Args:
         ids: Dict of the texts by name: `(B, T)`.
@@ -88,7 +86,7 @@ def _check_names(ids, slots):
 
 @dataclasses.dataclass(eq=False, repr=False)
 class DefinitionFeatures(FromArguments, tf.Module):
-    """Makes batches of `models.definition_inputs`.
+    """Maker of batches of `models.definition_inputs`.
 
     Args:
         vocabulary: `Vocabulary` of the texts.
@@ -119,11 +117,11 @@ class DefinitionFeatures(FromArguments, tf.Module):
     def __post_init__(self):
         super().__init__(name="definition_features")
         words = self.vocabulary, self.characters, self.only
-        # What an export has to track.
+        # Tables that an export must track.
         self._tables = [x.table() for x in words if x]
 
     def copy(self, **changes) -> "DefinitionFeatures":
-        """A copy of the features, with other arguments where given."""
+        """Returns a copy of the features, with other arguments where given."""
         return dataclasses.replace(self, **changes)
 
     def look_up(self, words) -> dict:
@@ -142,7 +140,7 @@ class DefinitionFeatures(FromArguments, tf.Module):
         return found
 
     def inputs(self, words: Mapping, found: Mapping | None = None) -> dict:
-        """The inputs of a model.
+        """Makes the inputs of a model.
 
         Args:
             words: Dict of texts by name: ragged strings `(B, None)`.
@@ -164,7 +162,7 @@ class DefinitionFeatures(FromArguments, tf.Module):
         return self._batch(padded, spelt)
 
     def source_inputs(self, words, ids) -> dict:
-        """The inputs of a `Seq2Seq` in addition to its sources' ids.
+        """Makes the inputs of a `Seq2Seq` beside its sources' ids.
 
         `Translator` calls it.
 
@@ -183,11 +181,11 @@ class DefinitionFeatures(FromArguments, tf.Module):
         return inputs
 
     def _batch(self, known, words):
-        """The inputs of texts that are padded.
+        """Makes the inputs of padded texts.
 
         Args:
-            known: What `look_up` gives, each a dict of the texts.
-            words: Those to spell, of each text.
+            known: The results of `look_up`, each a dict of the texts.
+            words: The words to spell, of each text.
         """
         ids, packed, spelt = known["ids"], None, None
         if self.packer is not None:
@@ -203,7 +201,7 @@ class DefinitionFeatures(FromArguments, tf.Module):
         return flat_inputs(ids, packed, spelt)
 
     def _with_places(self, text, nothing):
-        """Ragged to `(B, T, ...)`, with `nothing` at the places of marks."""
+        """Pads ragged values to `(B, T, ...)`, with `nothing` at marks."""
         text = text.to_tensor(nothing)
         shape = tf.shape(text)
         mark = tf.fill(tf.concat([shape[:1], [1], shape[2:]], 0), nothing)
@@ -211,7 +209,7 @@ class DefinitionFeatures(FromArguments, tf.Module):
         return tf.concat(parts, axis=1)
 
     def _marked(self, ids, lengths):
-        """Ids with `BOS` and `EOS` in the places that are kept for them."""
+        """Puts `BOS` and `EOS` into the places that are kept for them."""
         places = tf.range(tf.shape(ids, lengths.dtype)[1])
         if self.begin:
             ids = tf.where(places == 0, special.BOS, ids)
@@ -221,7 +219,7 @@ class DefinitionFeatures(FromArguments, tf.Module):
         return ids
 
     def _usable(self, words):
-        """Words that may be looked up, with `""` for all others."""
+        """Replaces words that may not be looked up by `""`."""
         if self.only is None:
             return words
         return tf.where(self.only.lookup(words) == special.UNK, "", words)
@@ -229,7 +227,7 @@ class DefinitionFeatures(FromArguments, tf.Module):
 
 # === Spellings, read like definitions: each character is a token ===
 
-TOO_LONG = ("crop", "ends")
+_MOST_CHARACTERS = 24  # of a word
 
 
 def count_characters(counts: Mapping[str, int]) -> collections.Counter:
@@ -252,32 +250,26 @@ def count_characters(counts: Mapping[str, int]) -> collections.Counter:
 def spellings(
     words,
     characters: Vocabulary,
-    max_length: int | None = 24,
     *,
-    too_long: str = "crop",
     ids=None,
     exclude_top_k: int | None = None,
     multiple: int | None = None,
 ):
-    """The characters of the words of a batch, as TensorFlow ops.
+    """Looks up the characters of the words of a batch, as TensorFlow ops.
 
-    Each distinct word is spelt once, in order of first occurrence. Words differ
-    by case. A character is a code point; invalid UTF-8 becomes U+FFFD.
+    Each distinct word is spelt once, in order of first occurrence, in its first
+    24 characters. Words differ by case. A character is a code point; invalid
+    UTF-8 becomes U+FFFD.
 
     Args:
         words: Strings of shape `(B, T)`, `""` where there is no word; or a
             list, tuple or dict of such (tf.data takes no lists).
         characters: `Vocabulary` of characters.
-        max_length: Most characters of a word, `None` for all.
-        too_long: What remains of longer words: `"crop"`, their first
-            characters; or `"ends"`, the first half of `max_length`, a hyphen
-            and the last half (as in the paper's code, with ten characters).
         ids: int32 of the structure and shapes of `words`, their ids in the
             text's own vocabulary. Used by `exclude_top_k` only.
         exclude_top_k: Number of frequent words that are not spelt, as in
             `DefinitionPacker`.
-        multiple: Pads W to a multiple, and K to what `max_length` allows, for
-            few distinct shapes.
+        multiple: Pads W to a multiple, and K to 26, for few distinct shapes.
 
     Returns:
         Dict of `slots`, int32 of the structure and shapes of `words`, 0 for
@@ -288,15 +280,10 @@ def spellings(
         ValueError: If an option is out of its range, or if `ids` are missing
             or of other shapes.
     """
-    check_choice("too_long", too_long, TOO_LONG)
-    check_options(
-        max_length=max_length, exclude_top_k=exclude_top_k, multiple=multiple
-    )
+    check_options(exclude_top_k=exclude_top_k, multiple=multiple)
     words = without_frequent(words, ids, exclude_top_k, "")
     values, slots = distinct(words, nothing="")
-    spelt = tf.strings.unicode_split(values[1:], "UTF-8")  # (W, None)
-    if max_length is not None:
-        spelt = _shortened(spelt, max_length, too_long)
+    spelt = tf.strings.unicode_split(values[1:], "UTF-8")[:, :_MOST_CHARACTERS]
     size = spelt.nrows(out_type=tf.int32)
     rows = tf.concat(
         [
@@ -306,9 +293,7 @@ def spellings(
         ],
         axis=1,
     )
-    width = None
-    if multiple and max_length is not None:
-        width = 2 + max_length + (too_long == "ends")
+    width = 2 + _MOST_CHARACTERS if multiple else None
     more = num_fillers(size, multiple) if multiple else 0
     filler = tf.RaggedTensor.from_tensor([[special.EOS]])
     fillers = tf.RaggedTensor.from_tensor(tf.fill([more, 1], special.EOS))
@@ -317,18 +302,3 @@ def spellings(
         "slots": slots,
         "ids": rows.to_tensor(special.PAD, shape=[None, width]),
     }
-
-
-def _shortened(spelt, max_length, too_long):
-    """Ragged characters, `(W, None)`, without those beyond `max_length`."""
-    if too_long == "crop":
-        return spelt[:, :max_length]
-    lengths = tf.gather(spelt.row_lengths(), rows_of(spelt))
-    places = tf.ragged.range(spelt.row_lengths()).values
-    half = max_length // 2
-    is_short = lengths <= max_length
-    # The hyphen replaces the first character that is cut out.
-    is_hyphen = ~is_short & (places == half)
-    is_end = (places < half) | (places >= lengths - half)
-    spelt = spelt.with_values(tf.where(is_hyphen, "-", spelt.values))
-    return keep(spelt, is_short | is_hyphen | is_end)

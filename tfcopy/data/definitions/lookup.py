@@ -1,4 +1,4 @@
-"""From the words of a text to the entries of a dictionary, in the graph.
+"""Look-up of the words of a text in a dictionary, in the graph.
 
 The same ops run in the input pipeline and in the served graph, so that both
 agree; no vocabulary of the text is needed.
@@ -27,18 +27,17 @@ from tfcopy.data.text.vocabulary import table
 
 
 class Lemmas(tf.Module):
-    """The lemmas of forms among numbered words.
+    """Lemmas of forms among numbered words.
 
-    The lemmas of a form are those listed for it; if none are, those that the
-    rules give for nouns, verbs and adjectives. A rule leads only to words of
-    its part of speech, or of unknown part of speech.
+    The lemmas of a form are listed; if none are, the rules for nouns, verbs and
+    adjectives find them. A rule leads only to words of its part of speech, or
+    of unknown part of speech.
 
     Args:
         listed: Forms in lower case, and the lemmas of each, which may be none.
-        number: Gives the number of a word, or 0 or `None`.
+        number: Returns the number of a word, or 0 or `None`.
         parts_of_speech: For each number from 1 on its parts of speech, as in
             `Definitions`.
-        max_listed: The most lemmas that are listed for a form.
 
     Reference:
         WordNet's `morphy`, https://wordnet.princeton.edu, morphy(7WN).
@@ -49,16 +48,15 @@ class Lemmas(tf.Module):
         listed: Mapping[str, Sequence[str]],
         number: Callable,
         parts_of_speech: Sequence[str],
-        max_listed: int,
     ):
         super().__init__(name="lemmas")
-        # `""` is no word: it stands behind the last part of a word.
+        # `""` is no word, but the padding after the last part of a word.
         listed = {form: lemmas for form, lemmas in listed.items() if form}
         bits = [0] + [_bits(parts) for parts in parts_of_speech]
         rows = [()]
         for lemmas in listed.values():
             numbers = filter(None, map(number, lemmas))
-            rows.append(tuple(numbers)[:max_listed])
+            rows.append(tuple(numbers)[:NUM_ENTRIES])
         with tf.init_scope():
             self._bits = tf.constant(bits, tf.int32)
             self._forms = table({w: i for i, w in enumerate(listed, start=1)})
@@ -70,7 +68,7 @@ class Lemmas(tf.Module):
         return self._listed.shape[1] + len(RULES)
 
     def numbers(self, words, forms):
-        """Numbers of lemmas.
+        """Returns the numbers of lemmas.
 
         Args:
             words: Look-up table of words to numbers, as `table` makes one.
@@ -86,7 +84,7 @@ class Lemmas(tf.Module):
         return tf.concat([listed, tf.stack(by_rule, axis=1)], axis=1)
 
     def _by_rule(self, words, forms, part):
-        """The lemma that rules of one part of speech give: `(N,)`, or 0."""
+        """Finds lemmas by the rules of one part of speech: `(N,)`, or 0."""
         stems = tf.stack(
             [tf.strings.regex_replace(forms, *rule) for rule in RULES[part]], 1
         )
@@ -130,7 +128,7 @@ def _padded(rows):
 
 
 class FromArguments:
-    """A dataclass that a servable stores: it is made again of its fields."""
+    """Base class of dataclasses that a servable stores by their fields."""
 
     @property
     def arguments(self) -> dict:
@@ -149,27 +147,25 @@ _SHORTEST_FOLDED = 4
 
 @dataclasses.dataclass(eq=False, repr=False)
 class DefinitionLookup(FromArguments, tf.Module):
-    """Finds the entries of words.
+    """Look-up of the entries of words.
 
-    The entries of a word are, in this order, those of
+    The entries of a word are, in this order, the entries of
 
-    1. the word as it is written;
-    2. the word in lower case;
-    3. the lemmas of the word in lower case: those that `definitions` lists for
-       this form, else those that the rules give for nouns, verbs and
-       adjectives. A rule leads only to headwords of its part of speech, or of
-       one that is not known.
+    1. the word as it is written; 2. the word in lower case; 3. the lemmas of
+    the word in lower case. `definitions` lists them, or else the rules for
+    nouns, verbs and adjectives find them. A rule leads only to headwords of its
+    part of speech, or of an unknown one.
 
     If there is none so far, the word has the entries of its lemmas with its
-    case kept (`Jews`); else those of 2 and 3 with the headword's case ignored,
-    if it has more than three letters (`nasa`); else those of its parts between
-    hyphens, the first entry of each part first.
+    case kept (`Jews`). Else it has the entries of 2 and 3 with the headword's
+    case ignored, if it has more than three letters (`nasa`). Else it has the
+    entries of its parts between hyphens, the first entry of each part first.
 
     A SavedModel holds its tables if it tracks this, as it does any `tf.Module`.
 
     Args:
         definitions: `Definitions`; entry number 1 is the first headword.
-        lemmas: Whether to look for lemmas. The rules are those of English.
+        lemmas: Whether to look for lemmas. The rules are for English.
 
     Reference:
         [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section 3;
@@ -190,14 +186,13 @@ class DefinitionLookup(FromArguments, tf.Module):
                 self.definitions.lemmas,
                 lambda word: rows.get(word) or folded.get(word),
                 self.definitions.parts_of_speech,
-                max_listed=NUM_ENTRIES,
             )
         with tf.init_scope():
             self._headwords = table(rows)
             self._folded = table(folded)
 
     def entries(self, words):
-        """Numbers of the entries of words.
+        """Looks up the numbers of the entries of words.
 
         Args:
             words: String tensor or ragged tensor of any shape; `""` is no
@@ -212,7 +207,7 @@ class DefinitionLookup(FromArguments, tf.Module):
         return of_distinct(words, self._look_up_or_parts)
 
     def entries_of_all(self, words) -> np.ndarray:
-        """Numbers of the entries of many words, `str`: int32 `(W, L)`."""
+        """Looks up the entries of many words, `str`: int32 `(W, L)`."""
         found = map_chunks(
             lambda chunk: self.entries(string_tensor(chunk)).numpy(),
             words,
@@ -277,7 +272,7 @@ def _retry(found, words, function):
 
 
 def _pack(candidates):
-    """The first L distinct numbers of each row: `(N, C)` to `(N, L)`."""
+    """Keeps the first L distinct numbers of each row: `(N, C)` to `(N, L)`."""
     equal = candidates[:, :, None] == candidates[:, None, :]  # (N, C, C)
     # Each number equals itself, and any equal number before it.
     up_to = tf.linalg.band_part(tf.cast(equal, tf.int32), -1, 0)

@@ -21,7 +21,7 @@ from tfcopy.data.text.vocabulary import Vocabulary
 class Rows:
     """Rows of numbers, of different lengths, that a graph gathers.
 
-    They are the ids of a definition each, or the definitions of a group.
+    A row has the ids of a definition, or the definitions of a group.
 
     Args:
         rows: The numbers of each row.
@@ -37,11 +37,11 @@ class Rows:
             self._lengths = tf.constant(lengths, tf.int32)
 
     def lengths(self, rows):
-        """The lengths of rows, of any shape."""
+        """Returns the lengths of rows, of any shape."""
         return tf.gather(self._lengths, rows)
 
     def gather(self, rows, lengths):
-        """The numbers of rows, one row after another.
+        """Gathers the numbers of rows, one row after another.
 
         Args:
             rows: int32 of shape `(N,)`.
@@ -58,7 +58,7 @@ class Rows:
         return tf.gather(self._values, ranges.values), ranges.value_rowids()
 
     def padded(self, rows, lengths, longest=None):
-        """The numbers of rows, `(N, K)`, with `PAD` after the end.
+        """Pads the numbers of rows, `(N, K)`, with `PAD`.
 
         Args:
             rows: int32 of shape `(N,)`.
@@ -110,8 +110,8 @@ def is_frequent(ids, top_k):
 
     Args:
         ids: int32 of any shape, words of the text's vocabulary.
-        top_k: How many of the most frequent words; -1 for all known words,
-            0 or `None` for no word.
+        top_k: Number of the most frequent words; -1 for all known words, 0 or
+            `None` for no word.
 
     Returns:
         Boolean tensor of the shape of `ids`.
@@ -129,7 +129,7 @@ def is_frequent(ids, top_k):
 
 
 def without_frequent(texts, ids, top_k, nothing):
-    """Texts in which `nothing` replaces words that are too frequent.
+    """Replaces words that are too frequent by `nothing`.
 
     Args:
         texts: Tensor of shape `(B, T)` or `(B, T, L)`, or a list, tuple or
@@ -137,7 +137,7 @@ def without_frequent(texts, ids, top_k, nothing):
         ids: int32 of shape `(B, T)`, of the same structure; may be `None` if
             no word is too frequent.
         top_k: As in `is_frequent`.
-        nothing: What such words become.
+        nothing: Value in place of such words.
 
     Raises:
         ValueError: If `ids` are missing, or not of the shape of `texts`.
@@ -174,7 +174,7 @@ def without_frequent(texts, ids, top_k, nothing):
 
 
 def num_fillers(size, multiple):
-    """Returns how many rows to add to `size` for a multiple above 0."""
+    """Returns the number of rows to add to `size` for a multiple above 0."""
     multiple = multiple or 1
     return tf.where(size == 0, multiple, -size % multiple)
 
@@ -209,7 +209,7 @@ TOO_LONG = ("crop", "drop")
 
 @dataclasses.dataclass(eq=False, repr=False)
 class DefinitionPacker(FromArguments):
-    """Gathers the definitions of the words of a batch.
+    """Packer of the definitions of the words of a batch.
 
     The definitions that an entry keeps are fixed when the packer is made: the
     first `max_definitions` that have words, each with up to `max_length`
@@ -282,7 +282,7 @@ class DefinitionPacker(FromArguments):
         return len(self.definitions.definitions)
 
     def pack(self, entries, ids=None):
-        """The definitions of the words of one batch.
+        """Packs the definitions of the words of one batch.
 
         Entries, and then their definitions, are in order of first occurrence.
 
@@ -344,7 +344,7 @@ class DefinitionPacker(FromArguments):
         }
 
     def _usable(self, entries, ids):
-        """`entries` without those that are excluded or keep no definition."""
+        """Zeroes `entries` that are excluded or keep no definition."""
         tensors = [tf.convert_to_tensor(x) for x in tf.nest.flatten(entries)]
         for x in tensors:
             if not x.dtype.is_integer or x.shape.rank == 0:
@@ -356,14 +356,14 @@ class DefinitionPacker(FromArguments):
         return without_frequent(usable, ids, self.exclude_top_k, 0)
 
     def _cut(self, entry):
-        """The definitions of an entry that are read, cut to their length."""
+        """Cuts the definitions of an entry to their number and length."""
         kept = [words for words in entry if words][: self.max_definitions]
         if self.too_long == "drop" and self.max_length is not None:
             kept = [words for words in kept if len(words) <= self.max_length]
         return [words[: self.max_length] for words in kept]
 
     def _kept(self, entries):
-        """`entries` without those that keep no definition."""
+        """Zeroes `entries` that keep no definition."""
         return tf.nest.map_structure(
             lambda x: tf.where(self._entries.lengths(x) > 0, x, 0), entries
         )

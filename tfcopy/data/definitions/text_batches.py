@@ -3,8 +3,9 @@
 The examples in batch k of epoch e depend only on (seed, e, k), so training can
 resume at any batch at once.
 
-How many definitions a batch has, how long they and its texts are, all differ:
-nearly each batch has a shape of its own, which XLA would compile for.
+Batches differ in the number of definitions and in the lengths of definitions
+and texts. Nearly each batch has a shape of its own, for which XLA would
+compile.
 
 Shapes: B examples, W distinct words, A axes of all tensors of a batch but that
 of the examples, C classes.
@@ -32,17 +33,17 @@ _SHARED = ("definition_", "spelling_ids")
 # Rows of tokens, whose readers need one that is not padding.
 _ROWS = ("definition_ids", "spelling_ids")
 _STATIC_SHAPE = operator.attrgetter("shape")
-# How much more than was seen the largest class holds.
+# Size of the largest class, as a multiple of the largest seen.
 _SPARE = 1.1
 
 
 class TextShapes:
-    """Pads batches to the shapes of few classes.
+    """Few classes of shapes that batches are padded to.
 
     Batches that were seen are sorted by their cells and cut into classes of
     equal number; a class is as long as the longest of its batches on each axis.
-    One more holds a tenth more than all that was seen. A batch gets the
-    smallest class that holds it, and keeps its own shape if none does.
+    One more class is a tenth larger than all batches that were seen. A batch
+    gets the smallest class that holds it, and keeps its own shape if none does.
 
     Batches of other numbers of examples have classes of their own. One with a
     number that was not seen gets a class of any.
@@ -78,7 +79,7 @@ class TextShapes:
         self.share = self._cells(seen, rows).sum() / cells
 
     def pad(self, batch: Mapping) -> dict:
-        """The batch with the shape of a class; what is added is padding.
+        """Pads a batch to the shape of its class.
 
         Args:
             batch: Dict of tensors, of the same names as those seen.
@@ -99,12 +100,12 @@ class TextShapes:
         return padded
 
     def _own(self, name, batch):
-        """The axes of a tensor without that of the examples."""
+        """Returns the axes of a tensor without the axis of the examples."""
         rank = batch[name].shape.rank
         return range(0 if _is_shared(name) else 1, rank)
 
     def _sizes(self, batch, shape_of):
-        """The sizes of all axes, A numbers."""
+        """Returns the sizes of all axes, A numbers."""
         return [
             shape_of(batch[name])[axis]
             for name in self._names
@@ -112,7 +113,7 @@ class TextShapes:
         ]
 
     def _make_classes(self, seen, rows, number):
-        """The classes for batches of the same number of examples."""
+        """Makes the classes of batches of the same number of examples."""
         order = np.argsort(self._cells(seen, rows), kind="stable")
         groups = np.array_split(seen[order], min(number - 1, len(seen)))
         largest = np.ceil(_SPARE * seen.max(axis=0)).astype(seen.dtype)
@@ -121,7 +122,7 @@ class TextShapes:
         return classes[order]
 
     def _cells(self, sizes, rows):
-        """The number of elements of all tensors, for sizes `(..., A)`."""
+        """Counts the elements of all tensors, for sizes `(..., A)`."""
         sizes, at, cells = np.asarray(sizes, np.int64), 0, 0
         for name, axes in zip(self._names, self._axes):
             part = sizes[..., at : at + axes].prod(axis=-1)
@@ -139,7 +140,7 @@ def _is_shared(name):
 
 
 def _padded(x, target, name):
-    """A tensor of the target's shape, filled up with what nothing reads."""
+    """Pads a tensor to the target's shape."""
     more = target - tf.shape(x)
     longer = tf.pad(x, tf.stack([tf.zeros_like(more), more], axis=1))
     if x.shape.rank != 2 or not name.startswith(_ROWS):
@@ -150,7 +151,7 @@ def _padded(x, target, name):
 
 
 class TextBatches:
-    """Makes the batches of a model.
+    """Maker of the batches of a model.
 
     Words are looked up once, not at each visit.
 
@@ -158,9 +159,9 @@ class TextBatches:
         features: `DefinitionFeatures` of the model.
         words: All words of the texts to come, by their numbers.
         finish: Called in the graph with the ragged words of each text by name
-            (strings, `(B, None)`), what `DefinitionFeatures.look_up` gave for
-            them, and the labels by name, `(B,)`; gives the batch. By default
-            the inputs of the model and the labels.
+            (strings, `(B, None)`), the results of `DefinitionFeatures.look_up`
+            for them, and the labels by name, `(B,)`; returns the batch. By
+            default the inputs of the model and the labels.
     """
 
     def __init__(
@@ -188,7 +189,7 @@ class TextBatches:
         start_batch: int = 0,
         num_replicas: int = 1,
     ) -> tf.data.Dataset:
-        """The batches of one epoch, from `start_batch` to its end.
+        """Makes the batches of one epoch, from `start_batch` to its end.
 
         Examples are shuffled as `epoch_batches` does, the longest text counting
         first. A last batch that is smaller is left out.
@@ -219,7 +220,7 @@ class TextBatches:
         return self._dataset(texts, slices)
 
     def evaluation(self, texts: WordTexts, batch_size: int) -> tf.data.Dataset:
-        """All examples, once, in their order; the last batch may be smaller."""
+        """Makes batches of all examples, in order; the last may be smaller."""
         return self._dataset(texts, cut_rows(np.arange(len(texts)), batch_size))
 
     def _dataset(self, texts, slices):

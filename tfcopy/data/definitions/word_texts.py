@@ -24,7 +24,7 @@ from tfcopy.data.text.tokenization import (
 
 
 class WordNumbers(dict):
-    """Maps words to numbers from 0 on; a new word gets the next number.
+    """Dict of words to numbers from 0 on; a new word gets the next number.
 
     Attributes:
         words: The words by their numbers.
@@ -106,16 +106,16 @@ class WordTexts:
 
     @property
     def lengths(self) -> list[np.ndarray]:
-        """Lengths of the texts, that of longest total length first."""
+        """Lengths of the texts, longest total length first."""
         lengths = [sentences.lengths for sentences in self.texts.values()]
         return sorted(lengths, key=lambda x: -int(x.sum()))
 
     def tokens(self, name: str, i: int) -> list[str]:
-        """The words of one text of one example."""
+        """Returns the words of one text of one example."""
         return [self.words[number] for number in self.texts[name][i]]
 
     def subset(self, rows) -> "WordTexts":
-        """Some of the examples.
+        """Selects some of the examples.
 
         Args:
             rows: Their numbers, in the order wanted.
@@ -179,7 +179,7 @@ class TokenizedQuestion:
     spans: tuple[tuple[int, int], ...]
 
     def text(self, first: int, last: int) -> str:
-        """The words `first` to `last` (exclusive), exactly as written.
+        """Returns the words `first` to `last` (exclusive), exactly as written.
 
         `""` if there is none; positions beyond the last word are left out.
         """
@@ -197,9 +197,6 @@ class TokenizedQuestion:
 def tokenize_questions(
     examples: Iterable[Example],
     tokenizer: Tokenizer = Tokenizer(language="en"),
-    *,
-    total: int | None = None,
-    progress: bool = True,
 ) -> Iterator[TokenizedQuestion]:
     """Yields the questions as tokens, in order.
 
@@ -209,17 +206,13 @@ def tokenize_questions(
     Args:
         examples: `Example`s.
         tokenizer: Cuts contexts and questions into words.
-        total: Their number, for the time left; `examples.num_pairs` if not
-            given.
-        progress: Whether to show a bar (on a terminal only).
     """
     parts = map_chunks(
         lambda part: _tokenize_chunk(part, tokenizer),
         examples,
         chunk_size=_CHUNK_SIZE,
-        total=total or getattr(examples, "num_pairs", None),
+        total=getattr(examples, "num_pairs", None),
         description="Tokenizing questions",
-        progress=progress,
     )
     for part in parts:
         yield from part

@@ -18,7 +18,6 @@ from tfcopy import file_forms
 from tfcopy import tokens as special
 from tfcopy.data.text.vocabulary import Vocabulary
 
-_BLOCK = 1 << 20  # bytes
 _LONGEST = 1 << 20  # bytes of a line or word; more is no file of vectors
 
 
@@ -100,24 +99,19 @@ def checksum(matrix: np.ndarray) -> str:
 def _read(path, dim, wanted) -> Iterator[tuple[bytes, np.ndarray]]:
     """Yields the words that are `wanted`, and their vectors."""
     with file_forms.open_plain(path) as file:
-        buffer = _Buffer(file)
-        first = buffer.line()
-        header = _header(first)
-        if header is None:
-            _check_size(path, len(first.split()) - 1, dim)
-            yield from _text_vectors(path, buffer, first, 1, dim, wanted)
+        line, number = file.readline(_LONGEST), 1
+        header = _header(line)
+        _check_size(path, header[1] if header else len(line.split()) - 1, dim)
+        if header and not _is_text(file.peek(_LONGEST), dim):
+            yield from _binary_vectors(path, file, header[0], dim, wanted)
             return
-        count, size = header
-        _check_size(path, size, dim)
-        if buffer.is_text(size):
-            line = buffer.line()
-            yield from _text_vectors(path, buffer, line, 2, dim, wanted)
-        else:
-            yield from _binary_vectors(path, buffer, count, dim, wanted)
+        if header:
+            line, number = file.readline(_LONGEST), 2
+        yield from _text_vectors(path, file, line, number, dim, wanted)
 
 
 def _header(line) -> tuple[int, int] | None:
-    """The numbers of words and of dimensions, if a line is a header."""
+    """Parses the numbers of words and dimensions, if a line is a header."""
     fields = line.split()
     if len(fields) == 2 and all(field.isdigit() for field in fields):
         return int(fields[0]), int(fields[1])
@@ -132,7 +126,7 @@ def _check_size(path, size, dim):
         )
 
 
-def _text_vectors(path, buffer, line, number, dim, wanted):
+def _text_vectors(path, file, line, number, dim, wanted):
     while line:
         word, *rest = line.split(maxsplit=1) or [b""]
         if word in wanted:
@@ -144,8 +138,17 @@ def _text_vectors(path, buffer, line, number, dim, wanted):
                     float(x) if _is_number(x) else math.nan for x in fields
                 ]
                 yield word, _checked(path, f"line {number:,}", vector, dim)
-        line = buffer.line()
+        line = file.readline(_LONGEST)
         number += 1
+
+
+def _is_text(head, dim) -> bool:
+    """Returns whether some bytes begin with a word and numbers in digits."""
+    line, end, _ = head.partition(b"\n")
+    fields = line.split()[1:]
+    if not end:  # The last field may be cut off.
+        fields, dim = fields[:-1], 1
+    return len(fields) >= dim and all(map(_is_number, fields[-dim:]))
 
 
 def _is_number(field):
@@ -166,11 +169,11 @@ def _checked(path, place, vector, dim):
     return vector
 
 
-def _binary_vectors(path, buffer, count, dim, wanted):
+def _binary_vectors(path, file, count, dim, wanted):
     for number in range(1, count + 1):
         # Some writers end a vector with a line end, others do not.
-        word = buffer.until(b" ").lstrip(b"\n")
-        data = buffer.read(4 * dim)
+        word = _word(file).lstrip(b"\n")
+        data = file.read(4 * dim)
         if not word.endswith(b" ") or len(data) < 4 * dim:
             raise ValueError(
                 f"{path}, vector {number:,} of {count:,}: the file ends, or is "
@@ -182,49 +185,11 @@ def _binary_vectors(path, buffer, count, dim, wanted):
             yield word[:-1], _checked(path, f"vector {number:,}", vector, dim)
 
 
-class _Buffer:
-    """A file of bytes, read in blocks."""
-
-    def __init__(self, file):
-        self._file = file
-        self._data = b""
-        self._start = 0
-
-    def line(self) -> bytes:
-        """The next line with its end; empty after the last."""
-        return self.until(b"\n")
-
-    def until(self, end: bytes) -> bytes:
-        """The bytes up to and including an end, or to the end of the file."""
-        searched = self._start
-        while (place := self._data.find(end, searched)) < 0:
-            known = len(self._data) - self._start
-            if known > _LONGEST or not self._fill():
-                return self._take(len(self._data))
-            searched = self._start + known
-        return self._take(place + 1)
-
-    def read(self, size: int) -> bytes:
-        """The next bytes, fewer at the end of the file."""
-        while len(self._data) - self._start < size and self._fill():
-            pass
-        return self._take(min(self._start + size, len(self._data)))
-
-    def is_text(self, dim: int) -> bool:
-        """Returns whether the next line is a word and this many numbers."""
-        line = self.line()
-        self._data = line + self._data[self._start :]
-        self._start = 0
-        numbers = line.split()[-dim:]
-        return len(numbers) == dim and all(map(_is_number, numbers))
-
-    def _take(self, end):
-        taken = self._data[self._start : end]
-        self._start = end
-        return taken
-
-    def _fill(self) -> bool:
-        block = self._file.read(_BLOCK)
-        self._data = self._data[self._start :] + block
-        self._start = 0
-        return bool(block)
+def _word(file) -> bytes:
+    """Reads the bytes up to and including a blank."""
+    word = bytearray()
+    while byte := file.read(1):
+        word += byte
+        if byte == b" " or len(word) > _LONGEST:
+            break
+    return bytes(word)

@@ -13,10 +13,9 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
-from tfcopy.data.corpora.text_pairs import read_lines
+from tfcopy.data.corpora.text_pairs import line_error, read_lines
 from tfcopy.data.definitions import dictionary_entries
 from tfcopy.data.definitions.dictionary_entries import Definitions
-from tfcopy.data.text.tokenization import Tokenizer
 
 _FILES = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
 # The text before the first example is the definition.
@@ -24,23 +23,19 @@ _EXAMPLES = re.compile(r'[;:,]\s*".*')
 _MARKER = re.compile(r"\((?:a|p|ip)\)$")  # the syntactic marker of an adjective
 
 
-def read(
-    folder, *, tokenizer: Tokenizer | None = None, progress: bool = True
-) -> Definitions:
+def read(folder) -> Definitions:
     """Reads the database.
 
-    Headwords are as the synsets write them, in lower or upper case, with
-    blanks for underscores, and sorted. The definitions of each are its
-    glosses without the examples: the most frequent sense of each part of
-    speech first, nouns, verbs, adjectives, adverbs in turn, then the second
-    of each, so that the first ones are a fair choice. The lemmas are those of
-    the exceptions, and for a form that is an exception of only some parts of
-    speech, those that rules give for the others.
+    Headwords are as the synsets write them, in lower or upper case, with blanks
+    for underscores, and sorted. The definitions of each are its glosses without
+    the examples: the most frequent sense of each part of speech first, nouns,
+    verbs, adjectives, adverbs in turn, then the second of each, so that the
+    first ones are a fair choice. The exceptions list the lemmas. If a form is
+    an exception of only some parts of speech, the rules find lemmas of the
+    others.
 
     Args:
         folder: Folder of the files.
-        tokenizer: Cuts glosses into tokens; by default Moses' for English.
-        progress: Whether to show a bar.
 
     Raises:
         ValueError: naming file and line.
@@ -65,16 +60,11 @@ def read(
         for headword in sorted(senses)
         for gloss, part in _in_turn(senses[headword].values())
     )
-    return Definitions.from_texts(
-        entries,
-        _lemmas(exceptions, known),
-        tokenizer=tokenizer,
-        progress=progress,
-    )
+    return Definitions.from_texts(entries, _lemmas(exceptions, known))
 
 
 def licence(folder) -> str:
-    """The notice that every copy must hold: the lines the files begin with."""
+    """Reads the notice that every copy must hold, the first lines of a file."""
     lines = itertools.takewhile(
         lambda line: line.startswith(" "),
         read_lines(os.path.join(folder, "data.noun")),
@@ -83,7 +73,7 @@ def licence(folder) -> str:
 
 
 def _rows(path) -> Iterator[tuple[int, str]]:
-    """The lines after the licence, whose lines begin with blanks."""
+    """Yields the lines after the licence, whose lines begin with blanks."""
     for number, line in enumerate(read_lines(path), start=1):
         if line.strip() and not line.startswith(" "):
             yield number, line
@@ -131,7 +121,7 @@ def _exceptions(path) -> dict[str, list[str]]:
 
 
 def _lemmas(exceptions, known) -> dict[str, tuple[str, ...]]:
-    """The lemmas of all forms that are an exception of some part of speech.
+    """Finds the lemmas of all forms that are listed as exceptions.
 
     Args:
         exceptions: By part of speech, lemmas by form.
@@ -150,7 +140,7 @@ def _lemmas(exceptions, known) -> dict[str, tuple[str, ...]]:
 
 
 def _in_turn(lists: Iterable[list]) -> Iterator:
-    """The first of each list, the second of each, and so on."""
+    """Yields the first of each list, the second of each, and so on."""
     for items in itertools.zip_longest(*lists):
         yield from (item for item in items if item is not None)
 
@@ -160,10 +150,8 @@ def _spaced(word):
 
 
 def _error(path, number, expected, received):
-    return ValueError(
-        f"{path}, line {number}: expected {expected}, in the format of "
-        f"WordNet's database. Received: {received!r}."
-    )
+    expected = f"{expected}, in the format of WordNet's database"
+    return line_error(path, number, expected, received)
 
 
 # Common nouns of three categories, to see whether a model separates them. They

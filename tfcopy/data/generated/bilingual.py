@@ -1,7 +1,7 @@
 """Sentences in English and another language at once, and forms of their words.
 
 A pattern is a pair of sentences with slots (`text_tables.py`); the same slot
-stands for the same thing on both sides. What agrees with it stands in square
+has the same filler on both sides. Words that agree with it are in square
 brackets.
 """
 
@@ -27,6 +27,7 @@ class Phrase:
     def plain(
         cls, en: str, other: str, feminine=False, plural=False
     ) -> "Phrase":
+        """Makes a phrase of one form."""
         return cls({"": en}, {"": other}, feminine, plural)
 
     @classmethod
@@ -35,11 +36,11 @@ class Phrase:
         return cls.plain(name, name, feminine, plural)
 
 
-def phrases(lines: Sequence[text_tables.Line]) -> list[Phrase]:
+def phrases(lines: Sequence[str]) -> list[Phrase]:
     """Phrases of one form; gender and number may follow: `= la paix f s`."""
     found = []
     for line in lines:
-        en, other = line.sides()
+        en, other = text_tables.sides(line)
         feminine = plural = False
         if match := re.fullmatch("(.*) ([mf]) ([sp])", other):
             other = match[1]
@@ -78,7 +79,7 @@ def expand(
 
 
 def number_forms(noun: str) -> list[str]:
-    """Singular and plural."""
+    """Returns singular and plural."""
     return noun.split("/") if "/" in noun else [noun, f"{noun}s"]
 
 
@@ -91,7 +92,7 @@ def indefinite_article(text: str) -> str:
 
 
 def english_verb(forms: str) -> dict[str, str]:
-    """The forms of an English verb.
+    """Returns the forms of an English verb.
 
     Args:
         forms: The base form of a regular verb, or base, past, participle and
@@ -113,7 +114,7 @@ def english_verb(forms: str) -> dict[str, str]:
 
 
 def french_adjective(adjective: str) -> list[str]:
-    """Masculine, feminine, and the plurals of both."""
+    """Returns masculine, feminine, and the plurals of both."""
     if "/" in adjective:
         return adjective.split("/")
     feminine = adjective if adjective[-1] == "e" else f"{adjective}e"
@@ -122,7 +123,7 @@ def french_adjective(adjective: str) -> list[str]:
 
 
 def agree_article(article: str, feminine: bool) -> str:
-    """A French article in the gender of its noun."""
+    """Returns a French article in the gender of its noun."""
     forms = {"le": "la", "ce": "cette", "un": "une"}
     return forms.get(article, article) if feminine else article
 
@@ -155,12 +156,12 @@ def elide(text: str) -> str:
 
 
 def spanish_plural(noun: str) -> str:
-    """The regular plural of a Spanish noun or adjective."""
+    """Returns the regular plural of a Spanish noun or adjective."""
     return noun + ("s" if noun[-1] in "aeiou" else "es")
 
 
 def spanish_adjective(adjective: str) -> list[str]:
-    """Masculine, feminine, and the plurals of both."""
+    """Returns masculine, feminine, and the plurals of both."""
     if "/" in adjective:
         return adjective.split("/")
     feminine = re.sub("o$", "a", adjective)
@@ -177,7 +178,7 @@ _BEFORE_E = {"c": "qu", "g": "gu", "z": "c"}
 
 
 def spanish_verb(forms: str) -> dict[str, str]:
-    """The forms of a Spanish verb: gerund, present, imperative, past.
+    """Returns the forms of a Spanish verb.
 
     Args:
         forms: The infinitive of a regular verb, or all seven forms between

@@ -1,8 +1,8 @@
 """Copying by rules: the synthetic task of CopyNet, generated.
 
-A rule such as `a b x c -> d x` rewrites a string of symbols; its variables
-are filled with random strings, other ones in each pair. A model has to learn
-the rules by heart, and to copy what stands for a variable.
+A rule such as `a b x c -> d x` rewrites a string of symbols; its variables are
+filled with random strings, other ones in each pair. A model must learn the
+rules by heart, and copy the fillings of variables.
 """
 
 import collections
@@ -16,13 +16,7 @@ from collections.abc import Iterator, Sequence, Set
 
 from tfcopy import filesystem
 from tfcopy.atomic_files import write_atomically
-from tfcopy.data.corpora.corpus import (
-    CorpusError,
-    Split,
-    TranslationCorpus,
-    fingerprint,
-)
-from tfcopy.data.corpora.text_pairs import read_lines
+from tfcopy.data.corpora.corpus import Split, TranslationCorpus, fingerprint
 
 RULE_TYPES = ("x -> none", "x -> x", "x -> xx", "xy -> x", "xy -> xy")
 
@@ -35,7 +29,7 @@ _MAX_DRAWS = 1000  # of a filling that is new
 
 @dataclasses.dataclass(frozen=True)
 class Rule:
-    """Rewrites what matches its left side.
+    """Rule that rewrites the strings that match its left side.
 
     Args:
         type: One of `RULE_TYPES`: the variables of both sides.
@@ -48,7 +42,7 @@ class Rule:
     right: tuple[str, ...]
 
     def fill(self, x: str, y: str) -> tuple[str, str]:
-        """The source and the target for these values of `x` and `y`."""
+        """Returns source and target for these values of `x` and `y`."""
         values = {"x": x, "y": y}
         return tuple(
             " ".join(values.get(token, token) for token in side)
@@ -69,19 +63,20 @@ def make_rules(
 
     The rules of the paper were never published. In ours, the symbols of the
     left side differ from each other; each symbol of the right side is one of
-    them with probability 1/2, otherwise any other. Variables stand anywhere,
+    them with probability 1/2, otherwise any other. Variables may be anywhere,
     but `x` and `y` never side by side on the left, where the end of `x` would
     be ambiguous. No two rules have the same symbols on the left.
 
     Args:
         rules_per_type: Number of rules of each type.
         num_symbols: Number of symbols, `"000"` and so on, at most 1,000.
-        count: What the length of 5 to 20 counts, which the paper does not say:
-            `"both"`, the symbols of both sides, or `"source"`, the symbols and
-            variables of the left side. The default lengths obey both.
+        count: The symbols that the length of 5 to 20 counts, which the paper
+            leaves open: `"both"`, the symbols of both sides, or `"source"`, the
+            symbols and variables of the left side. The default lengths obey
+            both.
         left_symbols: Fewest and most symbols of the left side.
         right_symbols: Fewest and most symbols of the right side.
-        seed: The same seed gives the same rules on every machine.
+        seed: Seed of the rules; they are the same on every machine.
 
     Raises:
         ValueError: an argument is out of its range, or no rule fits them all.
@@ -144,10 +139,10 @@ def generate(
         instances: Number of pairs of each rule.
         split: Name of the split; each split has different pairs.
         num_symbols: Number of symbols.
-        longest_filling: The most symbols that a variable stands for.
+        longest_filling: The most symbols of a filling.
         no_collision: Whether a filling has no symbol of its rule.
-        seed: The same seed gives the same pairs on every machine.
-        seen: Sources that are drawn anew.
+        seed: Seed of the pairs; they are the same on every machine.
+        seen: Sources that are drawn again.
 
     Raises:
         ValueError: a rule has no source left that is not in `seen`.
@@ -176,12 +171,12 @@ def generate(
 
 
 def filling(rng: random.Random, symbols: Sequence[str], longest: int) -> str:
-    """A string of 1 to `longest` symbols, all lengths equally likely."""
+    """Draws 1 to `longest` symbols, all lengths equally likely."""
     return " ".join(rng.choices(symbols, k=rng.randint(1, longest)))
 
 
 def symbol_names(num_symbols: int) -> list[str]:
-    """The symbols `"000"`, `"001"`, and so on."""
+    """Returns the symbols `"000"`, `"001"`, and so on."""
     return [f"{number:03}" for number in range(num_symbols)]
 
 
@@ -192,7 +187,7 @@ def require(fits: bool, name: str, expected: str, received) -> None:
 
 
 def _sizes(kind, count, left_symbols, right_symbols):
-    """All pairs of lengths, which are equally likely."""
+    """Returns all pairs of lengths, which are equally likely."""
     num_variables = len(kind.split(" -> ")[0])
 
     def counted(num_left, num_right):
@@ -228,7 +223,7 @@ def _rule(rng, kind, left, num_right, symbols):
 
 
 def _insert(rng, symbols, variables, gaps):
-    """The symbols with the variables in these gaps, in a random order."""
+    """Inserts the variables into these gaps, in a random order."""
     tokens = list(symbols)
     variables = rng.sample(variables, len(variables))
     for gap, variable in zip(sorted(gaps, reverse=True), variables):
@@ -238,8 +233,6 @@ def _insert(rng, symbols, variables, gaps):
 
 __all__ = ["RULE_TYPES", "Rule", "RulesCorpus", "load", "make_rules"]
 
-_SPLITS = ("train", "test")
-_FILES = {"train": "train.tsv", "test": "test.tsv", "rules": "rules.json"}
 _HELD_OUT_SHARE = 20  # one training pair in twenty
 
 
@@ -276,11 +269,11 @@ def load(
 
     `folder` gets `rules.json`, `train.tsv` and `test.tsv`, whose lines are
     source, target, index of the rule and its type. Files of other settings and
-    damaged files are written anew.
+    damaged files are written again.
 
     The same rules make the pairs of all splits, with different fillings. These
     are drawn independently, as in the authors' code, so short ones may recur
-    within a split; but no source of validation or test stands in training.
+    within a split; but no source of validation or test occurs in training.
 
     Args:
         folder: Folder of the files.
@@ -288,20 +281,18 @@ def load(
         instances: Even number of pairs of each rule, half of them for
             training, half for testing.
         num_symbols: Number of symbols, `"000"` and so on, at most 1,000.
-        longest_filling: The most symbols that a variable stands for; the least
-            is one.
+        longest_filling: The most symbols of a filling; the fewest are one.
         left_symbols: Fewest and most symbols of a rule's left side.
         right_symbols: Fewest and most symbols of its right side.
         no_collision: Whether a filling has no symbol of its rule.
         count: See `make_rules`.
-        seed: The same seed gives the same files on every machine.
-        num_validation: How many training pairs to hold out for validation,
+        seed: Seed of the files; they are the same on every machine.
+        num_validation: Number of training pairs to hold out for validation,
             evenly over the rules; one in twenty if `None`.
 
     Raises:
         ValueError: an argument is out of its range.
         OSError: the files cannot be written.
-        CorpusError: a file was changed while it was read.
 
     Reference:
         [Gu et al., 2016](https://arxiv.org/abs/1603.06393), section 5.1.
@@ -335,18 +326,17 @@ def load(
         "seed": seed,
     }
     settings = {"instances": instances, **of_rules, **of_pairs}
-    paths = {
-        split: os.path.join(folder, name) for split, name in _FILES.items()
-    }
-    _write(paths["rules"], _description(settings, rules))
-    rows = {}
-    for split in _SPLITS:
-        seen = {source for some in rows.values() for source, *_ in some}
+    path = os.path.join(folder, "rules.json")
+    write_changed(path, _description(settings, rules))
+    rows, seen = {}, set()
+    for split in ("train", "test"):
         pairs = generate(
             rules, instances // 2, split=split, seen=seen, **of_pairs
         )
-        _write(paths[split], _lines(rules, pairs))
-        rows[split] = list(_read(paths[split], rules))
+        rows[split] = list(pairs)
+        seen = {source for source, *_ in rows[split]}
+        path = os.path.join(folder, f"{split}.tsv")
+        write_changed(path, _lines(rules, rows[split]))
     return _corpus(rules, rows, num_validation)
 
 
@@ -357,7 +347,7 @@ def _corpus(rules, rows, num_validation):
 
     def key(i):
         source, _, rule = train[i]
-        return rule, times[source]  # what recurs is held out last
+        return rule, times[source]  # repeated sources are held out last
 
     by_rule = sorted(range(len(train)), key=key)
     held_out = {
@@ -393,28 +383,8 @@ def _lines(rules, rows) -> bytes:
     ).encode()
 
 
-def _read(path: str, rules: Sequence[Rule]) -> Iterator[tuple[str, str, int]]:
-    for number, line in enumerate(read_lines(path), start=1):
-        match line.split("\t"):
-            case [source, target, index, kind] if (
-                source.strip()
-                and target.strip()
-                and index.isdecimal()
-                and int(index) < len(rules)
-                and kind == rules[int(index)].type
-            ):
-                yield source, target, int(index)
-            case _:
-                raise CorpusError(
-                    f"{path}, line {number}: expected source, target, index "
-                    f"of one of {len(rules)} rules and its type, with tabs "
-                    f"between them. Received: {line[:80]!r}. The file was "
-                    "changed; repeat the command to have it written anew."
-                )
-
-
-def _write(path: str, text: bytes) -> None:
-    """Writes a file, unless it already holds this text."""
+def write_changed(path: str, text: bytes) -> None:
+    """Writes a file unless it already holds this text."""
     with contextlib.suppress(OSError), filesystem.open(path, "rb") as file:
         if file.read() == text:
             return

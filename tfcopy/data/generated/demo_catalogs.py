@@ -52,7 +52,7 @@ def load(
         num_train: Number of training pairs.
         num_validation: Number of validation pairs.
         num_test: Number of test pairs.
-        seed: The same seed gives the same sentences on every machine.
+        seed: Seed of the sentences; they are the same on every machine.
         source_language: `"en"` or `"es"`.
     """
     tables = ("names", "patterns", "words")
@@ -68,9 +68,9 @@ def load(
 
 
 def examples() -> list[tuple[str, str]]:
-    """Sentences whose spans are in no generated text, and their translations.
+    """Returns sentences whose spans are never generated, and translations.
 
-    They are of other alphabets, of real programs, or hold other markup inside.
+    They are in other alphabets, from real programs, or contain other markup.
     """
     return text_tables.pairs("catalogs")
 
@@ -90,7 +90,7 @@ _WORDS = text_tables.read("demo_catalogs_words")
 
 @dataclasses.dataclass(frozen=True)
 class Noun:
-    """A noun, the kinds of names it has, and of those they may belong to."""
+    """A noun, the kinds of its names, and the kinds of their owners."""
 
     en: list[str]
     es: list[str]
@@ -101,8 +101,8 @@ class Noun:
 
 @functools.cache
 def nouns(section: str) -> list[Noun]:
-    """The nouns of a section."""
-    return [_noun(*line.sides()) for line in _WORDS[section]]
+    """Returns the nouns of a section."""
+    return [_noun(*text_tables.sides(line)) for line in _WORDS[section]]
 
 
 def _noun(en, es):
@@ -116,31 +116,31 @@ def _noun(en, es):
 
 @functools.cache
 def owner_nouns() -> dict[str, Noun]:
-    """Nouns of what names belong to, by the kind of name."""
+    """Returns nouns for the owners of names, by the kind of name."""
     result = {}
     for line in _WORDS["owner nouns"]:
         kind, noun = line.split(": ")
-        result[kind] = _noun(*noun.split(" = "))
+        result[kind] = _noun(*text_tables.sides(noun))
     return result
 
 
 @functools.cache
 def verbs(section: str) -> list[Phrase]:
-    """The verbs of a section, with all their forms."""
-    sides = [line.sides() for line in _WORDS[section]]
+    """Returns the verbs of a section, with all their forms."""
+    sides = map(text_tables.sides, _WORDS[section])
     return [Phrase(english_verb(en), spanish_verb(es)) for en, es in sides]
 
 
 @functools.cache
 def adjectives(section: str) -> list[tuple[str, list[str]]]:
-    """English adjectives, and the four forms of the Spanish ones."""
-    sides = [line.sides() for line in _WORDS[section]]
+    """Returns English adjectives, and the four forms of the Spanish ones."""
+    sides = map(text_tables.sides, _WORDS[section])
     return [(en, spanish_adjective(es)) for en, es in sides]
 
 
 @functools.cache
 def phrases(section: str) -> list[Phrase]:
-    """The phrases of a section, which have one form."""
+    """Returns the phrases of a section, which have one form."""
     return bilingual.phrases(_WORDS[section])
 
 
@@ -176,7 +176,7 @@ _PHRASES = {
     "few": "few",
 }
 _NOUNS = ("file", "folder", "unit", "code", "part", "callable")
-# English, then Spanish: all forms, or those of the plural.
+# English, then Spanish: all forms, or plural forms.
 _DETERMINERS = [
     ("the", "el/la/los/las"),
     ("the", "el/la/los/las"),
@@ -189,12 +189,12 @@ _MIN_WORDS, _MAX_WORDS = 4, 25
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """An entry of a catalogue.
+    """Entry of a catalogue.
 
     Attributes:
         en: The English text.
         es: The Spanish text.
-        flag: What gettext calls the placeholders, `"c-format"`, or `""`.
+        flag: Name of their format in gettext, `"c-format"`, or `""`.
     """
 
     en: str
@@ -203,10 +203,10 @@ class Entry:
 
 
 class Grammar:
-    """Draws entries whose names belong to one split.
+    """Grammar of entries whose names belong to one split.
 
     Args:
-        seed: Any integer or string; the same seed gives the same entries.
+        seed: Any integer or string.
         split: `"train"`, `"validation"` or `"test"`.
     """
 
@@ -222,12 +222,12 @@ class Grammar:
         return self._entries(section, [self.rng.random() < 0.8])[0]
 
     def plural_entry(self) -> tuple[Entry, Entry]:
-        """Draws an entry for one thing and for several."""
+        """Draws an entry for one thing and its plural."""
         one, several = self._entries("plurals", [False, True])
         return one, several
 
     def _entries(self, section, plurals):
-        """The same sentence for each number of `{n}`."""
+        """Draws the same sentence for each number of `{n}`."""
         while True:
             sentence = _Sentence(self.rng, self._names, section)
             pattern = self.rng.choice(_PATTERNS[section])
@@ -238,7 +238,7 @@ class Grammar:
             state = self.rng.getstate()
             pairs = []
             for is_plural in plurals:
-                # The same draws give the same phrases.
+                # The same draws yield the same phrases.
                 self.rng.setstate(state)
                 sentence.begin(is_plural)
                 pair = sentence.expand(pattern)
@@ -252,7 +252,7 @@ class Grammar:
 
 
 class _Sentence:
-    """Fills the slots of one sentence, and of the clauses in it."""
+    """Sentence to fill, with the clauses in it."""
 
     def __init__(self, rng, names, section):
         self.rng = rng
@@ -265,7 +265,7 @@ class _Sentence:
         self.kind = rng.choice((*kinds, kinds[-1]))
 
     def begin(self, is_plural):
-        """Forgets what has been filled; `is_plural` is the number of `{n}`."""
+        """Clears the filled slots; `is_plural` is the number of `{n}`."""
         self.spans = []
         self.is_plural = is_plural
 
@@ -274,7 +274,7 @@ class _Sentence:
         return expand(pattern, self._phrase, spanish_adjective)
 
     def finish(self, pairs) -> list[Entry]:
-        """Spells sentences, and says their names."""
+        """Spells sentences, and inserts their names."""
         spelled = [
             (capitalize(indefinite_article(en)), capitalize(contract(es)))
             for en, es in pairs
@@ -309,7 +309,7 @@ class _Sentence:
     # === Names ===
 
     def _span(self, kind, wrap=False) -> str:
-        """A character that stands for a span."""
+        """Adds a character in place of a span."""
         self.spans.append((kind, wrap))
         return chr(_FIRST_SPAN + len(self.spans) - 1)
 
@@ -352,7 +352,7 @@ class _Sentence:
     # === Nouns ===
 
     def _thing(self, kind=None) -> Phrase:
-        """A noun with an article, and mostly a name."""
+        """Draws a noun with an article, and mostly a name."""
         kind = kind or self.kind
         noun = self.rng.choice(nouns(f"{kind} nouns"))
         share = 1 if kind in ("part", "callable") else 0.7
@@ -365,12 +365,12 @@ class _Sentence:
         return self._described(noun, "plain adjectives")
 
     def _new(self) -> Phrase:
-        """A noun with an indefinite article: "a hidden folder"."""
+        """Draws a noun with an indefinite article: "a hidden folder"."""
         noun = self.rng.choice(nouns(f"{self.kind} nouns"))
         return self._noun_phrase(noun, ("a", "un/una"), "adjectives")
 
     def _named(self, noun) -> Phrase:
-        """A noun with one or two names: "the ``x`` argument of :func:`f`"."""
+        """Adds names to a noun: "the ``x`` argument of :func:`f`"."""
         rng = self.rng
         is_plural = rng.random() < (0.05 if self.is_message else 0.15)
         names = [self._name(noun) for _ in range(1 + is_plural)]
@@ -395,7 +395,7 @@ class _Sentence:
         return Phrase.plain(en, es, noun.feminine, is_plural)
 
     def _name(self, noun) -> tuple[str, str]:
-        """A name in both languages, which differ in their quotes."""
+        """Draws a name in both languages, which differ in their quotes."""
         if not self.is_message or self.rng.random() < 0.25:
             span = self._span(self.rng.choice(noun.kinds))
             return span, span
@@ -414,7 +414,7 @@ class _Sentence:
         return f"the {span} {noun.en[0]}", f"{article} {noun.es[0]} {span}"
 
     def _described(self, noun, qualities) -> Phrase:
-        """A noun without a name: "these temporary files"."""
+        """Describes a noun without a name: "these temporary files"."""
         has_owner = self.kind in ("file", "unit") and qualities == "adjectives"
         articles = [*_DETERMINERS, _YOUR] if has_owner else _DETERMINERS
         return self._noun_phrase(noun, self.rng.choice(articles), qualities)

@@ -1,10 +1,10 @@
 """The definition demos: texts of invented words, and their dictionary.
 
 A text can only be understood if its invented words are known: who has "a tool"
-if it says that Omar found a blicket, whether "A woman buys a zorp ." entails "A
-woman buys something red .", what follows "the wug". The dictionary explains
-these words in plain ones. Without it, a model that does not know them cannot
-tell them apart, and can only guess.
+if Omar found a blicket, whether "A woman buys a zorp ." entails "A woman buys
+something red .", the verb after "the wug". The dictionary explains these words
+in plain ones. Without it, a model that does not know them cannot distinguish
+them, and can only guess.
 
 All texts are tokens between blanks. One example in four has only plain words.
 In validation and test, half of the others have invented words of the training
@@ -25,6 +25,8 @@ from tfcopy.data.corpora.corpus import (
     Corpus,
     CorpusError,
     Split,
+    check_range,
+    check_sizes,
     fingerprint,
 )
 from tfcopy.data.definitions.dictionary_entries import Definitions
@@ -50,63 +52,45 @@ __all__ = [
 ]
 
 _NUM_WORDS = 432  # makes all values equally frequent in each split
-_WORDS_RANGE = (120, 100_000)
+_SEED = 0
 _THINGS_RANGE = (2, 8)
 
 
-def questions(
-    *,
-    num_train: int = 20_000,
-    num_validation: int = 500,
-    num_test: int = 1_000,
-    num_words: int = _NUM_WORDS,
-    num_things: int = 3,
-    seed: int = 0,
-) -> Corpus:
-    """Questions about one of several things, as `squad.Example`s.
+def questions(*, num_things: int = 3, **sizes: int) -> Corpus:
+    """Generates questions about one of several things, as `squad.Example`s.
 
-    A context tells who has which things and where. A question asks who has one
-    of them, or where it is, and describes it by its definition only. The answer
-    is a span that occurs once in the context. A model that does not know the
+    A context says who has which things and where. A question asks who has one
+    of them, or where it is, and names it by the definition alone. The answer is
+    a span that occurs once in the context. A model that does not know the
     things can only guess one of `num_things`.
 
     The id of a question ends in `plain`, `seen` or `unseen`, like its things.
 
     Args:
-        num_train: Number of training questions.
-        num_validation: Number of validation questions.
-        num_test: Number of test questions.
-        num_words: Number of invented words, 120 or more. Two thirds are for
-            training.
         num_things: Number of things in a context, from 2 to 8.
-        seed: The same seed gives the same corpus on every machine.
+        **sizes: `num_train`, `num_validation` and `num_test`, the number of
+            examples of each split; by default 20,000, 500 and 1,000.
 
     Raises:
         CorpusError: an argument is out of its range.
     """
-    _check("num_things", num_things, *_THINGS_RANGE)
-    return _corpus(
-        "demo questions",
-        functools.partial(_questions, num_things),
-        num_train,
-        num_validation,
-        num_test,
-        num_words,
-        seed,
-        num_things,
-    )
+    check_range("num_things", num_things, *_THINGS_RANGE)
+
+    def write(writer, number):
+        return writer.questions(number, num_things)
+
+    return _corpus("demo questions", write, num_things, **sizes)
 
 
 def entailments(**sizes: int) -> Corpus:
-    """Sentence pairs and how they relate, as `nli.Example`s.
+    """Generates sentence pairs and their relation, as `nli.Example`s.
 
-    The hypothesis states something about the thing in the premise: what is
-    known about it (entailment), what it cannot be (contradiction) or what is
-    unknown (neutral). All three are equally frequent, whatever the premise or
-    the hypothesis.
+    The hypothesis states a fact about the thing in the premise: a known one
+    (entailment), a false one (contradiction) or an unknown one (neutral). All
+    three are equally frequent, whatever the premise or the hypothesis.
 
     Args:
-        **sizes: Arguments of `questions`, but `num_things`.
+        **sizes: As in `questions`.
 
     Raises:
         CorpusError: an argument is out of its range.
@@ -115,13 +99,13 @@ def entailments(**sizes: int) -> Corpus:
 
 
 def sentences(**sizes: int) -> Corpus:
-    """Sentences, `str`, for language models.
+    """Generates sentences, `str`, for language models.
 
     Each invented word is followed by a verb, one of two that fit its
     definition, of 16 in all.
 
     Args:
-        **sizes: Arguments of `questions`, but `num_things`.
+        **sizes: As in `questions`.
 
     Raises:
         CorpusError: an argument is out of its range.
@@ -129,23 +113,13 @@ def sentences(**sizes: int) -> Corpus:
     return _corpus("demo sentences", Writer.sentences, **sizes)
 
 
-def dictionary(*, num_words: int = _NUM_WORDS, seed: int = 0) -> Definitions:
-    """Definitions of all invented words, and of some plain ones.
+def dictionary() -> Definitions:
+    """Returns definitions of all invented words, and of some plain ones.
 
-    Half of the words have a second definition, which says the same in other
-    words.
-
-    Args:
-        num_words: Number of invented words of the corpus.
-        seed: The corpus's seed.
-
-    Raises:
-        CorpusError: an argument is out of its range.
+    Half of the words have a second definition, of the same meaning.
     """
-    rng = random.Random(f"definitions/dictionary/{seed}")
-    things = [
-        x for of_split in _things(num_words, seed).values() for x in of_split
-    ]
+    rng = random.Random(f"definitions/dictionary/{_SEED}")
+    things = [x for of_split in _things().values() for x in of_split]
     for name, kind in KINDS.items():
         things += [Thing(noun, name) for noun in kind.nouns]
     entries = {
@@ -162,41 +136,26 @@ def dictionary(*, num_words: int = _NUM_WORDS, seed: int = 0) -> Definitions:
     )
 
 
-def unseen_words(
-    split: str = "test", *, num_words: int = _NUM_WORDS, seed: int = 0
-) -> frozenset[str]:
-    """Invented words of a split that no training example can have.
+def unseen_words(split: str = "test") -> frozenset[str]:
+    """Returns the invented words of a split that training never shows.
 
     Args:
         split: `"train"`, which has none, `"validation"` or `"test"`.
-        num_words: Number of invented words of the corpus.
-        seed: The corpus's seed.
 
     Raises:
-        CorpusError: an argument is out of its range.
+        CorpusError: there is no such split.
     """
     if split not in SPLITS:
         raise CorpusError(
             f"`split` must be one of {', '.join(SPLITS)}. Received: {split!r}."
         )
-    things = _things(num_words, seed)
-    names = (x.name for x in things[split] if split != "train")
+    names = (x.name for x in _things()[split] if split != "train")
     return frozenset(names)
 
 
-def nouns_by_kind(
-    *, num_words: int = _NUM_WORDS, seed: int = 0
-) -> dict[str, tuple[str, ...]]:
-    """Plain nouns, and invented ones that training never shows, by kind.
-
-    Args:
-        num_words: Number of invented words of the corpus.
-        seed: The corpus's seed.
-
-    Raises:
-        CorpusError: an argument is out of its range.
-    """
-    things = _things(num_words, seed)["test"]
+def nouns_by_kind() -> dict[str, tuple[str, ...]]:
+    """Returns plain nouns, and invented ones that training never shows."""
+    things = _things()["test"]
     return {
         name: (
             *kind.nouns,
@@ -206,25 +165,21 @@ def nouns_by_kind(
     }
 
 
-def vectors(
-    *, dim: int = 64, num_words: int = _NUM_WORDS, seed: int = 0
-) -> tuple[tuple[str, ...], np.ndarray]:
-    """Vectors of all words, plain and invented, which reflect their meanings.
+def vectors(*, dim: int = 64) -> tuple[tuple[str, ...], np.ndarray]:
+    """Draws vectors of all words, plain and invented, by their meanings.
 
     Args:
-        dim: Their size, 8 or more.
-        num_words: Number of invented words of the corpus.
-        seed: The corpus's seed.
+        dim: Size of the vectors, 8 or more.
 
     Returns:
         `(words, matrix)`: the words, and float32, `(len(words), dim)`.
 
     Raises:
-        CorpusError: an argument is out of its range.
+        CorpusError: `dim` is out of its range.
     """
-    _check("dim", dim, 8)
-    things = _things(num_words, seed)
-    rng = random.Random(f"definitions/vectors/{seed}")
+    check_range("dim", dim, 8)
+    things = _things()
+    rng = random.Random(f"definitions/vectors/{_SEED}")
     return demo_definitions_lexicon.draw(
         (x for name in SPLITS for x in things[name]),
         dim,
@@ -235,67 +190,45 @@ def vectors(
 def _corpus(
     name,
     write: Callable,
+    *settings: int,
     num_train: int = 20_000,
     num_validation: int = 500,
     num_test: int = 1_000,
-    num_words: int = _NUM_WORDS,
-    seed: int = 0,
-    *others: int,
 ) -> Corpus:
     """Makes a corpus; `write` yields a number of examples from a `Writer`."""
     numbers = num_train, num_validation, num_test
-    settings = num_words, seed, *others
-    for split, number in zip(SPLITS, numbers):
-        _check(f"num_{split}", number, 1)
-    _things(*settings[:2])
-    return Corpus(
-        name=name,
-        splits={
-            split: Split(
-                functools.partial(_read, name, write, earlier, settings),
-                fingerprint(
-                    _grammar_fingerprint(), name, *earlier.items(), *settings
-                ),
-                earlier[split],
-            )
-            for split, earlier in _up_to_each(numbers)
-        },
-        tokenized=True,
-        generated=True,
-    )
+    check_sizes(numbers)
+    splits = {}
+    for last, (split, number) in enumerate(zip(SPLITS, numbers), 1):
+        earlier = dict(zip(SPLITS[:last], numbers))
+        key = (*earlier.items(), _NUM_WORDS, _SEED, *settings)
+        splits[split] = Split(
+            functools.partial(_read, name, write, earlier),
+            fingerprint(_grammar_fingerprint(), name, *key),
+            number,
+        )
+    return Corpus(name=name, splits=splits, tokenized=True, generated=True)
 
 
-def _up_to_each(numbers) -> Iterator[tuple[str, dict[str, int]]]:
-    """Each split, and the sizes of it and of those before it."""
-    for last, split in enumerate(SPLITS, 1):
-        yield split, dict(zip(SPLITS[:last], numbers))
-
-
-def _read(name, write, sizes, settings) -> Iterator:
-    """The last split's examples; none of them stands in the others."""
-    num_words, seed = settings[:2]
+def _read(name, write, sizes) -> Iterator:
+    """Yields the examples of the last split that are in none before it."""
     seen = set()
     for split, number in sizes.items():
-        writer = Writer(_things(num_words, seed), split, f"{name}/{seed}", seen)
+        writer = Writer(_things(), split, f"{name}/{_SEED}", seen)
         examples = write(writer, number)
         if split != [*sizes][-1]:
             seen = seen.union(map(text_of, examples))
     return examples
 
 
-def _questions(num_things, writer, number):
-    return writer.questions(number, num_things)
-
-
-@functools.lru_cache(maxsize=4)
-def _things(num_words, seed) -> dict[str, list[Thing]]:
-    _check("num_words", num_words, *_WORDS_RANGE)
-    rng = random.Random(f"definitions/words/{seed}")
-    return demo_definitions_lexicon.invent_things(num_words, rng)
+@functools.cache
+def _things() -> dict[str, list[Thing]]:
+    rng = random.Random(f"definitions/words/{_SEED}")
+    return demo_definitions_lexicon.invent_things(_NUM_WORDS, rng)
 
 
 def _wordings(thing, rng):
-    """One or two definitions."""
+    """Draws one or two definitions."""
     wordings = {definition(thing, rng): None}
     if rng.random() < 0.5:
         while len(wordings) < 2:
@@ -303,16 +236,10 @@ def _wordings(thing, rng):
     return tuple(wordings)
 
 
-def _check(name, value, least, most=None):
-    if value < least or (most is not None and value > most):
-        bounds = f"from {least:,} to {most:,}" if most else f"{least} or more"
-        raise CorpusError(f"`{name}` must be {bounds}. Received: {value}.")
-
-
 @functools.cache
 def _grammar_fingerprint() -> str:
     """Changes with the grammar, so that stale ids are never read."""
-    writer = Writer(_things(_NUM_WORDS, 0), "test", "fingerprint")
+    writer = Writer(_things(), "test", "fingerprint")
     sample = [
         *writer.questions(50, 3),
         *writer.entailments(50),

@@ -1,12 +1,12 @@
-"""Words of the definition demos, plain and invented, and what they mean.
+"""Words of the definition demos, plain and invented, and their meanings.
 
 All of their English is in `tables/demo_definitions_*.txt`. An indefinite
 article is written `{a}`, and put in when the next word is known. Of a thing's
 three facets, its kind, its colour and its origin, exactly two are known, and
 all values are equally frequent. Thus neither the word nor the question alone
-gives the answer: only both together do. The words' vectors are what a large
-text would teach: words with similar meanings are near each other. They are not
-learnt from text, but drawn.
+determines the answer, but both together do. The vectors of words are as if
+learnt from a large text: words with similar meanings are near each other. They
+are drawn, not learnt.
 """
 
 import dataclasses
@@ -44,7 +44,7 @@ def invent(number: int, rng: random.Random) -> list[str]:
     look-up never mistakes one for another's lemma.
 
     Args:
-        number: How many.
+        number: Number of words.
         rng: The random number generator.
     """
     begun = {word[:i].lower() for word in plain_words() for i in range(20)}
@@ -68,7 +68,7 @@ class Kind:
     Attributes:
         names: The nouns that definitions use.
         nouns: Plain words for such things.
-        actions: Verbs for what only such things do; no two kinds share a verb.
+        actions: Verbs that only such things take; no two kinds share a verb.
     """
 
     names: tuple[str, ...]
@@ -83,9 +83,9 @@ KINDS = {
 
 _WORDS = text_tables.read("demo_definitions_words")
 # Each colour, and other things that have it.
-COLOURS = dict(line.sides() for line in _WORDS["colours"])
+COLOURS = dict(map(text_tables.sides, _WORDS["colours"]))
 # Words that need no definition, and their definitions.
-ORDINARY = dict(line.sides() for line in _WORDS["ordinary"])
+ORDINARY = dict(map(text_tables.sides, _WORDS["ordinary"]))
 ORIGINS, PERSONS, PLACES, SUBJECTS, VERBS, ADJECTIVES, TIMES = (
     text_tables.phrases(_WORDS[section])
     for section in (
@@ -102,7 +102,7 @@ ORIGINS, PERSONS, PLACES, SUBJECTS, VERBS, ADJECTIVES, TIMES = (
 _PATTERNS = text_tables.groups("demo_definitions_patterns")
 DEFINITIONS = _PATTERNS["definitions"]  # by the facets that are known of a word
 QUESTIONS = _PATTERNS["questions"]
-ASKED = _PATTERNS["asked"]  # how a text names something, by facet
+ASKED = _PATTERNS["asked"]  # names of something in a text, by facet
 OPENINGS, STATEMENTS, PREMISES, HYPOTHESES, SENTENCES = (
     _PATTERNS[section][""]
     for section in (
@@ -128,7 +128,7 @@ def with_articles(text: str) -> str:
 
 @functools.cache
 def plain_words() -> tuple[str, ...]:
-    """All words of texts, questions and definitions that are not invented."""
+    """Returns all words of the tables, none of which is invented."""
     tables = [text_tables.read(name).values() for name in TABLES]
     lines = itertools.chain.from_iterable(itertools.chain(*tables))
     text = " ".join(["a an A An", *SIZES, *lines])
@@ -179,10 +179,11 @@ class Asked:
     value: str
 
     def holds(self, thing: Thing) -> bool:
+        """Returns whether a thing has the property."""
         return getattr(thing, self.facet) == self.value
 
     def phrase(self, rng: random.Random) -> str:
-        """A noun phrase for this property."""
+        """Draws a noun phrase for this property."""
         pattern = rng.choice(ASKED[self.facet])
         return with_articles(
             text_tables.fill_from(pattern, {"value": self.value})
@@ -197,7 +198,7 @@ def ask(facet: str, thing: Thing, holds: bool, rng: random.Random) -> Asked:
 
 
 def invent_things(number: int, rng: random.Random) -> dict[str, list[Thing]]:
-    """Invented words of the three splits: two thirds, a sixth and a sixth."""
+    """Invents the words of the splits: two thirds, a sixth and a sixth."""
     words = iter(invent(number, rng))
     held_out = number // 6
     sizes = {"train": number - 2 * held_out}
@@ -212,7 +213,7 @@ def invent_things(number: int, rng: random.Random) -> dict[str, list[Thing]]:
 
 
 def plain_things(rng: random.Random) -> Iterator[Thing]:
-    """Endless phrases of plain words that tell two facets of a thing."""
+    """Yields phrases of plain words with two facets of a thing, endlessly."""
     nouns = {name: deal(kind.nouns, rng) for name, kind in KINDS.items()}
     while True:
         for meaning in _meanings(144, rng):
@@ -234,7 +235,7 @@ def plain_nouns(rng: random.Random) -> Iterator[Thing]:
 
 
 def definition(thing: Thing, rng: random.Random) -> str:
-    """A definition of a thing, in one of several wordings."""
+    """Draws a definition of a thing, in one of several wordings."""
     patterns = DEFINITIONS[" ".join(thing.known)]
     text = f"{rng.choice(OPENINGS)} {rng.choice(patterns)}"
     words = {"size": rng.choice(SIZES)}
@@ -255,7 +256,7 @@ def deal(values: Sequence, rng: random.Random) -> Iterator:
 
 
 class Draw:
-    """Draws from an endless iterator, with the option to refuse values.
+    """Source of values of an endless iterator, some of which may be refused.
 
     Refused values come first next time, so that none becomes rarer.
 
@@ -268,7 +269,7 @@ class Draw:
         self._refused = []
 
     def __call__(self, accept: Callable = lambda value: True):
-        """The next value that `accept` accepts."""
+        """Returns the next value that `accept` accepts."""
         for i, value in enumerate(self._refused):
             if accept(value):
                 return self._refused.pop(i)
@@ -295,9 +296,9 @@ def draw(
 ) -> tuple[tuple[str, ...], np.ndarray]:
     """Vectors of all plain words, and of things.
 
-    Each value of a facet has a vector. A word's vector is the sum of those of
-    its values, with noise; a word without a facet has its own vector. Every
-    component has a mean of 0 and a variance of 1.
+    Each value of a facet has a vector. A word's vector is the sum of the
+    vectors of its values, with noise. A word without a facet has its own
+    vector. Every component has a mean of 0 and a variance of 1.
 
     Args:
         things: Things of one invented word each.
@@ -327,7 +328,7 @@ def draw(
 
 
 def _plain_meanings() -> dict[str, tuple[str, str]]:
-    """Facet and value of the plain words that express one."""
+    """Returns facet and value of the plain words that express one."""
     meanings = {}
     for name, kind in KINDS.items():
         for noun in (*kind.names, *kind.nouns):

@@ -33,7 +33,7 @@ _SOURCES["test"] = _SOURCES["validation"]
 
 
 def text_of(example) -> str:
-    """All that a model reads of a question, a pair or a sentence."""
+    """Returns the text that a model reads of an example."""
     if isinstance(example, squad.Example):
         return f"{example.context} {example.question}"
     if isinstance(example, nli.Example):
@@ -42,12 +42,12 @@ def text_of(example) -> str:
 
 
 class Writer:
-    """Writes examples of one split.
+    """Writer of the examples of one split.
 
     Args:
         things: Invented words of all splits, see `invent_things`.
         split: `"train"`, `"validation"` or `"test"`.
-        seed: Any string; the same one gives the same examples.
+        seed: Any string; the examples depend on it.
         seen: The `text_of` of examples that are not written.
     """
 
@@ -64,7 +64,7 @@ class Writer:
         self.things = {"seen": things["train"], "unseen": things[split]}
 
     def questions(self, number: int, num_things: int) -> Iterator:
-        """Yields `squad.Example`s; their ids tell the origin of their words."""
+        """Yields `squad.Example`s; their ids name the origin of their words."""
         draws = self._draws(plain_things(self.rng), self.things)
         for i, source in zip(range(number), self._sources()):
             yield self._new(
@@ -179,6 +179,6 @@ class Writer:
         return self._choose((pattern,), **slots)
 
     def _choose(self, patterns, **words):
-        """One of the patterns, with its slots filled."""
+        """Draws one of the patterns, and fills its slots."""
         pattern = self.rng.choice(patterns)
         return with_articles(text_tables.fill_from(pattern, words))

@@ -37,13 +37,13 @@ _SPLIT_OF_REMAINDER = {0: "test", 1: "validation"}  # of eight; else training
 
 
 def split_of(name: str) -> str:
-    """The only split in which the name may occur."""
+    """Returns the only split in which the name may occur."""
     remainder = zlib.crc32(name.encode()) % 8
     return _SPLIT_OF_REMAINDER.get(remainder, "train")
 
 
-class Names:
-    """Draws names that belong to one split.
+class _OfSplit:
+    """Base class of generators of names that belong to one split.
 
     Args:
         rng: A `random.Random`.
@@ -54,7 +54,18 @@ class Names:
         self.rng = rng
         self.split = split
 
+    def _draw(self, draw) -> str:
+        """Draws until the name belongs to this split."""
+        while split_of(name := draw()) != self.split:
+            pass
+        return name
+
+
+class Names(_OfSplit):
+    """Generator of names of people, places and companies."""
+
     def surname(self) -> str:
+        """Draws a surname."""
         shape = self.rng.random()
         if shape < 0.06:  # hyphenated
             return self._draw(lambda: f"{self._latin()}-{self._latin()}")
@@ -63,12 +74,13 @@ class Names:
         return self._draw(self._other_script)
 
     def given_name(self) -> str:
+        """Draws a given name."""
         if self.rng.random() < 0.08:
             return self._draw(lambda: f"{self._given()}-{self._given()}")
         return self._draw(self._given)
 
     def full_name(self) -> str:
-        """One to three words."""
+        """Draws one to three words."""
         shape = self.rng.random()
         if shape < 0.1:
             return self._draw(self._other_script)
@@ -78,6 +90,7 @@ class Names:
         return f"{self.given_name()} {self.surname()}"
 
     def place(self) -> str:
+        """Draws the name of a place."""
         place = _NAME_PARTS["place"]
         shape = self.rng.random()
         if shape < 0.08:
@@ -89,9 +102,12 @@ class Names:
         return self._draw(lambda: self._join(place[""]))
 
     def company(self) -> str:
+        """Draws the name of a company."""
         return self._draw(lambda: self._join(_NAME_PARTS["company"][""]))
 
     def acronym(self) -> str:
+        """Draws an acronym of three or four letters."""
+
         def draw():
             letters = self.rng.choices("ABCDEFGIKLMNOPRSTUVXZ", k=4)
             return "".join(letters[: self.rng.choice((3, 4, 4))])
@@ -99,10 +115,11 @@ class Names:
         return self._draw(draw)
 
     def emoji(self) -> str:
+        """Draws an emoji."""
         return self._draw(lambda: self.rng.choice(_EMOJI))
 
     def code(self) -> str:
-        """The number of a report or a directive: A5-0123/1999."""
+        """Draws the number of a report or a directive: A5-0123/1999."""
 
         def draw():
             kind = self.rng.choice(("A5", "B5", "C4", "H", "O"))
@@ -121,44 +138,29 @@ class Names:
         return self._join(self._choose("other"))
 
     def _choose(self, script):
-        """The parts of one of the script's styles."""
+        """Draws the parts of one of the script's styles."""
         return _NAME_PARTS[script][self.rng.choice(sorted(_NAME_PARTS[script]))]
 
     def _join(self, parts) -> str:
         return "".join(map(self.rng.choice, parts))
-
-    def _draw(self, draw) -> str:
-        """Draws until the name belongs to this split."""
-        while split_of(name := draw()) != self.split:
-            pass
-        return name
 
 
 _SPAN_PARTS = {
     section: text_tables.words(lines)
     for section, lines in text_tables.read("demo_catalogs_names").items()
 }
-# What stands in all splits.
+# Spans of all splits.
 COMMON = ("``None``", "``True``", "``False``", "``0``", "``1``", "``-1``")
 
 
-class Spans:
-    """Draws spans that belong to one split.
-
-    Args:
-        rng: A `random.Random`.
-        split: `"train"`, `"validation"` or `"test"`.
-    """
-
-    def __init__(self, rng: random.Random, split: str):
-        self.rng = rng
-        self.split = split
+class Spans(_OfSplit):
+    """Generator of spans of markup: code, options, files, addresses."""
 
     def draw(self, kind: str, roles: bool = True) -> str:
-        """A span.
+        """Draws a span.
 
         Args:
-            kind: What it names: `"func"`, `"path"`, `"url"` and so on.
+            kind: Kind of its referent: `"func"`, `"path"`, `"url"` and so on.
             roles: Whether it may be a role, as in documentation, `:func:`;
                 messages have literals alone.
         """
@@ -177,12 +179,10 @@ class Spans:
                 return span
 
     def placeholder_name(self) -> str:
-        """The name in `%(name)s` or `{name}`, one that may be in all splits."""
+        """Draws the name in `%(name)s` or `{name}`; short ones may recur."""
         if self.rng.random() < 0.3:
             return self._pick("singles")
-        while split_of(name := self._snake()) != self.split:
-            pass
-        return name
+        return self._draw(self._snake)
 
     # === Code ===
 
@@ -226,7 +226,7 @@ class Spans:
         return str(self.rng.randrange(2, 10_000))
 
     def _call(self):
-        """An expression: ``parse(tree_node, depth=3)``."""
+        """Draws an expression: ``parse(tree_node, depth=3)``."""
         last = f"{self._pick('singles')}={self.rng.randrange(100)}"
         return f"{self._snake()}({self._pick('words')}, {last})"
 
@@ -269,7 +269,7 @@ class Spans:
         return "plain", self._address()
 
     def _target(self):
-        """The end of a link: <https://...>`_."""
+        """Draws the end of a link: <https://...>`_."""
         return "plain", f"<{self._address()}>`_"
 
     def _mail(self):
@@ -324,7 +324,7 @@ _KINDS = ("s", "d")  # of texts and of numbers
 
 
 class Placeholders:
-    """Writes the placeholders of one message in one way.
+    """Generator of the placeholders of one message, in one format.
 
     Args:
         rng: A `random.Random`.
@@ -338,14 +338,14 @@ class Placeholders:
     def choose(
         self, marks: Mapping[str, tuple[str, bool]], texts: Sequence[str]
     ) -> tuple[dict[str, str], str]:
-        """Placeholders for the marks that stand for them.
+        """Chooses placeholders in place of their marks.
 
-        Where they are in another order in one of the texts, or one stands
-        twice, they have names or numbers: `%s` would mean something else.
+        If their order differs in one of the texts, or one occurs twice, they
+        have names or numbers: `%s` would mean something else.
 
         Args:
-            marks: By the character that stands for it, `"s"` for a text, `"d"`
-                for a number, or the kind of another span; and whether it is a
+            marks: By the character in its place, `"s"` for a text, `"d"` for a
+                number, or the kind of another span; and whether it is a
                 literal, as in "``%s``".
             texts: The message in all its languages and numbers.
 

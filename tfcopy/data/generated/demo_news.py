@@ -1,12 +1,11 @@
 """The demo corpus of summaries: short news stories and their summaries.
 
-Each story tells three to five events of one kind and
-is full of names of people, places, companies and clubs, which are too rare
-for any vocabulary; the names of validation and test never occur in training.
-Only a model that copies can summarise them, and only one that remembers what it
-has covered can do so without repeating itself: to the decoder all unknown names
-are alike. The summary has one
-short sentence for each event, in an order independent of the story's.
+Each story has three to five events of one kind. It is full of names of people,
+places, companies and clubs, which are too rare for any vocabulary. The names of
+validation and test never occur in training. Only a model that copies can
+summarise the stories, and only a model with coverage can do so without
+repeating itself: to the decoder all unknown names are alike. The summary has
+one short sentence for each event, in an order independent of the story.
 """
 
 import dataclasses
@@ -45,10 +44,10 @@ class Event:
 
 
 class NewsGrammar:
-    """Draws stories whose names belong to one split.
+    """Grammar of stories whose names belong to one split.
 
     Args:
-        seed: Any integer or string; the same seed gives the same stories.
+        seed: Any integer or string.
         split: `"train"`, `"validation"` or `"test"`.
     """
 
@@ -79,7 +78,7 @@ class NewsGrammar:
         return events
 
     def _article(self, kind, events) -> str:
-        """An opening, a report and details of each event, and some echoes."""
+        """Writes an opening, reports and details of all events, and echoes."""
         wanted = self.rng.randrange(50, 80)  # tokens
         opening = self._fill(
             self.rng.choice(kind["openings"]), events[0], len(events)
@@ -103,14 +102,14 @@ class NewsGrammar:
         return " ".join([opening, *sum(paragraphs, []), *echoed])
 
     def _tell(self, patterns, events):
-        """One sentence per event, in different wordings while there are any."""
+        """Writes one sentence per event, in different wordings if possible."""
         lines = []
         while len(lines) < len(events):
             lines += self.rng.sample(patterns, len(patterns))
         return [self._fill(*pair) for pair in zip(lines, events)]
 
     def _summary(self, kind, events) -> str:
-        """One sentence per event."""
+        """Writes one sentence per event."""
         lines = [self.rng.choice(kind["summaries"]) for _ in events]
         return " ".join(map(self._fill, lines, events))
 
@@ -191,7 +190,7 @@ def load(
         num_train: Number of training stories.
         num_validation: Number of validation stories.
         num_test: Number of test stories.
-        seed: The same seed gives the same stories on every machine.
+        seed: Seed of the stories; they are the same on every machine.
     """
     pairs = generated_corpus.Pairs(
         corpus="demo_news",

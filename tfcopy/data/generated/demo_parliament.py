@@ -53,7 +53,7 @@ def load(
             corpus and 100,000 of the small one.
         num_validation: Number of validation pairs.
         num_test: Number of test pairs.
-        seed: The same seed gives the same sentences on every machine.
+        seed: Seed of the sentences; they are the same on every machine.
         source_language: `"en"` or `"fr"`.
     """
     if num_train is None:
@@ -70,7 +70,7 @@ def load(
 
 
 def examples() -> list[tuple[str, str]]:
-    """Sentences with names of all shapes and scripts, and their translations.
+    """Returns sentences with names of all scripts, and translations.
 
     None of these names can occur in the training pairs.
     """
@@ -107,10 +107,10 @@ _PHRASES = {
     "soon": "future times",
 }
 _NAMES = ("place", "acronym", "emoji", "code")  # slots of single names
-# How many of a hundred sentences are so. Names of "reversed" ones stand in
-# another order in the translation, and little else tells which is which. In
-# "agreeing" ones a participle or an adjective has to agree with a noun, whose
-# gender a plural article does not show.
+# Shares of the sections, in percent. In "reversed" sentences the translation
+# has the names in another order, and little else identifies them. In "agreeing"
+# ones a participle or an adjective agrees with a noun, whose gender a plural
+# article does not show.
 _SECTIONS = {
     "statements": 36,
     "agreeing": 22,
@@ -118,8 +118,8 @@ _SECTIONS = {
     "questions": 10,
     "headings": 10,
 }
-# The share of each that begins as "unfortunately, ..." does; of the "agreeing"
-# ones more, nearly all of which would begin with an article.
+# The share of each that begins as "unfortunately, ..." does. It is larger for
+# "agreeing" ones, nearly all of which would begin with an article.
 _OPENINGS = {
     "statements": 0.15,
     "agreeing": 0.5,
@@ -133,10 +133,10 @@ _MAX_TOKENS = 29  # on either side, counting every punctuation mark as a token
 
 
 class Grammar:
-    """Draws sentence pairs whose names belong to one split.
+    """Grammar of sentence pairs whose names belong to one split.
 
     Args:
-        seed: Any integer or string; the same seed gives the same sentences.
+        seed: Any integer or string.
         split: `"train"`, `"validation"` or `"test"`.
         small: Whether to do with half of the words, which are learnt sooner.
     """
@@ -184,7 +184,7 @@ class Grammar:
     # === Names, figures and dates ===
 
     def _mr(self) -> Phrase:
-        """A person with a title, which shows the gender."""
+        """Draws a person with a title, which shows the gender."""
         feminine = self.rng.random() < 0.4
         name = _name(self.names.surname()).en[""]
         if feminine:
@@ -245,7 +245,7 @@ class Grammar:
         )
 
     def _date(self) -> Phrase:
-        """A date such as "3 March 1999"; the article is in the pattern."""
+        """Draws a date such as "3 March 1999", without an article."""
         day = self.rng.randrange(1, 29)
         month = self._definite("months")
         year = f" {self._year().en['']}" if self.rng.random() < 0.6 else ""
@@ -257,7 +257,7 @@ class Grammar:
     # === Phrases of ordinary words ===
 
     def _choose(self, lines: Sequence):
-        """A line of a section, or what was made of it, of those in use."""
+        """Draws a line of a section, or its phrase."""
         halved = self.small and len(lines) > _SHORT_SECTION
         return self.rng.choice(lines[::2] if halved else lines)
 
@@ -299,7 +299,7 @@ class Grammar:
         )
 
     def _country(self) -> Phrase:
-        en, fr = self._choose(_WORDS["countries"]).sides()
+        en, fr = text_tables.sides(self._choose(_WORDS["countries"]))
         place, fr = fr.split("; ")
         fr, gender, number = fr.rsplit(" ", 2)
         return Phrase(
@@ -310,11 +310,11 @@ class Grammar:
         )
 
     def _clause(self) -> Phrase:
-        """A whole sentence that may follow "that"."""
+        """Draws a whole sentence that may follow "that"."""
         return Phrase.plain(*self._expand("clauses"))
 
     def _doc(self) -> Phrase:
-        """A document with its article: "the annual report on fisheries"."""
+        """Draws a document: "the annual report on fisheries"."""
         plural = self.rng.random() < 0.5
         articles = ("the", "les") if plural else ("the", "le")
         (kind,) = self.rng.choices(
@@ -327,7 +327,7 @@ class Grammar:
         return self._noun_phrase(articles, plural, "document adjectives", 0.4)
 
     def _new_doc(self) -> Phrase:
-        """A document with an indefinite article: "a new directive"."""
+        """Draws a document with an indefinite article: "a new directive"."""
         adjectives = "document adjectives"
         if self.rng.random() < 0.5:
             return self._noun_phrase(("a", "un"), False, adjectives, 0.5)
@@ -337,7 +337,7 @@ class Grammar:
     def _noun_phrase(
         self, articles, plural, adjectives, adjective_share
     ) -> Phrase:
-        en, fr = self._choose(_WORDS["documents"]).sides()
+        en, fr = text_tables.sides(self._choose(_WORDS["documents"]))
         fr, gender = fr.rsplit(" ", 1)
         feminine = gender == "f"
         en, fr = number_forms(en)[plural], number_forms(fr)[plural]
@@ -355,8 +355,8 @@ class Grammar:
         )
 
     def _adjective(self, section: str) -> tuple[str, list, bool]:
-        """The English word, the French forms, and whether these come first."""
-        en, fr = self._choose(_WORDS[section]).sides()
+        """Draws an English word, its French forms, and if these come first."""
+        en, fr = text_tables.sides(self._choose(_WORDS[section]))
         before = fr.startswith("<")
         return en, french_adjective(fr.lstrip("<")), before
 
@@ -367,19 +367,19 @@ class Grammar:
         return self._predicate("states")
 
     def _predicate(self, section: str) -> Phrase:
-        """An adjective after "to be": `[{judgement}:doc]`."""
+        """Draws an adjective after "to be": `[{judgement}:doc]`."""
         en, forms, _ = self._adjective(section)
         return Phrase({"": en}, {"": "|".join(forms), "m": forms[0]})
 
     def _v(self) -> Phrase:
-        """A verb for what is done to a document."""
+        """Draws a verb that takes a document as its object."""
         return self._verb("verbs")
 
     def _said(self) -> Phrase:
         return self._verb("reporting verbs")
 
     def _verb(self, section: str) -> Phrase:
-        en, fr = self._choose(_WORDS[section]).sides()
+        en, fr = text_tables.sides(self._choose(_WORDS[section]))
         base, *others = en.split("/")
         regular = base + ("d" if base.endswith("e") else "ed")
         past, participle = others or (regular, regular)
@@ -392,7 +392,7 @@ class Grammar:
 
 
 def _name(name: str, feminine=False) -> Phrase:
-    """A name, which is the same in both languages."""
+    """Makes a phrase of a name, the same in both languages."""
     words = " ".join(NAME + word for word in name.split(" "))
     return Phrase.same(words, feminine)
 
@@ -409,5 +409,5 @@ def finish(text: str) -> str:
 
 
 def count_tokens(text: str) -> int:
-    """The number of words and punctuation marks."""
+    """Counts words and punctuation marks."""
     return len(re.findall(r"\w+|[^\w\s]", text))

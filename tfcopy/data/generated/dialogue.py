@@ -9,7 +9,6 @@ sentence, so that only a model that copies can respond.
 """
 
 import collections
-import contextlib
 import dataclasses
 import functools
 import itertools
@@ -17,17 +16,16 @@ import os
 import random
 from collections.abc import Iterable
 
-from tfcopy import filesystem
-from tfcopy.atomic_files import write_atomically
-from tfcopy.data.corpora import tables
 from tfcopy.data.corpora.corpus import (
     SPLITS,
+    CheckedPairs,
     CorpusError,
     TranslationCorpus,
-    fingerprint,
+    check_sizes,
+    translation_corpus,
 )
-from tfcopy.data.corpora.text_pairs import read_lines
-from tfcopy.data.generated import dialogue_patterns, generated_corpus
+from tfcopy.data.generated import dialogue_patterns
+from tfcopy.data.generated.copy_rules import write_changed
 from tfcopy.data.generated.dialogue_patterns import PATTERNS
 
 DATASETS = ("DS-I", "DS-II")
@@ -41,7 +39,7 @@ Row = tuple[str, str, int]  # input, response, number of the pattern
 
 @dataclasses.dataclass(frozen=True)
 class DialogueCorpus:
-    """Dialogues, and how many of them a model can respond to correctly.
+    """Dialogues, and the best possible accuracy on them.
 
     Args:
         corpus: Inputs as sources, responses as targets.
@@ -67,13 +65,14 @@ def load(
     num_test: int = 1500,
     seed: int = 0,
 ) -> DialogueCorpus:
-    """Generates the dialogues, or reads them if they were generated before.
+    """Generates the dialogues in half a second.
 
-    They are kept in `train.tsv`, `validation.tsv` and `test.tsv` below `folder`
-    and the name of the dataset: input, response and number of the pattern,
-    from 1. Patterns are drawn uniformly, but each at least 20 times for
-    training and 4 times for testing; then their fillers. No pair occurs twice.
-    The validation pairs share the fillers of the training pairs.
+    `train.tsv`, `validation.tsv` and `test.tsv` below `folder` and the name of
+    the dataset show them: input, response and number of the pattern, from 1.
+    Other files of these names are replaced. Patterns are drawn uniformly, but
+    each at least 20 times for training and 4 times for testing; then their
+    fillers. No pair occurs twice. The validation pairs share the fillers of the
+    training pairs.
 
     Args:
         folder: Folder of the files.
@@ -81,15 +80,15 @@ def load(
         num_train: Number of training pairs. With fewer than 20 for each
             pattern, each still gets at least an equal share.
         num_validation: Number of validation pairs.
-        num_test: Number of test pairs; likewise with fewer than 4 for each.
-        seed: The same seed gives the same pairs on every machine.
+        num_test: Number of test pairs; the same holds with fewer than 4 for
+            each.
+        seed: Seed of the pairs; they are the same on every machine.
 
     Returns:
         The dialogues, with the best accuracy that is possible on them.
 
     Raises:
-        CorpusError: naming the file and the line that is damaged, or the
-            argument that is wrong.
+        CorpusError: naming the argument that is wrong.
         OSError: naming the file that cannot be written.
     """
     if dataset not in DATASETS:
@@ -97,29 +96,23 @@ def load(
             f"`dataset` must be one of {', '.join(DATASETS)}. Received: "
             f"{dataset!r}."
         )
-    sizes = dict(zip(SPLITS, (num_train, num_validation, num_test)))
-    if min(sizes.values()) < 1:
-        raise CorpusError(
-            "The dialogues need at least one pair in each split. Received: "
-            + ", ".join(f"num_{name}={size}" for name, size in sizes.items())
-            + "."
-        )
-    paths = {
-        name: os.path.join(folder, dataset, f"{name}.tsv") for name in SPLITS
-    }
-    _write_once(paths, dataset, sizes, seed)
-    rows = {name: _read(paths[name], sizes[name]) for name in SPLITS}
-    test_patterns = tuple(number - 1 for *_, number in rows["test"])
-    corpus = tables.load(
-        *paths.values(),
-        source_column=1,
-        target_column=2,
-        has_header=False,
+    sizes = num_train, num_validation, num_test
+    check_sizes(sizes)
+    rows, checked = generate(dataset, dict(zip(SPLITS, sizes)), seed), []
+    for name, some in rows.items():
+        path = os.path.join(folder, dataset, f"{name}.tsv")
+        lines = ["\t".join(map(str, row)) + "\n" for row in some]
+        write_changed(path, "".join(lines).encode())
+        read = functools.partial(iter, [row[:2] for row in some])
+        checked.append(CheckedPairs.check(path, read, ""))
+    corpus = translation_corpus(
+        checked,
+        f"dialogues {dataset}",
         source_language="en",
         target_language="en",
-        name=f"dialogues {dataset}",
     )
     corpus = dataclasses.replace(corpus, generated=True)
+    test_patterns = tuple(number - 1 for *_, number in rows["test"])
     return DialogueCorpus(corpus, _ceiling_top1(test_patterns), test_patterns)
 
 
@@ -151,7 +144,7 @@ def generate(
 
 
 def _pools(dataset, half) -> dict[str, tuple[str, ...]]:
-    """The fillers of each type: from both halves in DS-I, from one in DS-II."""
+    """Returns the fillers of each type, of one half in DS-II."""
     if dataset == "DS-II":
         return dialogue_patterns.pools(half)
     halves = [
@@ -197,82 +190,13 @@ def _check_unseen(rows):
     for filler in itertools.chain(*dialogue_patterns.pools("test").values()):
         if len(filler) >= _MIN_LENGTH and filler.lower() in text:
             raise CorpusError(
-                f"The test filler {filler!r} stands in a training sentence of "
+                f"The test filler {filler!r} occurs in a training sentence of "
                 "DS-II. Change dialogue_words.txt."
             )
 
 
-# === Files ===
-
-
-def _write_once(paths, dataset, sizes, seed):
-    """Writes the files, unless they exist for the same arguments."""
-    key = fingerprint(dataset, sizes, seed, _tables_fingerprint())
-    key_path = os.path.join(os.path.dirname(paths["train"]), "corpus.key")
-    try:
-        with filesystem.open(key_path) as file:
-            is_there = file.read() == key
-    except (OSError, ValueError):
-        is_there = False
-    if is_there and all(map(filesystem.exists, paths.values())):
-        return
-    rows = generate(dataset, sizes, seed)
-    with contextlib.suppress(FileNotFoundError):
-        filesystem.remove(key_path)
-    for name, path in paths.items():
-        lines = ["\t".join(map(str, row)) for row in rows[name]]
-        text = "\n".join([*lines, ""]).encode()
-        write_atomically(path, lambda file: file.write(text))
-    write_atomically(key_path, lambda file: file.write(key.encode()))
-
-
-@functools.cache
-def _tables_fingerprint() -> str:
-    """Changes with the patterns and words, so that no stale file is read."""
-    sizes = dict.fromkeys(SPLITS, 2 * len(PATTERNS))
-    return generated_corpus.grammar_fingerprint(
-        ("dialogue_words", "dialogue_patterns"), generate("DS-II", sizes)
-    )
-
-
-def _read(path, size) -> list[Row]:
-    """The rows of a file, each checked against its pattern."""
-    rows = []
-    for number, line in enumerate(read_lines(path), start=1):
-        cells = line.split("\t")
-        if len(cells) != 3:
-            raise _damaged(
-                path, number, f"expected 3 columns. Received: {len(cells)}"
-            )
-        *pair, pattern = cells
-        if not pattern.isdecimal() or not 1 <= int(pattern) <= len(PATTERNS):
-            raise _damaged(
-                path,
-                number,
-                "expected the number of a pattern, from 1 to "
-                f"{len(PATTERNS)}. Received: {pattern!r}",
-            )
-        if PATTERNS[int(pattern) - 1].parse(*pair) is None:
-            raise _damaged(
-                path, number, f"this is no dialogue of pattern {pattern}"
-            )
-        rows.append((*pair, int(pattern)))
-    if len(rows) != size:
-        raise _damaged(
-            path, len(rows), f"this is the last. Expected {size:,} lines"
-        )
-    return rows
-
-
-def _damaged(path, number, message):
-    return CorpusError(
-        f"{path}, line {number}: {message}. Delete the file, and it will be "
-        "written again."
-    )
-
-
 def _ceiling_top1(indices: Iterable[int]) -> float:
-    """Percentage of pairs with the most frequent response to their input."""
+    """Returns the percentage of pairs with the most frequent response."""
     uses = collections.Counter(indices)
     most = collections.Counter()
     for index, count in uses.items():

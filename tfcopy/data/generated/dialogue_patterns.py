@@ -3,11 +3,11 @@
 They are written in `tables/dialogue_patterns.txt`, which explains how.
 
 Fillers are combined from the entries of `tables/dialogue_words.txt`. One entry
-in five makes the fillers of the test half, the others those of the training
-half. The halves share only function words: an entry can be in the test half
-only if its words occur nowhere else in the tables or in the patterns, not even
-inside another word. Figures belong to the test half if their last digit is a 4
-or a 9, and so do months, hours, and numbers in words.
+in five makes the fillers of the test half, the others make the fillers of the
+training half. The halves share only function words: an entry can be in the test
+half only if its words occur nowhere else in the tables or in the patterns, not
+even inside another word. Figures belong to the test half if their last digit is
+a 4 or a 9, and so do months, hours, and numbers in words.
 """
 
 import dataclasses
@@ -37,14 +37,14 @@ _NUMBERS_IN_WORDS = range(11, 100)
 
 
 def content_words(text: str) -> list[str]:
-    """The words of a text except function words, in lower case."""
+    """Returns the words of a text except function words, in lower case."""
     words = re.findall(r"\w+(?:[-:/]\w+|'\w\w+)*", text.lower())
     return [word for word in words if word not in FUNCTION_WORDS]
 
 
 @functools.cache
 def pools(half: str) -> dict[str, tuple[str, ...]]:
-    """The fillers of each type that belong to a half.
+    """Returns the fillers of each type that belong to a half.
 
     Args:
         half: `"train"` or `"test"`.
@@ -66,7 +66,7 @@ def pools(half: str) -> dict[str, tuple[str, ...]]:
 
 
 def _draw(type, half, draw, num_possible=math.inf) -> tuple[str, ...]:
-    """The wanted number of fillers, or as many as are possible."""
+    """Draws the wanted number of fillers, or as many as are possible."""
     rng = random.Random(f"{type}/{half}")
     fillers = {}
     while len(fillers) < min(_NUM_FILLERS[half], num_possible):
@@ -79,7 +79,7 @@ def _draw(type, half, draw, num_possible=math.inf) -> tuple[str, ...]:
 
 @functools.cache
 def _sides() -> dict[str, tuple[list, list]]:
-    """The entries of each table: those for training, and those for testing."""
+    """Divides the entries of each table between training and test."""
     entries = _entries()
     texts = [*itertools.chain(*entries.values())]
     texts += [*_MONTHS, *_HOURS, *_TEENS, *_TENS]
@@ -98,7 +98,7 @@ def _sides() -> dict[str, tuple[list, list]]:
 
 
 def _entries() -> dict[str, list[str]]:
-    """All words and phrases, and names made of beginnings and ends."""
+    """Returns all words and phrases, and names of beginnings and ends."""
     entries = {}
     for part, sections in _WORDS_TABLE.items():
         entries[part] = [
@@ -139,7 +139,7 @@ def _of_half(numbers, is_test) -> list[int]:
 
 
 def _date(is_test, rng) -> str:
-    """A date that may follow "on"; every month has 28 days."""
+    """Draws a date that may follow "on"; every month has 28 days."""
     day, month, year = (
         rng.choice(_of_half(numbers, is_test))
         for numbers in (range(1, 29), range(1, 13), _YEARS)
@@ -161,7 +161,7 @@ def _date(is_test, rng) -> str:
 
 
 def _time(is_test, rng) -> str:
-    """A time that may follow "at"."""
+    """Draws a time that may follow "at"."""
     hour, hour_of_day, minute = (
         rng.choice(_of_half(numbers, is_test))
         for numbers in (range(1, 13), range(24), range(60))
@@ -189,7 +189,7 @@ def _numbers(is_test) -> tuple[str, ...]:
 
 
 def _in_words(number: int) -> str:
-    """A number from 1 to 99."""
+    """Spells a number from 1 to 99."""
     small = ["", *_HOURS, *_TEENS]
     if number < 20:
         return small[number]
@@ -225,29 +225,11 @@ class Pattern:
         return {x.name: x.type for x in text_tables.slots(self.input)}
 
     def fill(self, fillers: Mapping[str, str]) -> tuple[str, str]:
-        """Input and response with a filler for each slot."""
+        """Fills the slots of input and response."""
         return (
             text_tables.fill_from(self.input, fillers),
             text_tables.fill_from(self.response, fillers),
         )
-
-    def parse(self, input: str, response: str) -> dict[str, str] | None:
-        """The fillers of a pair of this pattern; `None` for any other pair."""
-        match = self._expression.fullmatch(f"{input}\t{response}")
-        return match and match.groupdict()
-
-    @functools.cached_property
-    def _expression(self):
-        parts = text_tables.split(f"{self.input}\t{self.response}")
-        expression, before = "", set()
-        for text, name in itertools.zip_longest(parts[::2], parts[1::2]):
-            expression += re.escape(text)
-            if name in before:
-                expression += f"(?P={name})"
-            elif name:
-                expression += rf"(?P<{name}>[^\t]+)"
-                before.add(name)
-        return re.compile(expression)
 
 
 PATTERNS = tuple(
@@ -258,6 +240,6 @@ PATTERNS = tuple(
 
 
 def fixed_texts() -> list[str]:
-    """The texts between the slots, in lower case."""
+    """Returns the texts between the slots, in lower case."""
     texts = itertools.chain.from_iterable(DIALOGUES)
-    return ["|".join(text_tables.split(text)[::2]).lower() for text in texts]
+    return [text_tables.fill(text, lambda slot: "|").lower() for text in texts]

@@ -23,15 +23,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from tfcopy.data.corpora.corpus import (
-    CorpusError,
+    SPLITS,
     Split,
     TranslationCorpus,
+    check_range,
     fingerprint,
 )
 
-# Part of the fingerprint: raise it when the same seed gives other graphs.
+# Part of the fingerprint: raise it when the graphs of a seed change.
 _VERSION = 1
-_STREAMS = ("train", "validation", "test")
 
 
 def load(
@@ -43,7 +43,7 @@ def load(
     num_test: int = 1_000,
     seed: int = 0,
 ) -> TranslationCorpus:
-    """The corpus, which is generated anew whenever it is read.
+    """Makes the corpus, which is generated again whenever it is read.
 
     Args:
         num_nodes: n, at least 3.
@@ -51,19 +51,12 @@ def load(
         num_train: Number of training pairs.
         num_validation: Number of validation pairs.
         num_test: Number of test pairs.
-        seed: The same seed gives the same pairs on every machine.
+        seed: Seed of the pairs; they are the same on every machine.
     """
-    for name, value in (
-        ("num_nodes", num_nodes),
-        ("num_distractors", num_distractors),
-    ):
-        if value < 3 and (name == "num_nodes" or value != 0):
-            raise CorpusError(
-                f"`{name}` must be at least 3, the smallest ring"
-                f"{'' if name == 'num_nodes' else ', or 0'}. "
-                f"Received: {value}."
-            )
-    numbers = dict(zip(_STREAMS, (num_train, num_validation, num_test)))
+    check_range("num_nodes", num_nodes, 3)
+    if num_distractors:
+        check_range("num_distractors", num_distractors, 3)
+    numbers = dict(zip(SPLITS, (num_train, num_validation, num_test)))
     sizes = num_nodes, num_distractors
     return TranslationCorpus(
         name="eulerian circuits",
@@ -93,12 +86,12 @@ def generate(
 
     Args:
         split: `"train"`, `"validation"` or `"test"`.
-        number: How many.
+        number: Number of pairs.
         num_nodes: n.
         num_distractors: m.
-        seed: The same seed gives the same pairs on every machine.
+        seed: Seed of the pairs; they are the same on every machine.
     """
-    rng = np.random.default_rng([_STREAMS.index(split), seed])
+    rng = np.random.default_rng([SPLITS.index(split), seed])
     names = [f"n{i}" for i in range(num_nodes + num_distractors)]
     for _ in range(number):
         labels = rng.permutation(len(names))
@@ -119,7 +112,7 @@ def generate(
 
 
 def two_regular(nodes, rng):
-    """Edges of a random graph in which each node has two neighbours."""
+    """Draws the edges of a graph whose nodes have two neighbours each."""
     if not len(nodes):
         return []
     while True:
@@ -130,7 +123,7 @@ def two_regular(nodes, rng):
 
 
 def sorted_match(answers: list[str], references: list[str]) -> float:
-    """Percentage of answers with the right nodes, in any order.
+    """Returns the share of answers with the right nodes, in any order.
 
     The authors' code calls this accuracy.
     """

@@ -1,7 +1,7 @@
 """Corpora that the package generates itself, stored by TensorFlow Datasets.
 
-A corpus is a config (`Pairs`) of its name, its sizes and its grammar.
-TFDS stores, checks and reads what the grammar generates.
+A corpus is a config (`Pairs`) of its name, its sizes and its grammar. TFDS
+stores, checks and reads the generated pairs.
 """
 
 import contextlib
@@ -20,6 +20,7 @@ from tfcopy.data.corpora.corpus import (
     SPLITS,
     CorpusError,
     TranslationCorpus,
+    check_sizes,
     fingerprint,
 )
 from tfcopy.data.generated import text_tables
@@ -36,9 +37,9 @@ class Pairs(tfds.core.BuilderConfig):
         generate: Called with a split, a number of pairs and the seed.
         tables: The tables of the grammar, as in `text_tables.read`.
         sizes: Number of pairs of each split.
-        seed: The same seed gives the same pairs on every machine.
-        num_sample: How many pairs, with the tables, tell the grammar, so that
-            no stale corpus is read.
+        seed: Seed of the pairs; they are the same on every machine.
+        num_sample: Number of pairs that, with the tables, identify the grammar,
+            so that no stale corpus is read.
     """
 
     name: str = ""
@@ -52,12 +53,7 @@ class Pairs(tfds.core.BuilderConfig):
     num_sample: int = 200
 
     def __post_init__(self):
-        if min(self.sizes) < 1:
-            raise CorpusError(
-                "A demo corpus needs at least one example in each split. "
-                "Received: {} for training, {} for validation and {} for "
-                "testing.".format(*self.sizes)
-            )
+        check_sizes(self.sizes)
         sample = list(self.generate("train", self.num_sample))
         grammar = grammar_fingerprint(self.tables, sample)
         parts = (self.corpus, self.seed, *self.sizes, grammar)
@@ -70,7 +66,7 @@ class Pairs(tfds.core.BuilderConfig):
         return dict(zip(SPLITS, self.sizes))
 
     def pairs(self, split: str) -> Iterator:
-        """Yields the pairs of a split; no source stands in an earlier one."""
+        """Yields the pairs of a split; no source occurs in an earlier one."""
         splits = list(self.splits)
         earlier = splits[: splits.index(split)]
         seen = set().union(*map(self._sources_of, earlier))
@@ -126,7 +122,7 @@ def load(
 
 
 class TfcopyGenerated(tfds.core.GeneratorBasedBuilder, skip_registration=True):
-    """The builder of all generated corpora, which are its configs."""
+    """Builder of all generated corpora, which are its configs."""
 
     VERSION = tfds.core.Version("1.1.0")
 

@@ -1,7 +1,7 @@
 """Generated news and their headlines, in the format of LCSTS and as a corpus.
 
-It is for users without a copy of LCSTS. A text tells one event in a key
-sentence and adds details; one or two other sentences are about other names of
+It is for users without a copy of LCSTS. A text reports one event in a key
+sentence and adds details. One or two other sentences are about other names of
 the same kind. About 70 % of the summary's words are in the key sentence. Names
 are made of syllables and mostly out-of-vocabulary; the names of parts II and
 III never occur in part I. Results cannot be compared with those on LCSTS.
@@ -28,6 +28,7 @@ from tfcopy.data.corpora.corpus import (
     CorpusError,
     Split,
     TranslationCorpus,
+    check_sizes,
     fingerprint,
 )
 from tfcopy.data.generated import generated_corpus, text_tables
@@ -136,13 +137,13 @@ class Story:
 
 @functools.cache
 def leads(event: str) -> list[list[str]]:
-    """The key sentences of an event, each with its summaries after it."""
+    """Returns the key sentences of an event, each with its summaries."""
     return text_tables.with_replies(EVENTS[event]["leads"])
 
 
 @functools.cache
 def _syllables():
-    """All 6,000 syllables, and their cumulative weights."""
+    """Returns all 6,000 syllables, and their cumulative weights."""
     spellings, weights = [], []
     for ranked in itertools.product(*map(enumerate, SYLLABLE)):
         spellings.append("".join(part for _, part in ranked))
@@ -188,7 +189,7 @@ def write(
         script: `"latin"`, or `"cjk"` to write each syllable of a name as one
             of 6,000 ideographs, the rare ones outside of a vocabulary of
             characters.
-        seed: The same seed gives the same news on every machine.
+        seed: Seed of the news; they are the same on every machine.
 
     Raises:
         CorpusError: if the folder cannot be written to, or holds files with
@@ -202,13 +203,7 @@ def write(
         num_train = lcsts.NUM_TRAIN
         num_validation = sum(lcsts.SCORE_COUNTS["validation"])
     sizes = (num_train, num_validation, num_test)
-    if min(sizes) < 1:
-        raise CorpusError(
-            "Each part of the generated news needs at least one record. "
-            "Received: {} in part I, {} in part II and {} in part III.".format(
-                *sizes
-            )
-        )
+    check_sizes(sizes)
     key = fingerprint(sizes, script, seed, _grammar_fingerprint())
     try:
         if not _is_there(os.fspath(folder), key):
@@ -228,7 +223,7 @@ def generate(
 
     Args:
         split: `"train"`, whose score is `None`, `"validation"` or `"test"`.
-        number: How many.
+        number: Number of examples.
         script: As in `write`.
         seed: As in `write`.
     """
@@ -248,12 +243,12 @@ def generate(
 
 
 def oov_rate(texts: Iterable[str], vocabulary, tokenizer) -> float:
-    """Share of words that are not in the vocabulary, in percent.
+    """Returns the share of words outside the vocabulary, in percent.
 
     Args:
         texts: At least one text that is not blank.
         vocabulary: A `Vocabulary`, or any container of words.
-        tokenizer: `Tokenizer` that says what a word is.
+        tokenizer: `Tokenizer` that cuts texts into words.
     """
     pairs = ((text,) for text in texts)
     (counts,) = count_words(pairs, [tokenizer], progress=False)
@@ -293,7 +288,7 @@ def _write_all(folder, sizes, script, seed, key):
             os.path.join(folder, name), lambda f: f.writelines(text)
         )
 
-    save(_RECORD_OF, [])  # until all parts are there
+    save(_RECORD_OF, [])  # until all parts are written
     for (split, name), number in zip(_FILES.items(), sizes):
         records = generate(split, number, script=script, seed=seed)
         title = f"News, {split}"
@@ -330,7 +325,7 @@ def load(
     num_test: int = 500,
     seed: int = 0,
 ) -> TranslationCorpus:
-    """The demo corpus of headlines, generated anew whenever it is read.
+    """Makes the demo corpus of headlines, generated whenever it is read.
 
     A text has three to five sentences, its headline about twelve words, most of
     them from one of the sentences.
@@ -339,7 +334,7 @@ def load(
         num_train: Number of training pairs.
         num_validation: Number of validation pairs.
         num_test: Number of test pairs.
-        seed: The same seed gives the same pairs on every machine.
+        seed: Seed of the pairs; they are the same on every machine.
     """
     grammar = generated_corpus.grammar_fingerprint(
         TABLES, list(generate("test", 50))
@@ -368,8 +363,8 @@ def generate_headlines(
 
     Args:
         split: `"train"`, `"validation"` or `"test"`.
-        number: How many.
-        seed: The same seed gives the same pairs on every machine.
+        number: Number of examples.
+        seed: Seed of the pairs; they are the same on every machine.
     """
     count = 0
     # Enough for the pairs kept: less than half of all have a low score.

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from tfcopy import tokens
+from tfcopy.data.corpora.corpus import check_range
 
 FIRST_ID = len(tokens.SPECIAL_TOKENS)
 BATCHES_PER_EPOCH = 1_000  # of an endless stream
@@ -25,7 +26,7 @@ _STREAMS = ("train", "validation", "test", "limited", "order")
 
 @dataclasses.dataclass(frozen=True)
 class RarestWord:
-    """The words, and how often each occurs.
+    """The words, and their frequencies.
 
     Args:
         num_words: W.
@@ -37,8 +38,8 @@ class RarestWord:
             and renormalised. With 0 all are equally frequent.
 
     Reference:
-        [Gulcehre et al., 2016](https://arxiv.org/abs/1603.08148), section
-        5.1, which does not give `q`.
+        [Gulcehre et al., 2016](https://arxiv.org/abs/1603.08148), section 5.1,
+        which does not state `q`.
     """
 
     num_words: int = 600
@@ -47,19 +48,9 @@ class RarestWord:
     q: float = 0.002
 
     def __post_init__(self):
-        for name, low, high in (
-            ("num_words", 2, math.inf),
-            ("num_pointed", 0, self.num_words - 1),
-            ("length", 2, math.inf),
-        ):
-            value = getattr(self, name)
-            if not low <= value <= high:
-                wanted = (
-                    f"at least {low}" if value < low else f"below {high + 1}"
-                )
-                raise ValueError(
-                    f"`{name}` must be {wanted}. Received: {value}."
-                )
+        check_range("num_words", self.num_words, 2)
+        check_range("num_pointed", self.num_pointed, 0, self.num_words - 1)
+        check_range("length", self.length, 2)
         if not 0 <= self.q < 1:
             raise ValueError(
                 f"`q` must be from 0 to below 1. Received: {self.q}."
@@ -85,7 +76,7 @@ class RarestWord:
         return (*tokens.SPECIAL_TOKENS, *words)
 
     def probabilities(self) -> np.ndarray:
-        """The frequency of each word, `(W,)`, float64."""
+        """Returns the frequency of each word, `(W,)`, float64."""
         weights = np.exp(np.arange(self.num_words) * math.log1p(-self.q))
         return weights / weights.sum()
 
@@ -109,7 +100,7 @@ class RarestWord:
         return np.minimum(words, self.num_words - 1).astype(np.int32)
 
     def encode(self, words: np.ndarray) -> dict[str, np.ndarray]:
-        """A batch for models and losses; all int32.
+        """Encodes a batch for models and losses; all int32.
 
         Args:
             words: Numbers of words, `(B, S)`.
@@ -117,7 +108,7 @@ class RarestWord:
         Returns:
             Dict of `source_ids` and `source_copy_ids`, `(B, S)`, and
             `target_ids` and `pointers`, `(B, 1)`. A rare target is pointed at
-            where it first occurs; any other is generated, as its pointer says.
+            where it first occurs; any other has the pointer `GENERATE`.
         """
         words = np.asarray(words, np.int32)
         same = words[:, :, None] == words[:, None, :]
@@ -145,7 +136,7 @@ class RarestWord:
     def expected(
         self, updates: int = 1_000, batch_size: int = 250
     ) -> Mapping[str, float]:
-        """Exact expectations from the frequencies.
+        """Computes exact expectations from the frequencies.
 
         Args:
             updates: Batches of endless training.
@@ -169,7 +160,7 @@ class RarestWord:
         }
 
     def _in_sequence(self, probability):
-        """The probability that an event happens at least once in a sequence."""
+        """Returns the probability that an event occurs in a sequence."""
         return -math.expm1(self.length * math.log1p(-probability))
 
 
@@ -211,7 +202,7 @@ class TrainingSequences:
         return self.size // self.batch_size
 
     def batch(self, epoch: int, index: int) -> np.ndarray:
-        """Numbers of words, int32 `(B, S)`."""
+        """Returns the words of a batch, int32 `(B, S)`."""
         if self.size is None:
             seed = self.seed, epoch, index
             return self.task.draw(self.batch_size, "train", *seed)

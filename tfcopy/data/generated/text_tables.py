@@ -17,81 +17,42 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 _FOLDER = importlib.resources.files("tfcopy.data.generated") / "tables"
-_HEADING = re.compile(r"== (\S.*\S|\S) ==")
 _NOTHING = "_"  # an empty part of a word
 
 
-class TableError(ValueError):
-    """A table is malformed; the message says where."""
-
-
-class Line(str):
-    """A line of a table that knows its position.
-
-    Attributes:
-        place: Its position, such as `"demo_names.txt, line 12"`.
-    """
-
-    place: str
-
-    def __new__(cls, text: str, place: str):
-        line = super().__new__(cls, text)
-        line.place = place
-        return line
-
-    def sides(self) -> tuple[str, str]:
-        """The texts before and after the ` = ` of the line."""
-        sides = self.split(" = ")
-        if len(sides) != 2:
-            raise self.error("expected two sides with ` = ` between them")
-        return tuple(sides)
-
-    def error(self, expected: str) -> TableError:
-        """An error that names the file and the line."""
-        return TableError(f"{self.place}: {expected}. Received: {str(self)!r}.")
-
-
 @functools.cache
-def read(name: str) -> dict[str, tuple[Line, ...]]:
-    """The sections of a table, each a tuple of lines.
+def read(name: str) -> dict[str, tuple[str, ...]]:
+    """Reads the sections of a table, each a tuple of lines.
 
     Args:
         name: The table's file name without extension, such as `"demo_names"`.
-
-    Raises:
-        TableError: naming file and line.
     """
-    file = _FOLDER / f"{name}.txt"
-    return parse(file.read_text(encoding="utf-8"), file.name)
+    return parse((_FOLDER / f"{name}.txt").read_text(encoding="utf-8"))
 
 
-def parse(text: str, name: str) -> dict[str, tuple[Line, ...]]:
-    """The sections of a text; errors call its file by `name`."""
-    sections, lines, heading = {}, None, None
-    for number, row in enumerate(text.split("\n"), start=1):
-        line = Line(row.strip(), f"{name}, line {number}")
+def parse(text: str) -> dict[str, tuple[str, ...]]:
+    """Parses the sections of a text."""
+    sections = {}
+    for row in text.split("\n"):
+        line = row.strip()
         if not line or row.startswith("#"):
             continue
         if row.startswith("=="):
-            match = _HEADING.fullmatch(line)
-            if not match or match[1] in sections:
-                raise line.error("expected `== name ==` with a new name")
-            _require_lines(heading, lines)
-            lines, heading = [], line
-            sections[match[1]] = lines
-        elif lines is None:
-            raise line.error("expected `== name ==` before the first line")
-        elif not row[0].isspace():
-            lines.append(line)
-        elif lines:
-            lines[-1] = Line(f"{lines[-1]} {line}", lines[-1].place)
+            lines = sections[line.strip("= ")] = []
+        elif row[0].isspace():
+            lines[-1] += f" {line}"
         else:
-            raise line.error("expected a line before one that is indented")
-    _require_lines(heading, lines)
+            lines.append(line)
     return {section: tuple(lines) for section, lines in sections.items()}
 
 
-def groups(name: str) -> dict[str, dict[str, tuple[Line, ...]]]:
+def sides(line: str) -> tuple[str, str]:
+    """Splits a line at its ` = `."""
+    first, second = line.split(" = ")
+    return first, second
+
+
+def groups(name: str) -> dict[str, dict[str, tuple[str, ...]]]:
     """Sections whose names begin with the same word, by the rest of the names.
 
     Args:
@@ -106,17 +67,16 @@ def groups(name: str) -> dict[str, dict[str, tuple[Line, ...]]]:
 
 def pairs(section: str) -> list[tuple[str, str]]:
     """Returns the sources and targets of a section of `demo_examples.txt`."""
-    lines = [str(line) for line in read("demo_examples")[section]]
-    return list(zip(lines[::2], lines[1::2], strict=True))
+    return translations(read("demo_examples")[section])
 
 
 def phrases(lines: Iterable[str]) -> tuple[str, ...]:
-    """The phrases between bars and line ends."""
+    """Splits lines into phrases at bars."""
     return tuple(x.strip() for line in lines for x in line.split("|"))
 
 
 def words(lines: Iterable[str]) -> tuple[str, ...]:
-    """The words between blanks; an underscore is an empty word."""
+    """Splits lines into words; an underscore is an empty word."""
     return tuple(
         "" if word == _NOTHING else word
         for line in lines
@@ -124,29 +84,20 @@ def words(lines: Iterable[str]) -> tuple[str, ...]:
     )
 
 
-def with_replies(lines: Iterable[Line]) -> list[list[str]]:
-    """Each line with the replies after it, which begin with `>`."""
+def with_replies(lines: Iterable[str]) -> list[list[str]]:
+    """Groups each line with the replies after it, which begin with `>`."""
     result = []
     for line in lines:
-        if not line.startswith("> "):
-            result.append([str(line)])
-        elif result:
+        if line.startswith("> "):
             result[-1].append(line.removeprefix("> "))
         else:
-            raise line.error("expected a line before one with `>`")
+            result.append([line])
     return result
 
 
-def translations(lines: Sequence[Line]) -> list[tuple[Line, Line]]:
-    """Each line with its translation, which is the next one."""
-    if len(lines) % 2:
-        raise lines[-1].error("expected its translation after it")
-    return list(zip(lines[::2], lines[1::2]))
-
-
-def _require_lines(heading, lines):
-    if lines == []:
-        raise heading.error("expected lines in this section")
+def translations(lines: Sequence[str]) -> list[tuple[str, str]]:
+    """Pairs each line with its translation, the line after it."""
+    return list(zip(lines[::2], lines[1::2], strict=True))
 
 
 _SLOT = re.compile(r"\{([A-Za-z_]+)(\d?)(?:\.(\w+))?\}")
@@ -168,7 +119,7 @@ class Slot(NamedTuple):
 
 
 def slots(pattern: str) -> list[Slot]:
-    """The slots of a pattern, in order."""
+    """Returns the slots of a pattern, in order."""
     return [slot for _, slot, _ in _parse(pattern)[0]]
 
 
@@ -203,12 +154,12 @@ def agree(
     """Chooses between the forms in square brackets, `[is|are:person]`.
 
     Two forms are singular and plural; four are masculine, feminine, and the
-    plurals of both. An adjective with an asterisk stands for its four forms.
+    plurals of both. An adjective with an asterisk means its four forms.
 
     Args:
         text: A text whose slots are filled.
-        fillers: By slot, what filled it: objects with the attributes
-            `feminine` and `plural`.
+        fillers: By slot, its filler: objects with the attributes `feminine` and
+            `plural`.
         adjective_forms: Called with an adjective, returns its four forms.
     """
 
@@ -224,18 +175,9 @@ def agree(
     return _AGREEMENT.sub(form, text)
 
 
-def split(pattern: str) -> list[str]:
-    """The text before the first slot, its name, the text after, and so on."""
-    parts, rest = _parse(pattern)
-    result = []
-    for before, slot, _ in parts:
-        result += [before, slot.name]
-    return [*result, rest]
-
-
 @functools.lru_cache(maxsize=4096)
 def _parse(pattern):
-    """`(text before, slot, slot as written)` of each slot; the text after."""
+    """Returns each slot with the text before and its spelling; and the rest."""
     parts, end = [], 0
     for match in _SLOT.finditer(pattern):
         type = match[1].lower()

@@ -1,6 +1,6 @@
 """Copy ids and pointer labels from words, as TensorFlow ops.
 
-The same functions encode whole corpora and, for the source side, run in the
+The same functions encode whole corpora and, on the source side, run in the
 served graph. Words are compared through `tf.unique`, in time linear in the
 length of the text, and exactly; to match words regardless of case, pass the
 `fold` of the tokenizers. The source vocabulary knows words under the source's
@@ -46,7 +46,7 @@ def encode_source(
     fold_target=_identity,
     entities=None,
 ):
-    """Ids of source sentences.
+    """Encodes source sentences.
 
     Args:
         words: Ragged string tensor of shape `(B, None)`.
@@ -87,7 +87,7 @@ def encode_pairs(
     fold_target=_identity,
     entities=None,
 ):
-    """Ids, copy ids and pointer labels of sentence pairs.
+    """Encodes sentence pairs as ids, copy ids and pointer labels.
 
     A target word of the vocabulary is generated, even if the source has it. For
     any other, the label is the first of these that applies:
@@ -102,8 +102,8 @@ def encode_pairs(
 
     With `entities`, words are looked up and compared as their keys. The
     placeholder of an entity that the source has is pointed at by rule 1,
-    although the vocabulary knows it, and is what the decoder reads next; any
-    other of the vocabulary is generated.
+    although the vocabulary knows it. The decoder reads it next. Any other
+    placeholder of the vocabulary is generated.
 
     Args:
         source_words: Ragged string tensor of shape `(B, None)`.
@@ -113,8 +113,8 @@ def encode_pairs(
         append_eos: Whether source sentences end with `EOS`; targets always do.
         label_pointers: Whether to label pointers; if not, all are `GENERATE`.
         unmatched: `"attention_argmax"` or `"unk"`, rule 3.
-        dictionary: `Dictionary` from the target to the source language, in
-            the form that `fold_target` gives.
+        dictionary: `Dictionary` from the target to the source language, in the
+            form that `fold_target` returns.
         fold_source: `fold` of the source's `Tokenizer`.
         fold_target: `fold` of the target's `Tokenizer`.
         entities: Optional `Entities`.
@@ -214,7 +214,7 @@ def decode(
     source_words: Iterable[Sequence[str]] | tf.RaggedTensor,
     target_vocabulary: Vocabulary,
 ) -> list[list[str]]:
-    """Extended ids to words, the inverse of `encode_pairs` and `encode_source`.
+    """Decodes extended ids to words.
 
     Args:
         ids: B rows of ids of the decoder, such as `target_ids` `(B, T)` or the
@@ -252,7 +252,7 @@ def decode(
 
 
 def _word(i, source, vocabulary):
-    """The word of an extended id; as text, also of a tensor of bytes."""
+    """Returns the word of an extended id as text, not bytes."""
     position = i - vocabulary.size
     if position >= len(source):
         raise ValueError(
@@ -264,12 +264,12 @@ def _word(i, source, vocabulary):
 
 
 def _flat(words):
-    """The flat words of ragged ones, and the sentence of each."""
+    """Returns the flat words of ragged ones, and the sentence of each."""
     return words.values, rows_of(words)
 
 
 def _first_positions(source, queries):
-    """First position of each query word in its sentence.
+    """Finds the first position of each query word in its sentence.
 
     Args:
         source: Ragged words, `(B, None)`.
@@ -300,7 +300,7 @@ def _source_copy_ids(words, first, target_vocabulary):
 
 
 def _source_rows(words, source_ids, copy_ids, append_eos):
-    """Flat ids to ragged ones."""
+    """Makes ragged ids of flat ones."""
     if not append_eos:
         return words.with_values(source_ids), words.with_values(copy_ids)
     return (
@@ -310,12 +310,12 @@ def _source_rows(words, source_ids, copy_ids, append_eos):
 
 
 def _append(words, values, last):
-    """Ragged `values` in the rows of `words`, with `last` appended to each."""
+    """Arranges `values` in the rows of `words`, and appends `last` to each."""
     return append(words.with_values(values), last)
 
 
 def _point_at_senses(pointers, is_asked, source, target, dictionary):
-    """Rule 2: sets the pointers of words with a sense in the source."""
+    """Sets the pointers of words with a sense in the source (rule 2)."""
     asked = tf.where(is_asked)[:, 0]  # (N,) flat positions
     senses = dictionary.lookup(tf.gather(target[0], asked))  # (N, None)
     owners = rows_of(senses)

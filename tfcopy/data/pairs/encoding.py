@@ -40,8 +40,8 @@ SIDES = {
 }
 COUNTS = ("num_read", "num_empty", "num_too_long")
 
-# What ids depend on besides words, of `copy_ids.encode_pairs`. The name of a
-# cached file depends on the order.
+# Arguments of `copy_ids.encode_pairs` that change ids. The name of a cached
+# file depends on their order.
 _OPTIONS = {
     "append_eos": True,
     "label_pointers": True,
@@ -75,8 +75,8 @@ class EncodedCorpus:
         num_too_long: Pairs left out because a side has too many.
         texts: The pairs as they were read, if requested, otherwise `None`.
         alignment: Links of the pairs that guide the attention, or `None`.
-        sampled: `SampledCuttings` that encode the pairs anew for each epoch, or
-            `None`.
+        sampled: `SampledCuttings` that encode the pairs again for each epoch,
+            or `None`.
     """
 
     source_ids: np.ndarray
@@ -97,7 +97,7 @@ class EncodedCorpus:
         return len(self.indices)
 
     def of_epoch(self, epoch: int) -> "EncodedCorpus":
-        """The pairs as an epoch has them: these, unless they are `sampled`."""
+        """Returns the pairs of an epoch: these, unless they are `sampled`."""
         return self if self.sampled is None else self.sampled(epoch)
 
     @property
@@ -129,6 +129,7 @@ class EncodedCorpus:
 
     @property
     def num_target_tokens(self) -> int:
+        """Number of tokens of all targets."""
         return int(self.target_splits[-1])
 
 
@@ -179,7 +180,7 @@ def encode(
             after `truncate`.
 
     Raises:
-        ValueError: if no pair is left; says how many were dropped and why.
+        ValueError: if no pair is left; names the numbers and reasons.
 
     Reference:
         [See et al., 2017](https://arxiv.org/abs/1704.04368), section 5, for
@@ -230,14 +231,14 @@ def encode(
 
 
 class SampledCuttings:
-    """Encodes the pairs of an epoch with tokenizers that draw.
+    """Encoder of the pairs of an epoch by tokenizers that draw.
 
     Args:
-        pairs: As of `encode`.
-        vocabularies: Those of source and target.
-        tokenizers: Those of source and target, as
+        pairs: As in `encode`.
+        vocabularies: Vocabularies of source and target.
+        tokenizers: Tokenizers of source and target, as
             `sentencepiece_tokenizer.sampled` takes them.
-        alpha: As of `SampledPieces`.
+        alpha: As in `SampledPieces`.
         max_length: The most tokens that either side may have.
         **options: More arguments of `encode`.
     """
@@ -263,7 +264,7 @@ class SampledCuttings:
         self._last = None, None
 
     def __call__(self, epoch: int) -> EncodedCorpus:
-        """The pairs as this epoch has them; those of the last call are kept."""
+        """Encodes the pairs for an epoch; the last result is kept."""
         if self._last[0] != epoch:
             source, target = (
                 sampled(x, self._alpha, epoch) for x in self._tokenizers
@@ -289,12 +290,12 @@ def encode_arrays(
     progress: bool = True,
     **options: Any,
 ) -> dict[str, np.ndarray]:
-    """The arrays of an `EncodedCorpus`, which may hold no pair, by name.
+    """Encodes pairs as the arrays of an `EncodedCorpus`, maybe empty.
 
     Args:
         pairs: (source, target) strings, or bytes.
-        vocabularies: Those of source and target.
-        tokenizers: Those of source and target.
+        vocabularies: Vocabularies of source and target.
+        tokenizers: Tokenizers of source and target.
         max_length, truncate, total, name, progress, **options: As in `encode`.
 
     Returns:
@@ -334,7 +335,7 @@ def _limits(truncate):
 
 
 def _as_numbers(truncate, max_length):
-    """The lengths at which sides are cut, and are too long, int64 `(2,)`.
+    """Returns the lengths at which sides are cut and too long, int64 `(2,)`.
 
     A side that is cut is never too long.
     """
@@ -349,7 +350,7 @@ def _as_numbers(truncate, max_length):
 # The splits of a corpus share a graph, which takes longer to make than to run.
 @functools.lru_cache(maxsize=4)
 def _encoding_graph(vocabularies, tokenizers, **options):
-    """The function of texts and limits to a dict of arrays."""
+    """Makes the function of texts and limits to a dict of arrays."""
     source_vocabulary, target_vocabulary = vocabularies
     source_tokenizer, target_tokenizer = tokenizers
     source_vocabulary.table(), target_vocabulary.table()
@@ -413,7 +414,7 @@ def _concatenate(encoded_chunks) -> dict[str, np.ndarray]:
 
 
 def _nothing():
-    """The arrays of no pairs."""
+    """Returns the arrays of no pairs."""
     arrays = {
         name: np.zeros(int(name.endswith("splits")), np.int64)
         for name in _ARRAYS
@@ -451,18 +452,18 @@ def _corpus(arrays, pairs) -> EncodedCorpus:
 
 
 def _load(path) -> dict[str, np.ndarray] | None:
-    """The cached arrays, or `None` if they are missing or damaged."""
+    """Loads the cached arrays; `None` if they are missing or damaged."""
     try:
         return checked_files.read_arrays(path, _ARRAYS)
     except FileNotFoundError:
         return None
     except checked_files.DamagedFileError as error:
-        _logger.warning("Warning: %s It is made anew.", error)
+        _logger.warning("Warning: %s It is made again.", error)
         return None
 
 
 def _pairs_fingerprint(pairs) -> str:
-    """The fingerprint of `pairs`, or a digest of all its text."""
+    """Returns the fingerprint of `pairs`, or a digest of all its text."""
     if (fingerprint := getattr(pairs, "fingerprint", None)) is not None:
         return str(fingerprint)
     if iter(pairs) is pairs:

@@ -1,7 +1,8 @@
 """Batches of an encoded corpus as a `tf.data.Dataset`.
 
 The pairs in batch k of epoch e depend only on (seed, e, k), so training can
-resume at any batch at once. A compiler that compiles each shape anew gets few.
+resume at any batch at once. Few shapes suffice, for compilers that compile
+each.
 
 Shapes: B pairs, S source and T target positions.
 """
@@ -28,7 +29,7 @@ _MAX_EDGES = 24
 def choose_shapes(
     lengths: Sequence[tuple[int, int]], number: int
 ) -> list[tuple[int, int]]:
-    """At most so many shapes, with the fewest cells of padding.
+    """Chooses at most so many shapes, with the fewest cells of padding.
 
     Batches are cut into groups by T, and each group by S; a dynamic programme
     finds the cuts with the fewest cells, `S + T` of each batch, where lengths
@@ -62,7 +63,7 @@ def choose_shapes(
 
 
 def shape_for(lengths, shapes) -> tuple[int, int]:
-    """The shape with the fewest cells that holds a batch.
+    """Finds the shape with the fewest cells that holds a batch.
 
     Args:
         lengths: `(S, T)` of the batch.
@@ -85,7 +86,7 @@ def shape_for(lengths, shapes) -> tuple[int, int]:
 
 
 def _edges(lengths):
-    """At most `_MAX_EDGES` different lengths, the longest among them."""
+    """Returns at most `_MAX_EDGES` lengths, the longest among them."""
     distinct = np.unique(lengths)
     if len(distinct) <= _MAX_EDGES:
         return distinct
@@ -94,7 +95,7 @@ def _edges(lengths):
 
 
 class _Groups:
-    """Cuts a table of batches into rectangles.
+    """Table of batches, to be cut into rectangles.
 
     Args:
         counts: Number of batches by the edges of S and of T.
@@ -108,7 +109,7 @@ class _Groups:
 
     @functools.cache  # noqa: B019
     def best(self, end, number):
-        """`(cells, shapes)` of the targets before `end`; `None` if none can."""
+        """Finds `(cells, shapes)` of the targets before `end`, or `None`."""
         if end == 0:
             return 0, ()
         found = None
@@ -177,10 +178,10 @@ def batches(
     num_replicas: int = 1,
     drop_remainder: bool = True,
 ) -> tf.data.Dataset:
-    """The batches of one epoch, from `start_batch` to its end.
+    """Makes the batches of one epoch, from `start_batch` to its end.
 
-    The pairs are shuffled anew each epoch, in pools that are sorted by target
-    and source length; see `epoch_batches`.
+    The pairs are shuffled in each epoch, in pools that are sorted by target and
+    source length; see `epoch_batches`.
 
     Args:
         encoded: `EncodedCorpus`.
@@ -193,8 +194,8 @@ def batches(
         pad_multiple: Lengths S and T are padded to a multiple of this.
         shapes: The only `(S, T)` that there are, from `choose_shapes`;
             `pad_multiple` counts nothing then.
-        replicas: Which slices of each global batch to yield, one after the
-            other: those of this worker.
+        replicas: The slices of each global batch to yield, one after the other:
+            the slices of this worker.
         num_replicas: Number of slices that a global batch is cut into, equal
             but for one pair where tokens are counted. All are padded to the
             length of the global batch.
@@ -253,7 +254,7 @@ def evaluation_batches(
     pad_multiple: int = 1,
     shapes: Sequence[tuple[int, int]] | None = None,
 ) -> tf.data.Dataset:
-    """All pairs, once, longest sources first, with their indices.
+    """Makes batches of all pairs, longest sources first.
 
     Args:
         encoded: `EncodedCorpus`.
@@ -282,7 +283,7 @@ def evaluation_batches(
 def evaluation_rows(
     encoded: EncodedCorpus, batch_size: int
 ) -> list[np.ndarray]:
-    """The pairs of each of `evaluation_batches`: longest sources first."""
+    """Returns the pairs of each of `evaluation_batches`."""
     order = np.lexsort((encoded.target_lengths, encoded.source_lengths))
     return cut_rows(order[::-1], batch_size)
 
@@ -290,7 +291,7 @@ def evaluation_rows(
 def training_rows(
     encoded: EncodedCorpus, batch_size: int | TokenLimit, **options
 ) -> list[np.ndarray]:
-    """The pairs of each of `batches`, with the options of `epoch_batches`."""
+    """Returns the pairs of each of `batches`."""
     sides = [encoded.target_lengths, encoded.source_lengths]
     if isinstance(batch_size, TokenLimit) and batch_size.shapes is not None:
         sides.reverse()  # as in its shapes
@@ -300,7 +301,7 @@ def training_rows(
 def batch_lengths(
     encoded: EncodedCorpus, batches: Sequence[np.ndarray]
 ) -> list[tuple[int, int]]:
-    """The longest source and target of each batch, given its pairs."""
+    """Returns the longest source and target of each batch."""
     rows = np.concatenate(batches)
     starts = np.cumsum([0, *map(len, batches)])[:-1]
     sides = (encoded.source_lengths, encoded.target_lengths)
@@ -332,7 +333,7 @@ def _check_size(encoded, batch_size, num_replicas=1, drop_remainder=True):
 
 
 def _padded_lengths(encoded, rows, pad_multiple, shapes):
-    """`(S, T)` of a global batch."""
+    """Returns `(S, T)` of a global batch."""
     (lengths,) = batch_lengths(encoded, [rows])
     if shapes is not None:
         return shape_for(lengths, shapes)
@@ -359,7 +360,7 @@ _RANKS = {"indices": 1, "alignment": 3}  # others have 2
 
 
 def _dataset(slices, read, static_size, names):
-    """Dataset of `read(*slice)` for each slice: dicts of these names."""
+    """Makes a dataset of `read(*slice)` for each slice, dicts by name."""
     types = [tf.float32 if x == "alignment" else tf.int32 for x in names]
     shapes = [
         [static_size, None, None][: _RANKS.get(name, 2)] for name in names

@@ -1,4 +1,4 @@
-"""The words that a batch's output layer knows: the large vocabulary trick.
+"""Candidates of a batch's output layer: the large vocabulary trick.
 
 Shapes: B pairs, S source positions, K candidates, V target vocabulary.
 """
@@ -15,7 +15,7 @@ FIELDS = {
 
 
 def choose_candidates(copy_ids, vocabulary_size: int, count: int, seed=None):
-    """The special tokens, the words of a batch, and others.
+    """Chooses the special tokens, the words of a batch, and others.
 
     Without a seed, the others are the most frequent. With one, these take half
     of the remaining places, and words drawn uniformly from all others the rest;
@@ -35,7 +35,7 @@ def choose_candidates(copy_ids, vocabulary_size: int, count: int, seed=None):
 
     Returns:
         `(candidate_ids, log_weights)`: `(K,)`, int32, ascending, and `(K,)`,
-        the logs of how many words each stands for.
+        the logs of the numbers of words that each represents.
 
     Reference:
         [Gulcehre et al., 2016](https://arxiv.org/abs/1603.08148), section 5.1;
@@ -77,14 +77,14 @@ def with_candidates(
     count: int | None = None,
     words_of: str = "sources",
 ):
-    """The batches, each with `candidate_ids` and `candidate_log_weights`.
+    """Adds `candidate_ids` and `candidate_log_weights` to batches.
 
     Args:
-        dataset: Dataset of dicts, as `pipeline.batches` gives.
+        dataset: Dataset of dicts, as `pipeline.batches` returns.
         vocabulary_size: V.
         count: K; `None` for the whole vocabulary, as for a dev score that is
             to be compared with others.
-        words_of: Which words come before the most frequent ones: those of the
+        words_of: Words that come before the most frequent ones: words of the
             batch's `"sources"`, as in the paper, where both sides share a
             language; or of the whole `"batch"`, sources and targets. `"sample"`
             is like `"batch"`, but half of the others are drawn, with a seed

@@ -1,16 +1,15 @@
 """From a corpus to a folder of shards: texts first, then Beam's steps.
 
-All is written to a folder within it, named after what the corpus and its flags
-are, and gets its place when it is complete, the manifest last. Whatever a
-command finds in the folder is thus its own, or is refused by name.
+All files are written to a folder within it, named after the corpus and its
+flags. They get their places when all are complete, the manifest last. A command
+thus finds only its own files in the folder, and refuses others by name.
 
     hash pairs -> find duplicates -> count words -> merge counts
         -> make vocabularies -> encode -> write the manifest
 
-The steps are one pipeline of Apache Beam, each of whose elements is the number
-of a shard. Runners that keep what passes between steps in memory (Beam's own on
-one machine does) thus keep a few bytes a shard; their workers need the folder
-under the same path.
+The steps are one pipeline of Apache Beam, whose elements are numbers of shards.
+Runners that keep elements in memory (Beam's own on one machine does) thus keep
+a few bytes a shard. Their workers need the folder under the same path.
 """
 
 import contextlib
@@ -41,7 +40,7 @@ def run(preparation: Preparation, runner: str, flags: list[str]) -> None:
     """Runs all steps, and waits for their end.
 
     Args:
-        preparation: What to prepare.
+        preparation: The corpus to prepare.
         runner: Name of a runner of Beam.
         flags: Its options, such as `--direct_num_workers=2`.
     """
@@ -149,9 +148,9 @@ def _refuse_others(folder, work, settings):
         path = os.path.join(folder, name)
         if _WORKED.fullmatch(name) and name != os.path.basename(work):
             raise ValueError(
-                f"--output: {path} is what a command with another corpus or "
-                "other flags has begun. Repeat that command, remove that "
-                "folder, or choose another one."
+                f"--output: a command with another corpus or other flags has "
+                f"begun {path}. Repeat that command, remove that folder, or "
+                "choose another one."
             )
         if not is_published and (name in names or _SHARD.fullmatch(name)):
             raise _foreign(path)
@@ -184,7 +183,7 @@ def _is_intact(path, checksum):
 
 
 def _publish(folder, work):
-    """Gives all files their place, and then the manifest."""
+    """Moves all files to their places, the manifest last."""
     files = files_of(read_manifest(work))
     for name, checksum in files.items():
         path = os.path.join(folder, name)
@@ -209,7 +208,7 @@ def _run_steps(settings, work, about, runner, beam_flags):
 
 
 def _write_texts(corpus, settings, work, size):
-    """Cuts the texts into files; returns how many pairs are in each."""
+    """Cuts the texts into files; returns their numbers of pairs."""
     record = os.path.join(work, "texts.json")
     seal = os.path.join(work, "texts.sha256")
 
@@ -285,7 +284,7 @@ def _about(corpus, settings):
 
 @contextlib.contextmanager
 def _progress(preparation: Preparation) -> Iterator[None]:
-    """A bar of the files of checksums, as they appear, with the time left."""
+    """Shows a bar of the files of checksums, with the time left."""
     total = preparation.num_checksums
     bar = tqdm.tqdm(
         desc="Preparing", total=total, unit=" files", disable=None, leave=False

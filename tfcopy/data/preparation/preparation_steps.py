@@ -1,8 +1,8 @@
 """The steps of a preparation: each reads files and writes one.
 
-Beside what a step has written stand its checksums. A step that finds both, and
-that they agree, does nothing, so that what was interrupted goes on. Where a
-step has to wait for all of an earlier one, the pipeline says so
+A step writes checksums beside its files. A step that finds both, and finds them
+equal, does nothing, so that an interrupted preparation continues. If a step
+must wait for all of an earlier one, the pipeline declares it
 (`corpus_preparation.py`). Nothing but names and numbers passes between steps.
 """
 
@@ -12,7 +12,6 @@ import os
 
 from tfcopy import checked_files
 from tfcopy.data.pairs import encoding
-from tfcopy.data.preparation import shard_files
 from tfcopy.data.preparation import shard_files as files
 from tfcopy.data.preparation.prepared_corpus import (
     FORMAT,
@@ -34,7 +33,7 @@ class Preparation:
         work: The folder of all files.
         settings: `Settings`.
         sizes: Pairs of each text shard, by split: `train` and `validation`.
-        about: What else the manifest tells.
+        about: Further entries of the manifest.
     """
 
     work: str
@@ -168,13 +167,13 @@ class Preparation:
                 **self.settings.encoding_options(),
                 progress=False,
             )
-            shard = shard_files.write(self.work, name, arrays)
+            shard = files.write(self.work, name, arrays)
             checked_files.write_json(record, dataclasses.asdict(shard))
 
         _once([record, os.path.join(self.work, name)], make)
 
     def write_manifest(self) -> None:
-        """Says that all is there, and what it is."""
+        """Writes the manifest of a complete preparation."""
         sides = self.settings.sides
         vocabularies = {side: self._vocabulary(side) for side in sides}
         splits = {}
@@ -183,9 +182,9 @@ class Preparation:
                 checked_files.read_json(self._record(split, number))
                 for number in range(len(sizes))
             ]
-            shards = [shard_files.Shard(**record) for record in records]
+            shards = [files.Shard(**record) for record in records]
             splits[split] = {
-                "checksum": shard_files.corpus_checksum(self.work, shards),
+                "checksum": files.corpus_checksum(self.work, shards),
                 "shards": records,
             }
         content = {
@@ -213,7 +212,7 @@ class Preparation:
         return [side for side in self.settings.sides if side not in given]
 
     def _pairs(self, split, number):
-        """The pairs of a shard without duplicates, as they are read."""
+        """Reads the pairs of a shard without duplicates."""
         pairs = files.read_texts(self._texts(split, number))
         if split != "train" or not self.settings.remove_duplicates:
             return pairs
@@ -227,7 +226,7 @@ class Preparation:
         return (pair for i, pair in enumerate(pairs) if i not in left_out)
 
     def _start(self, number):
-        """The number of the first pair of a training shard."""
+        """Returns the number of the first pair of a training shard."""
         return sum(self.sizes["train"][:number])
 
     def _texts(self, split, number):
@@ -248,7 +247,7 @@ class Preparation:
 
 
 def _once(paths, make):
-    """Makes files unless they are there as they were made."""
+    """Makes files unless they are intact."""
     if not paths:
         return
     # TensorFlow's memory has no two names one of which begins the other.

@@ -1,6 +1,6 @@
 """Corpora that `tfcopy.data.prepare` has turned into shards of ids.
 
-Beside the shards a manifest tells what they were made with, and what of.
+A manifest beside the shards lists their corpus and settings.
 """
 
 import dataclasses
@@ -26,11 +26,8 @@ from tfcopy.data.text.vocabulary import Vocabulary
 MANIFEST = "prepared.json"
 # Part of each manifest: raise it when older folders cannot be read.
 FORMAT = 1
-# What a manifest tells of a `TranslationCorpus`, under the same names.
-ABOUT = (
-    *("name", "source_language", "target_language"),
-    *("tokenized", "generated"),
-)
+# Fields of a `TranslationCorpus` that a manifest has, too.
+ABOUT = ("name", "source_language", "target_language", "tokenized", "generated")
 _FIELDS = {
     "settings": dict,
     "corpus": {"fingerprints": {...: str}, "num_skipped": {...: int}},
@@ -47,7 +44,7 @@ class Settings:
     """Settings of tokenization and encoding.
 
     Attributes:
-        tokenizers: Those of source and target.
+        tokenizers: Tokenizers of source and target.
         sizes: The largest size of the vocabulary of `source` and of `target`,
             or of `both` sides together; `None` for no limit.
         vocabulary_files: Vocabularies to use instead, by the same names.
@@ -78,7 +75,7 @@ class Settings:
         return list(self.sizes)
 
     def encoding_options(self) -> dict:
-        """The options of `encoding.encode_arrays`."""
+        """Returns the options of `encoding.encode_arrays`."""
         return {
             "max_length": self.max_length,
             "truncate": self.truncate,
@@ -88,7 +85,7 @@ class Settings:
         }
 
     def identity(self) -> dict:
-        """All that vocabularies and ids depend on besides the texts."""
+        """Returns all settings that vocabularies and ids depend on."""
         return {
             **counting_identity(self.tokenizers, self.sizes, self.min_count),
             **encoding_identity(self.tokenizers, **self.encoding_options()),
@@ -119,7 +116,7 @@ def encoding_identity(
     """Returns the settings that ids depend on, by name.
 
     Args:
-        tokenizers: Those of source and target.
+        tokenizers: Tokenizers of source and target.
         max_length, truncate, append_eos, unmatched, dictionary, entities: As
             in `encoding.encode`, and with the same defaults.
     """
@@ -153,22 +150,18 @@ def read_manifest(folder) -> dict:
             f"{path}: expected format {FORMAT}. "
             f"Received: {manifest.get('format')}."
         )
-    corpus = manifest.get("corpus")
-    if isinstance(corpus, dict) and isinstance(corpus.get("num_skipped"), int):
-        # As releases before wrote it.
-        corpus["num_skipped"] = {"train": corpus["num_skipped"]}
     checked_files.check_fields(path, manifest, _FIELDS)
     checked_files.check_inside(path, files_of(manifest))
     return manifest
 
 
 def vocabulary_name(side: str) -> str:
-    """The name of the file of the vocabulary of a side, or of both."""
+    """Returns the name of the vocabulary file of a side, or of both."""
     return "vocabulary.txt" if side == "both" else f"{side}_vocabulary.txt"
 
 
 def files_of(manifest) -> dict[str, str]:
-    """The SHA-256 of each file that a manifest lists, by its name."""
+    """Returns the SHA-256 of each file that a manifest lists."""
     listed = [
         *manifest["vocabularies"].values(),
         *(x for split in manifest["splits"].values() for x in split["shards"]),
@@ -178,7 +171,7 @@ def files_of(manifest) -> dict[str, str]:
 
 
 def pairs_of(manifest) -> dict[str, dict[str, int]]:
-    """The `text_pairs.count_pairs` of each split."""
+    """Returns the `text_pairs.count_pairs` of each split."""
     texts, num_skipped = manifest["texts"], manifest["corpus"]["num_skipped"]
     found = {}
     for name, sizes in texts["sizes"].items():
@@ -228,12 +221,12 @@ class PreparedSplit(Split):
     load: Any = dataclasses.field(kw_only=True)
 
     def encoded(self, vocabularies, tokenizers, **options):
-        """The pairs as ids, as `encoding.encode` would return them.
+        """Returns the pairs as ids, as `encoding.encode` would.
 
         Args:
-            vocabularies: Those of source and target.
-            tokenizers: Those of source and target.
-            **options: Those of `encoding.encode` that say what ids there are.
+            vocabularies: Vocabularies of source and target.
+            tokenizers: Tokenizers of source and target.
+            **options: Options of `encoding.encode` that change ids.
 
         Raises:
             ValueError: If the ids were made with anything else.
@@ -246,8 +239,8 @@ class PreparedCorpus(TranslationCorpus):
     """A corpus as ids, with the texts of its validation and test set.
 
     Args:
-        folder: Where it is.
-        manifest: What it was made with.
+        folder: Folder of its files.
+        manifest: Its corpus, settings and files.
     """
 
     folder: str = dataclasses.field(kw_only=True)
@@ -256,13 +249,13 @@ class PreparedCorpus(TranslationCorpus):
     def vocabularies(
         self, tokenizers, sizes, files, min_count: int
     ) -> tuple[Vocabulary, ...]:
-        """Its vocabularies, as they would be counted.
+        """Loads its vocabularies.
 
         Args:
-            tokenizers: Those of source and target.
+            tokenizers: Tokenizers of source and target.
             sizes: The largest size of the vocabulary of `source` and `target`,
                 or of `both` sides.
-            files: Vocabularies that are to be used instead, by the same names.
+            files: Vocabularies to use instead, by the same names.
             min_count: Rarer words are left out.
 
         Raises:

@@ -18,11 +18,11 @@ n pairs of S source and T target positions in all it holds, one after the other:
     n  lengths of targets         S  source_copy_ids   T  pointers
     n  numbers of the pairs, counted from the first pair read for the shard
 
-Pairs are drawn at random from memory-mapped files, so that what is not in
-memory is read as it is needed: an order of an epoch, its resumption at any
-batch and the slices of workers are the same as for arrays in memory.
-ArrayRecord was measured against it (`benchmarks/shard_reading.py`): each of its
-records is a call and a copy of its own, which a batch has to take apart.
+Pairs are drawn at random from memory-mapped files, which are read as needed: an
+order of an epoch, its resumption at any batch and the slices of workers are the
+same as for arrays in memory. ArrayRecord was measured against it
+(`benchmarks/shard_reading.py`): each of its records needs a call and a copy of
+its own, which a batch must take apart.
 """
 
 import collections
@@ -73,12 +73,12 @@ def write_texts(
 
 
 def texts_path(folder, name: str, number: int) -> str:
-    """The path of the file of a number."""
+    """Returns the path of the file of a number."""
     return os.path.join(folder, f"{name}-{number:05d}.jsonl")
 
 
 def read_texts(path) -> Iterator[tuple[str, str]]:
-    """The pairs of a file, in order."""
+    """Yields the pairs of a file, in order."""
     with filesystem.open(path, "rb") as file:
         for line in file:
             yield tuple(json.loads(line.decode("utf-8", "surrogatepass")))
@@ -106,7 +106,7 @@ def write_counts(path, counts: Mapping[str, int], num_sections: int) -> None:
 
 
 def read_counts(path, section: int) -> dict[str, int]:
-    """The counts of one section."""
+    """Reads the counts of one section."""
     with filesystem.open(path, "rb") as file:
         head = file.readline()
         starts = [0, *itertools.accumulate(json.loads(head))]
@@ -119,12 +119,12 @@ def read_counts(path, section: int) -> dict[str, int]:
 def most_frequent(
     paths: Iterable, section: int, most: int | None, min_count: int
 ) -> dict[str, int]:
-    """The most frequent words of a section of several files together.
+    """Finds the most frequent words of a section of several files.
 
     Args:
         paths: The files.
         section: Which of their sections.
-        most: How many; `None` for all.
+        most: Number of words; `None` for all.
         min_count: Rarer words are left out.
 
     Returns:
@@ -167,7 +167,7 @@ def write_hashes(path, pairs: Iterable[tuple[str, str]], start: int) -> None:
 
 
 def find_duplicates(paths: Sequence, part: int, num_parts: int) -> np.ndarray:
-    """The pairs that are not the first of their kind, of a range of hashes.
+    """Finds the pairs that repeat earlier ones, in a range of hashes.
 
     Args:
         paths: The files of hashes.
@@ -197,7 +197,7 @@ def find_duplicates(paths: Sequence, part: int, num_parts: int) -> np.ndarray:
 
 
 def numbers_between(paths: Iterable, start: int, end: int) -> np.ndarray:
-    """The numbers from `start` to `end` in files of ascending numbers."""
+    """Reads the numbers from `start` to `end` of ascending files."""
     some = [np.zeros(0, np.int64)]
     for path in paths:
         with filesystem.open(path, "rb") as file:
@@ -249,7 +249,7 @@ class Shard:
 class JoinedArray(np.lib.mixins.NDArrayOperatorsMixin):
     """Arrays of several files, indexed as if they were one.
 
-    What computes with it reads all of it into memory.
+    Computations with it read all of it into memory.
 
     Args:
         parts: int32 arrays of one dimension, at least one.
@@ -294,7 +294,7 @@ class JoinedArray(np.lib.mixins.NDArrayOperatorsMixin):
         return getattr(function, method)(*arrays, **options)
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
-        """All of it in memory."""
+        """Reads all of it into memory."""
         return np.concatenate(self._parts).astype(dtype or self.dtype)
 
 
@@ -312,7 +312,7 @@ class ShardedCorpus(EncodedCorpus):
 
     @property
     def checksum(self) -> str:
-        """Equal to that of the same pairs in memory."""
+        """Checksum of the same pairs in memory."""
         return self.stored_checksum
 
 
@@ -322,7 +322,7 @@ def write(folder, file: str, arrays: Mapping[str, np.ndarray]) -> Shard:
     Args:
         folder: Where it is written.
         file: Its name.
-        arrays: What `encoding.encode_arrays` returns.
+        arrays: Results of `encoding.encode_arrays`.
     """
     parts = [
         np.diff(arrays["source_splits"]),
@@ -351,7 +351,7 @@ def load(
     Args:
         folder: Where they are.
         shards: All of them, in order.
-        checksum: What `corpus_checksum` returned.
+        checksum: Result of `corpus_checksum`.
         name: Name of the corpus, for the bar.
 
     Raises:
@@ -388,7 +388,7 @@ def check_file(path, checksum: str) -> None:
 
 
 def corpus_checksum(folder, shards: Sequence[Shard]) -> str:
-    """The `checksum` of an `EncodedCorpus` of the same pairs.
+    """Computes the `checksum` of an `EncodedCorpus` of the same pairs.
 
     It reads one part of a shard at a time.
     """
@@ -409,7 +409,7 @@ def corpus_checksum(folder, shards: Sequence[Shard]) -> str:
 
 
 def _parts(folder, shard):
-    """The seven parts of a shard, mapped into memory."""
+    """Maps the seven parts of a shard into memory."""
     path = filesystem.local_cache(
         os.path.join(folder, shard.file), shard.checksum
     )

@@ -1,1 +1,1 @@
-"""What turns text into tokens and is saved with a model."""
+"""Tokenisation, vocabularies and markup; saved with a model."""

@@ -1,15 +1,15 @@
-"""Accelerators: `_File` and `&File`, the letters that open a menu's items.
+"""Accelerators: `_File` and `&File`, the letters that open the items of a menu.
 
-They are taken out before a text is translated, and put back on a letter of the
-translation that no other item of the menu has.
+They are removed before the translation, and put back before a letter of it that
+no other item of the menu has.
 """
 
 import collections
 import re
 from typing import NamedTuple
 
-# Before a word, or within one that begins with a capital: E_xit, Sa&ve. That
-# leaves snake_case, R&D and &amp; alone.
+# Before a word, or within one that begins with a capital: E_xit, Sa&ve. So
+# snake_case, R&D and &amp; match nothing.
 _INNER = r"|(?<![\w.])[A-Z][^\W\d_A-Z]*{0}[a-z][^\W_]*(?![\w(=;])"
 _MARKS = {
     "_": re.compile(r"(?<![\w.`:/<{%$-])_(?=[^\W_])" + _INNER.format("_")),
@@ -51,9 +51,9 @@ def without_mark(text: str) -> Marked:
 
 
 def letter_of(text: str, mark: str) -> str:
-    """The letter that a mark is before in a translation; "" if there is none.
+    """Returns the letter after the mark of a translation, or "".
 
-    Translations have it anywhere in a word.
+    Translations have the mark anywhere in a word.
     """
     _, found, rest = text.partition(mark)
     is_one = found and mark not in rest and _LETTER.match(rest)
@@ -65,18 +65,18 @@ def with_mark(
 ) -> str:
     """Puts an accelerator before the letter that is used least in a menu.
 
-    Of these it is the source's letter, or else the beginning of a word. Where
-    no key has the letters, the source's one comes behind the text.
+    Of these letters the source's one is preferred, then the beginning of a
+    word. If no key has the letters of the text, the source's letter follows the
+    text.
 
     Args:
         text: A translation without marks.
         mark: `_` or `&`.
         letter: The letter of the source.
-        used: How many items of the menu have each letter, in lower case; the
-            one that is chosen is added.
-        spans: What has no letters, as pairs of its begin and end.
+        used: Number of items of the menu with each letter, in lower case; the
+            chosen one is added.
+        spans: Places without letters, as pairs of begin and end.
     """
-
     places = [
         x.start() for x in _LETTER.finditer(text) if not _NO_KEY.match(x[0])
     ]

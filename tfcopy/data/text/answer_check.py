@@ -1,4 +1,4 @@
-"""What a translation has lost, added or mixed up of its source's markup."""
+"""Check of a translation for markup that it lost, added or mixed up."""
 
 import collections
 import difflib
@@ -15,18 +15,18 @@ from tfcopy.data.text.span_patterns import replaced_spans, spans_of
 
 _TAG = re.compile(r"(?s)<(/?)([A-Za-z][\w:.-]*).*?(/?)>")
 _PAIRS = {"(": ")", "[": "]", "{": "}", "「": "」"}
-# Languages have others, and some begin with what ends those of others.
+# Languages differ: closing marks of some open quotations in others.
 _QUOTES = '"“”„‟«»'
-# Of a placeholder that may have got one, or lost it.
+# Number of a placeholder, which a translation may add or remove.
 _NUMBER = re.compile(r"(?<=\{)[0-9]+|[0-9]+[$:]|\[[0-9]+\]")
 # Pairs of a lost span and a further one that are compared.
 _MOST_COMPARED = 1000
 _WIDE = str.maketrans("（）［］｛｝", "()[]{}")
-# Kinds of spans that are no placeholders, in whose places no words will be.
+# Kinds of spans that are markup, not placeholders of words.
 MARKUP = ("links", "rst", "markdown", "html")
 # Texts that end, or begin, with a letter or digit of a language with blanks
 # between words and none of its endings right after a placeholder, as in Korean
-# or Tamil. Of Arabic and Hebrew a single letter may stand right before one.
+# or Tamil. In Arabic and Hebrew a single letter may come right before one.
 _WORD = r"[\p{Lu}\p{Ll}\p{Nd}\p{Devanagari}\p{Bengali}\p{Gujarati}\p{Gurmukhi}]"
 _SEMITIC = r"[\p{Arabic}\p{Hebrew}]"
 ENDS_WITH_LETTER = rf"(?s).*(?:{_WORD}|{_SEMITIC}\pM*{_SEMITIC})\pM*"
@@ -34,13 +34,13 @@ BEGINS_WITH_LETTER = rf"(?s)(?:{_WORD}|{_SEMITIC}).*"
 
 
 class Findings(NamedTuple):
-    """What is wrong with an answer; nothing, if all are empty.
+    """Faults of an answer; all fields are empty if there are none.
 
     Attributes:
-        lost: Spans of the source that the answer does not have as often.
+        lost: Spans of the source that the answer has less often.
         extra: Spans that the answer has more often.
-        swapped: Placeholders that only their order tells apart, in the order
-            of the answer, if it is another one.
+        swapped: Placeholders that are identified by position alone, in the
+            order of the answer, if it differs.
         others: Tags and brackets without their other half, or after it,
             letters beside placeholders, and blanks and ends of line at the
             edges, in words.
@@ -53,7 +53,7 @@ class Findings(NamedTuple):
 
     @classmethod
     def of_all(cls, findings: Iterable["Findings"]) -> "Findings":
-        """Those of several answers, each once."""
+        """Merges the findings of several answers, each once."""
         columns = zip(cls(), *findings)
         return cls(
             *(tuple(dict.fromkeys(itertools.chain(*x))) for x in columns)
@@ -61,7 +61,7 @@ class Findings(NamedTuple):
 
     @property
     def remarks(self) -> list[str]:
-        """What translators are told, a line each."""
+        """Remarks for translators, a line each."""
         lines = []
         if self.lost:
             lines.append(f"lost {', '.join(self.lost)}")
@@ -78,13 +78,13 @@ class Findings(NamedTuple):
 def check(source: str, answer: str, names: Sequence[str]) -> Findings:
     """Compares an answer with its source.
 
-    Markup of reStructuredText is what docutils takes for it, unless it takes
-    that of the source for something else.
+    docutils finds the markup of reStructuredText, unless it reads the markup of
+    the source differently.
 
     Args:
         source: A text.
         answer: Its translation.
-        names: What spans are, as in `span_patterns.pattern_of`.
+        names: Kinds of spans, as in `span_patterns.pattern_of`.
     """
     wanted, found = spans_of_both(source, answer, names)
     missing = collections.Counter(wanted)
@@ -93,7 +93,7 @@ def check(source: str, answer: str, names: Sequence[str]) -> Findings:
     swapped = ()
     rows, own = in_order(wanted, names), in_order(found, names)
     one, other = _numbered(wanted, rows), _numbered(found, own)
-    # The answer has numbers where the source has none: all of them, or none.
+    # If the answer has numbers and the source has none, all or none have them.
     is_mixed = len([*filter(None, own)]) not in (0, len([*filter(None, rows)]))
     if not is_mixed and collections.Counter(one) == collections.Counter(other):
         missing = more = collections.Counter()
@@ -114,11 +114,11 @@ def check(source: str, answer: str, names: Sequence[str]) -> Findings:
 
 
 def spans_of_both(source: str, answer: str, names) -> tuple[list, list]:
-    """The spans of a source and of its translation, as in `check`."""
+    """Finds the spans of a source and of its translation, as in `check`."""
     wanted, found = spans_of(source, names), spans_of(answer, names)
     if "rst" not in names:
         return wanted, found
-    # Addresses are found wherever they stand.
+    # Addresses are found anywhere.
     markup = {
         x
         for x in (*spans_of(source, ["rst"]), *spans_of(answer, ["rst"]))
@@ -158,7 +158,7 @@ def touched(text: str, names) -> Iterator[tuple[str, str]]:
 
 
 def have_same_spans(one: str, other: str, names: Iterable[str]) -> bool:
-    """Whether two texts have the same placeholders of some formats.
+    """Returns whether two texts have the same placeholders.
 
     Args:
         one: A text.
@@ -171,7 +171,7 @@ def have_same_spans(one: str, other: str, names: Iterable[str]) -> bool:
 
 
 def any_must_be_in_all(text: str, names: Iterable[str]) -> bool:
-    """Whether a text has a placeholder that no plural form may lack.
+    """Returns whether a text has a placeholder that no plural may lack.
 
     Args:
         text: A text.
@@ -186,7 +186,7 @@ def any_must_be_in_all(text: str, names: Iterable[str]) -> bool:
 
 
 def _numbered(spans, rows):
-    """Spans in which a number tells what only the order did."""
+    """Adds numbers to spans that are identified by position."""
     return [
         span if row is None else row[1] or (span, row[0])
         for span, row in zip(spans, rows)
@@ -200,7 +200,7 @@ def _unpaired_tags(wanted, found):
 
 
 def _unpaired(spans, names):
-    """What is said of tags that do not stand in pairs, by their names."""
+    """Returns remarks on tags of these names that are not in pairs."""
     told, is_open = [], []
     tags = [x for x in map(_TAG.fullmatch, spans) if x and x[2] in names]
     begun, ended = collections.Counter(), collections.Counter()
@@ -269,7 +269,7 @@ def _edges(source, answer):
 
 
 def _blanks_around(text):
-    """The blanks at the beginning of a text, and those at its end."""
+    """Returns the blanks at the beginning of a text and at its end."""
     before = len(text) - len(text.lstrip())
     after = len(text.rstrip()) if text.strip() else len(text)
     return text[:before], text[after:]

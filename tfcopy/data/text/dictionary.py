@@ -2,20 +2,19 @@
 
 One entry per line, UTF-8; lines that start with `# ` and blank lines are
 skipped. Several lines for one word are its senses. The same format serves both
-directions: target to source finds what an unknown target word translates
-(labels), source to target gives the output for a word pointed at.
+directions. Target to source finds the source of an unknown target word
+(labels). Source to target translates a word that is pointed at.
 
 Reference: Gulcehre et al., 2016, section 4.4 and Figure 1.
 """
 
 import math
-import os
 from collections.abc import Iterable, Iterator
 
 import tensorflow as tf
 
-from tfcopy import file_forms
 from tfcopy.atomic_files import write_atomically
+from tfcopy.data.corpora.text_pairs import decoded_lines, line_error
 from tfcopy.data.text.vocabulary import table
 
 
@@ -46,7 +45,7 @@ class Dictionary:
         write_atomically(path, lambda file: file.write(self.to_bytes()))
 
     def to_bytes(self) -> bytes:
-        """The content of the file that `save` writes."""
+        """Returns the content of the file that `save` writes."""
         text = "# word\ttranslation\tprobability\n" + "".join(
             f"{word}\t{translation}\t{probability:.6g}\n"
             for word, translation, probability in self
@@ -65,11 +64,11 @@ class Dictionary:
                 yield word, translation, probability
 
     def senses(self, word: str) -> list[str]:
-        """The translations of a word, likeliest first; none if unknown."""
+        """Returns the translations of a word, likeliest first."""
         return [translation for translation, _ in self._senses.get(word, ())]
 
     def lookup(self, words):
-        """All senses of words, in the graph.
+        """Looks up all senses of words, in the graph.
 
         Args:
             words: String tensor of shape `(N,)`.
@@ -89,7 +88,7 @@ class Dictionary:
         return tf.gather(senses, numbers.lookup(words))
 
     def emission_table(self, shared: Iterable[str] = ()):
-        """The best translation of each word, `""` for words to copy unchanged.
+        """Makes a table of best translations, `""` for words to copy.
 
         Args:
             shared: Words of both languages, which are copied.
@@ -123,35 +122,24 @@ def emit(words, table):
 
 
 def _read(path) -> Iterator[tuple[str, str, float]]:
-    with file_forms.open_plain(path) as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                text = line.decode().rstrip("\r\n")
-            except UnicodeDecodeError:
-                raise _error(path, number, "valid UTF-8", line) from None
-            if text.strip() and not text.startswith("# "):
-                yield _entry(path, number, text)
+    for number, line in enumerate(decoded_lines(path), start=1):
+        if line.strip() and not line.startswith("# "):
+            yield _entry(path, number, line)
 
 
 def _entry(path, number, text):
     fields = text.split("\t")
     if len(fields) != 3:
-        raise _error(path, number, "three fields between tabulators", text)
+        expected = "word, translation and probability between tabulators"
+        raise line_error(path, number, expected, text)
     word, translation, probability = fields
     for field in (word, translation):
         if field.split() != [field]:
-            raise _error(path, number, "single words without blanks", text)
+            raise line_error(path, number, "single words without blanks", text)
     try:
         value = float(probability)
     except ValueError:
         value = math.nan
     if not 0 <= value <= 1:
-        raise _error(path, number, "a probability from 0 to 1", text)
+        raise line_error(path, number, "a probability from 0 to 1", text)
     return word, translation, value
-
-
-def _error(path, number, expected, received):
-    return ValueError(
-        f"{os.fspath(path)}, line {number}: expected {expected} "
-        f"(word, translation, probability). Received: {received!r}."
-    )

@@ -6,13 +6,13 @@ are numbered as they come, from left to right through the source and on through
 the target; equal tokens share a number. So a target word that occurs in the
 source, even as part of a longer name, has the same number there.
 
-Whether a token is an entity depends only on the token, not on its position: a
-name at the start of the source is the same entity in the middle of the target.
-The price is that a common word with a capital, as at the start of a sentence,
-counts as an entity; function words are excluded, and optionally words that
-other texts have in lower case, which helps with headlines in title case. Where
-that is not enough (text in lower case), the tokens that a tagger found are
-marked in the text: `acme￨ORG of`, see `corpora.gigaword`.
+A token is an entity by itself, at any position: a name at the start of the
+source is the same entity in the middle of the target. The price is that a
+common word with a capital, as at the start of a sentence, counts as an entity;
+function words are excluded, and optionally words that other texts have in lower
+case, which helps with headlines in title case. Where that is not enough (text
+in lower case), the tokens that a tagger found are marked in the text: `acme￨ORG
+of`, see `corpora.gigaword`.
 
 The same functions run in the training pipeline and in the served graph.
 
@@ -109,7 +109,7 @@ class Entities:
         return repr((_VERSION, parts, digest[:16]))
 
     def surfaces(self, words):
-        """Tokens as they are shown: without their marks.
+        """Removes the marks of tokens.
 
         Args:
             words: String tensor or ragged tensor of any shape.
@@ -143,7 +143,7 @@ class Entities:
 
     def _is_common(self, words):
         """Returns which tokens are `common`, apart from an initial capital."""
-        # Constants need no table, which every graph would have to track.
+        # Constants, unlike a table, need no tracking by graphs.
         known = tf.sort(_hash(tf.constant(self.common)))
         hashes = _hash(lower(words))
         flat = tf.reshape(hashes, [-1])
@@ -153,7 +153,7 @@ class Entities:
         return found & tf.strings.regex_full_match(words, _ONE_CAPITAL)
 
     def source(self, words):
-        """The keys under which source words are looked up.
+        """Replaces entities of the source by numbered placeholders.
 
         Args:
             words: Ragged string tensor of shape `(B, None)`, after any cut.
@@ -181,7 +181,7 @@ class Entities:
         return words.with_values(keys)
 
     def pair(self, source_words, target_words):
-        """The keys of both sides, the target's numbers after the source's.
+        """Replaces entities of both sides; the target's numbers come last.
 
         Args:
             source_words: Ragged string tensor of shape `(B, None)`.
@@ -202,7 +202,7 @@ def _hash(words):
 
 
 def common_words(texts: Iterable[str], tokenizer: Tokenizer) -> tuple[str, ...]:
-    """Words that are in lower case at least as often as capitalised.
+    """Finds words that are in lower case at least as often as capitalised.
 
     The texts should be running text, not headlines in title case.
 
@@ -233,7 +233,7 @@ def common_words(texts: Iterable[str], tokenizer: Tokenizer) -> tuple[str, ...]:
 
 
 def numbers_of(keys):
-    """The numbers of placeholders.
+    """Returns the numbers of placeholders.
 
     Args:
         keys: String tensor of any shape.
@@ -247,7 +247,7 @@ def numbers_of(keys):
 
 
 def placeholder_ids(vocabulary) -> tuple[int, ...]:
-    """The words of a `Vocabulary` that stand for entities."""
+    """Returns the ids of the placeholders of entities."""
     return tuple(
         i
         for i, word in enumerate(vocabulary.words)
@@ -291,7 +291,7 @@ def anonymise(
         pairs: (source, target) strings, or bytes.
         entities: `Entities`.
         tokenizers: The tokenizers of source and target; words come in the form
-            that `fold` gives.
+            of `fold`.
         truncate: Most words of a source and of a target, `None` for all.
     """
 

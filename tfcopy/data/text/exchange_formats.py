@@ -1,9 +1,9 @@
 """Files that translators exchange: TMX and XLIFF (texts), TBX and CSV (terms).
 
 XML is read one unit after the other, however large the file is. Inline elements
-of XLIFF are spans (`xliff_units`). Those of TMX become what a text without XML
-would have: the code of a format that an element stands for, or, where none is
-given, the element itself, as `<x id="1"/>`, a span that `--protect html` keeps.
+of XLIFF are spans (`xliff_units`). Inline elements of TMX become the code that
+they represent, or, without such code, the element itself, as `<x id="1"/>`, a
+span that `--protect html` keeps.
 """
 
 import collections
@@ -25,7 +25,7 @@ XLIFF = (".xlf", ".xliff", ".sdlxliff")
 _UNITS = ("tu", "termEntry", "conceptEntry")
 _FORMS = ("tuv", "langSet", "langSec")
 _TEXTS = ("seg", "term")
-# Inline elements that stand for code, which their text is if they have any.
+# Inline elements that represent code; their text is the code.
 _CODES = ("ph", "bpt", "ept", "it", "ut", "x", "bx", "ex", "sc", "ec")
 _IDENTITIES = ("id", "x", "i", "startRef")
 # A country in a code of a language, of `_code`.
@@ -34,7 +34,7 @@ _DECLARED = re.compile(rb"""^<\?xml[^>]*encoding=["']utf-?(?:16|32)""", re.I)
 
 
 def is_memory(path) -> bool:
-    """Whether a file's name is that of TMX or XLIFF, compressed or not."""
+    """Returns whether a file is named as TMX or XLIFF, compressed or not."""
     return file_forms.plain_name(path).lower().endswith((".tmx", *XLIFF))
 
 
@@ -77,18 +77,18 @@ def read_memory(
     A unit that lacks one of the languages, that XLIFF marks as not yet
     translated, or that is damaged in TMX has two empty texts.
 
-    A code with a country finds texts with the same country, or without one;
-    a code without a country finds those without one first, and then those of
-    the nearest country. `report` tells which were read.
+    A code with a country finds texts with the same country, or without one. A
+    code without a country finds texts without one first, and then texts of the
+    nearest country. `report` lists the codes that were read.
 
     Args:
         path: The file, plain or compressed.
         source_language, target_language: Codes as in BCP 47.
-        report: Is filled with what was left out and taken.
+        report: Receives the units left out and the languages read.
 
     Raises:
         OSError: If the file cannot be read.
-        ValueError: naming the file, if it is no such file, or has no unit in
+        ValueError: naming the file, if it has another format, or no unit in
             both languages.
     """
     report = MemoryReport() if report is None else report
@@ -120,7 +120,7 @@ def read_memory(
 
 @functools.lru_cache(maxsize=4096)
 def _best_code(language, codes):
-    """The code of the text to take in a language, `None` if there is none."""
+    """Chooses the code of the text in a language, or `None`."""
     language = _code(language)
     region = _REGION.findall(language)
     alike = (x for x in codes if _REGION.findall(x) in ([], region))
@@ -130,7 +130,7 @@ def _best_code(language, codes):
 def read_terms(
     path, languages: tuple[str | None, str | None]
 ) -> Iterator[tuple[str, str, str]]:
-    """The terms of TBX or CSV.
+    """Reads the terms of TBX or CSV.
 
     CSV has two columns, and a first row of the languages' codes, or of
     `source` and `target`, is no term. Of a TBX entry each term of the source
@@ -186,15 +186,15 @@ def _csv_terms(path, languages):
 
 
 def _read(reader):
-    """Yields what a reader reads of its file."""
+    """Yields the units that a reader finds in its file."""
     with file_forms.open_plain(reader.path) as file:
         if _DECLARED.match(file.peek(200)[:200]):
-            reader.encoding = "utf-8"  # What was UTF-16 is UTF-8 now.
+            reader.encoding = "utf-8"  # UTF-16 has become UTF-8.
         yield from reader.read(file)
 
 
 class _TextReader(XmlReader):
-    """Reads units of TMX or TBX as dicts: codes of languages to texts."""
+    """Reader of units of TMX or TBX as dicts: language codes to texts."""
 
     names = _UNITS
 
@@ -208,7 +208,7 @@ class _TextReader(XmlReader):
 
 
 class _XliffReader(XliffReader):
-    """Reads units of XLIFF as such dicts, empty if nobody translated one."""
+    """Reader of units of XLIFF as such dicts, empty for untranslated ones."""
 
     def convert(self, unit):
         for x in super().convert(unit):
@@ -241,5 +241,5 @@ def _text(element):
 
 
 def _code(language):
-    """A language's code; `eng` and `EN` are `en`, and `en_US` is `en-us`."""
+    """Normalises a language's code: `en` for `eng`, `en-us` for `en_US`."""
     return normal_code(language or "").lower()

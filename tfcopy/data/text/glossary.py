@@ -1,8 +1,8 @@
-"""Given translations of phrases: `phrase<TAB>translation`, one a line, or TBX.
+"""Glossaries: translations of phrases, `phrase<TAB>translation` a line, or TBX.
 
-Where a phrase stands in a source, a mark takes its place: one token that a
-model points at, as at a span of markup. In the answer the mark becomes the
-translation. UTF-8; blank lines and lines that start with `# ` are skipped.
+In a source, a mark replaces each phrase: one token that a model points at, as
+at a span of markup. In the answer the translation replaces the mark. UTF-8;
+blank lines and lines that start with `# ` are skipped.
 
 Shapes: B texts, R lines of each, G phrases.
 """
@@ -15,6 +15,7 @@ from collections.abc import Iterable
 import tensorflow as tf
 
 from tfcopy import file_forms
+from tfcopy.data.corpora.text_pairs import decoded_lines, line_error
 from tfcopy.data.ragged_rows import join
 from tfcopy.data.text import exchange_formats
 from tfcopy.data.text.tokenization import normalize_blanks
@@ -32,7 +33,7 @@ class Glossary:
     """Phrases and their translations.
 
     Args:
-        terms: `(phrase, translation)` pairs; no phrase stands there twice.
+        terms: `(phrase, translation)` pairs; no phrase is listed twice.
     """
 
     def __init__(self, terms: Iterable[tuple[str, str]]):
@@ -47,10 +48,10 @@ class Glossary:
 
     @classmethod
     def load(cls, path, languages=(None, None)) -> "Glossary":
-        """Reads a file of lines, or of CSV or TBX, as its name says.
+        """Reads a file of lines, CSV or TBX, depending on its name.
 
-        Of a phrase that stands in TBX with several translations, the first
-        counts; it is told how many do not.
+        If a phrase has several translations in TBX, the first one counts; the
+        number of others is printed.
 
         Args:
             path: The file.
@@ -73,14 +74,14 @@ class Glossary:
                 raise ValueError(f"{place}: a blank phrase or translation.")
             if terms.setdefault(phrase, translation) is not translation:
                 if form != ".tbx":
-                    raise ValueError(f"{place}: {phrase!r} stands there twice.")
+                    raise ValueError(f"{place}: {phrase!r} is listed twice.")
                 left_out += terms[phrase] != translation
         if left_out:
             print(f"{path}: {left_out:,} further translations of phrases.")
         return cls(terms.items())
 
     def to_bytes(self) -> bytes:
-        """The content of a file that `load` reads."""
+        """Returns the content of a file that `load` reads."""
         return "".join(f"{x}\t{y}\n" for x, y in self.terms).encode()
 
     def __len__(self) -> int:
@@ -99,23 +100,14 @@ class Glossary:
 
 def _lines(path):
     """Yields `(place, phrase, translation)` of lines with a tabulator."""
-    with file_forms.open_plain(path) as file:
-        lines = file.read().split(b"\n")
-    for number, line in enumerate(lines, start=1):
-        place = f"{path}, line {number}"
-        try:
-            text = line.decode()
-        except UnicodeDecodeError:
-            raise ValueError(f"{place}: not valid UTF-8.") from None
+    for number, text in enumerate(decoded_lines(path), start=1):
         if not text.strip() or text.startswith("# "):
             continue
         fields = text.split("\t")
         if len(fields) != 2 or not all(map(str.strip, fields)):
-            raise ValueError(
-                f"{place}: expected phrase<TAB>translation. "
-                f"Received: {text.strip()[:80]!r}."
-            )
-        yield place, *fields
+            expected = "phrase<TAB>translation"
+            raise line_error(path, number, expected, text.strip()[:80])
+        yield f"{path}, line {number}", *fields
 
 
 def fields_of(lines):
@@ -141,12 +133,12 @@ def fields_of(lines):
 
 
 def without_marks(text):
-    """Texts in which nothing looks like a mark."""
+    """Replaces the private characters of marks in texts."""
     return tf.strings.regex_replace(text, f"[{_OPEN}{_CLOSE}]", "\ufffd")
 
 
 def mark(text, phrases, protect: str, numbers=None):
-    """Texts with marks for the phrases, the longest first.
+    """Replaces phrases in texts by marks, the longest first.
 
     A phrase is found as whole words, in the case in which it is given.
 
@@ -154,7 +146,8 @@ def mark(text, phrases, protect: str, numbers=None):
         text: Strings, `(B,)`.
         phrases: Strings, `(G,)`; blank ones are nowhere.
         protect: Regular expression of spans that hold no phrase.
-        numbers: int32 `(G,)`, what marks hold; by default the phrases' places.
+        numbers: int32 `(G,)`, the numbers in the marks; by default the
+            positions of the phrases.
     """
     if numbers is None:
         numbers = tf.range(tf.size(phrases))
@@ -179,7 +172,7 @@ def mark(text, phrases, protect: str, numbers=None):
 def mark_each(text, lines, protect: str):
     """Marks as `mark` does, with phrases of its own for each text.
 
-    The marks' numbers are those of the lines, row by row.
+    The marks have the numbers of the lines, row by row.
 
     Args:
         text: Strings, `(B,)`.
@@ -204,7 +197,7 @@ def is_mark(words):
 
 
 def unmark(text, translations):
-    """Texts with translations where marks stand.
+    """Replaces marks in texts by translations.
 
     Args:
         text: Strings of any shape.
@@ -224,7 +217,7 @@ def unmark(text, translations):
 
 
 def cut(text, pattern):
-    """Ragged parts of texts, and which of all the parts match."""
+    """Cuts texts at matches; returns ragged parts, and which of them match."""
     edged = tf.strings.regex_replace(text, pattern, rf"{_EDGE}\0{_EDGE}")
     # Outside, inside, outside and so on; there may be nothing outside.
     parts = tf.strings.split(edged, _EDGE)
@@ -233,12 +226,12 @@ def cut(text, pattern):
 
 
 def _delimited(text):
-    """Texts with an edge before and after each word, so that words match."""
+    """Puts an edge before and after each word of texts, so that words match."""
     return tf.strings.regex_replace(text, _WORD, rf"{_WORD_EDGE}\0{_WORD_EDGE}")
 
 
 def _any_of(phrases):
-    """One pattern of phrases in delimited text, the longest first."""
+    """Returns one pattern of phrases in delimited text, the longest first."""
     order = tf.argsort(
         tf.strings.length(phrases), direction="DESCENDING", stable=True
     )
@@ -248,7 +241,7 @@ def _any_of(phrases):
 
 
 def _numbered(edged, phrases, numbers):
-    """Delimited texts with marks for their parts that are phrases."""
+    """Replaces the phrases among the parts of delimited texts by marks."""
     parts = tf.strings.split(edged, _EDGE)
     flat = tf.strings.regex_replace(parts.flat_values, _WORD_EDGE, "")
     both = tf.unique(tf.concat([phrases, flat], axis=0))

@@ -1,9 +1,9 @@
-"""Codes of languages, compared as translation tools write them.
+"""Language codes, compared as translation tools write them.
 
 A code may be BCP 47's (`pt-BR`, `zh-Hans-CN`), gettext's (`pt_BR.UTF-8`,
 `sr@latin`), an older or a longer one (`iw`, `eng`) or LibreTranslate's (`pb`).
-Likely subtags (of Unicode CLDR, by Babel) fill in what a code leaves out: `zh`
-is `zh-Hans-CN`, `zh-TW` is `zh-Hant-TW`.
+Likely subtags (of Unicode CLDR, by Babel) complete a code: `zh` is
+`zh-Hans-CN`, `zh-TW` is `zh-Hant-TW`.
 """
 
 import functools
@@ -45,7 +45,7 @@ def normal_code(code: str) -> str:
 
 
 def best_language(wanted: str, available: Iterable[str]) -> str | None:
-    """Finds a language under whatever code, or else the nearest of its regions.
+    """Finds a language by any of its codes, or else the nearest of its regions.
 
     An equal code is preferred, then one that means the same (`zh-Hant` for
     `zh-TW`), then the language without a region, then another region. A code
@@ -78,7 +78,7 @@ def best_language(wanted: str, available: Iterable[str]) -> str | None:
 
 
 def _are_alike(one, other):
-    """Whether two codes may be of one language in one script."""
+    """Returns whether two codes may mean one language in one script."""
     if one.language != other.language or not one.language:
         return False
     is_plain = ("", "") in (one[1:3], other[1:3])
@@ -87,7 +87,7 @@ def _are_alike(one, other):
 
 @functools.lru_cache(maxsize=4096)
 def _likely(code):
-    """Language, script and region, the most likely where one is missing."""
+    """Returns language, script and region, the most likely if missing."""
     language, script, region, _ = code
     subtags = get_global("likely_subtags")
     keys = (language, script, region), (language, region), (language, script)
@@ -102,7 +102,7 @@ def _joined(*parts):
 
 @functools.lru_cache(maxsize=4096)
 def _parsed(code):
-    """`_Code` of a text."""
+    """Parses a `_Code`."""
     name = re.sub(r"\.[^@]*", "", code.lower())
     language, *parts = (x.strip() for x in re.split("[-_@]", name))
     if not language:
@@ -112,7 +112,7 @@ def _parsed(code):
     aliases = get_global("language_aliases") | _ALIASES
     known = _parsed(aliases[language]) if language in aliases else _Code("")
     found = {}
-    # A single letter begins an extension, or what is private.
+    # A single letter begins an extension, or a private part.
     for part in itertools.takewhile(lambda x: len(x) > 1, parts):
         if re.fullmatch("[a-z]{4}", part) or part in _SCRIPTS:
             found.setdefault("script", _SCRIPTS.get(part, part.capitalize()))

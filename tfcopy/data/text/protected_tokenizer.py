@@ -1,10 +1,10 @@
-"""Text whose marked-up spans can be told from the rest, whatever cuts it.
+"""Tokenizer that keeps spans of markup apart from the rest of a text.
 
-A span is what a pattern matches: code, a link, a placeholder, a tag. It is one
-token: it is replaced by one character that no text has, the rest is cut into
-words or pieces, and the character is replaced by its span again. Or it is a run
-of pieces, which a pretrained model can read, cut apart from what is around it;
-marks tell them from others. Either way it comes back to the letter.
+A span is a match of a pattern: code, a link, a placeholder, a tag. It is one
+token: one character that no text has replaces it, the rest is cut into words or
+pieces, and the span replaces the character again. Or it is a run of pieces,
+which a pretrained model can read, separate from the text around it; marks
+distinguish them from other pieces. Either way it comes back to the letter.
 
 Shapes: B texts; tokens are ragged, (B, None).
 """
@@ -22,8 +22,8 @@ from tfcopy.data.text.span_patterns import ORDERED, pattern_of
 from tfcopy.data.text.tokenization import normalize_blanks
 from tfcopy.tokens import BLANK
 
-# What stands for a span; a private character of Unicode, so that text that has
-# it loses nothing that other readers would know.
+# Placeholder of a span; a private character of Unicode, which means nothing to
+# other readers of a text.
 SPAN = "\ue000"
 _LOST = "\ufffd"
 _LETTER = r"[\pL\pN_]"
@@ -35,18 +35,19 @@ _NO_SIGN = r"[^\x00-\x7f\s\p{Pi}\p{Pf}\p{Pd}\p{Po}\p{%s}]"
 _NO_BEGIN = rf"(?s).*(?:[!#-&)-,.0-9;=-Z\\\]-z|}}~]|{_NO_SIGN % 'Ps'})"
 _NO_END = rf"(?s)(?:[#-&(*+0-9<=@-Z\[^-z{{|~]|{_NO_SIGN % 'Pe'}).*"
 _PLURAL = r"(?s)s(?:[^\pL\pN_`|].*)?"
-_TARGET = r"(?s)<.*>`__?"  # of a link; what is before it is the link's text
-# Before the pieces of a span: the first one, that of a span whose order counts,
-# and a later one. Blanks are normalised: no text has such characters.
+_TARGET = r"(?s)<.*>`__?"  # of a link, after its text
+# Before the pieces of a span: the first piece, the first piece of a span whose
+# order counts, and a later piece. Blanks are normalised: no text has such
+# characters.
 _FIRST, _FIRST_IN_TURN, _LATER = "\x05", "\x06", "\x07"
 _MARKS = f"[{_FIRST}-{_LATER}]"
-# With what spans begin or end, as patterns spell it.
+# First and last characters of spans, as patterns spell them.
 _SPAN_EDGES = ("`", "<", ">", r"\{", r"\}", r"\|")
 _EDGE = "\x03"  # Blanks are normalised: text holds no control characters.
 
 
 def cut_out(text, names):
-    """Text with `SPAN` for each span, and the spans.
+    """Replaces each span of texts by `SPAN`; returns the spans as well.
 
     Args:
         text: Strings `(B,)`.
@@ -61,7 +62,7 @@ def cut_out(text, names):
 
 
 def _parts(text, names):
-    """Ragged parts of texts, which of all these are spans, and the spans."""
+    """Cuts texts into ragged parts; returns which are spans, and the spans."""
     text = normalize_blanks(text)
     text = tf.strings.regex_replace(text, SPAN, _LOST)
     parts, is_span = cut(text, f"(?:{pattern_of(names)})")
@@ -70,7 +71,7 @@ def _parts(text, names):
 
 @dataclasses.dataclass(frozen=True)
 class ProtectedTokenizer:
-    """Keeps spans apart, and lets another tokenizer cut the rest.
+    """Tokenizer that keeps spans apart, and lets another one cut the rest.
 
     Args:
         inner: A `Tokenizer`, a `BytePairTokenizer`, or a
@@ -78,7 +79,7 @@ class ProtectedTokenizer:
             with others.
         protect: Names of `PATTERNS`, or regular expressions of RE2.
         in_pieces: Whether the other tokenizer cuts spans, too, each apart from
-            what is around it; otherwise a span is one token.
+            the text around it; otherwise a span is one token.
     """
 
     inner: Any
@@ -87,13 +88,13 @@ class ProtectedTokenizer:
 
     @property
     def reach(self) -> int:
-        """As of `Tokenizer`."""
+        """Like `Tokenizer.reach`."""
         # A span that is cut off may be cut into many words.
         return 64 + self.inner.reach
 
     @property
     def cuts_words(self) -> bool:
-        """As of `Tokenizer`."""
+        """Like `Tokenizer.cuts_words`."""
         return self.inner.cuts_words
 
     @property
@@ -106,9 +107,9 @@ class ProtectedTokenizer:
         return (MARK, *self.protect)
 
     def tokenize(self, text):
-        """Text of shape `(B,)` to ragged tokens, `(B, None)`.
+        """Cuts text of shape `(B,)` into ragged tokens, `(B, None)`.
 
-        Those of spans that are cut into pieces have marks; see `unmarked`.
+        Pieces of spans have marks; see `unmarked`.
         """
         if self.in_pieces:
             return self._with_runs(text)
@@ -116,7 +117,7 @@ class ProtectedTokenizer:
         return _replaced(self._separate(self.inner.tokenize(rest)), spans)
 
     def _with_runs(self, text):
-        """Tokens of which those of spans have marks; of glossaries, terms."""
+        """Cuts text into tokens with marks at pieces of spans."""
         parts, is_span, spans = _parts(text, self._names)
         is_term = _matches(spans, MARK)
         edged = tf.strings.join([SPAN, parts.values, SPAN])
@@ -145,7 +146,7 @@ class ProtectedTokenizer:
         return keep(tokens.with_values(values), ~is_edge | is_term)
 
     def _separate(self, tokens):
-        """A word that was cut together with a span becomes several tokens."""
+        """Separates spans from words that were cut together with them."""
         values = tf.strings.regex_replace(
             tokens.flat_values, f"({SPAN})", rf"{_EDGE}\1{_EDGE}"
         )
@@ -157,17 +158,17 @@ class ProtectedTokenizer:
         )
 
     def fold(self, words):
-        """The form of other words; spans stay as they are."""
+        """Folds the case of words other than spans."""
         if self.in_pieces:
             return self.inner.fold(unmarked(words))
         return tf.where(self.is_span(words), words, self.inner.fold(words))
 
     def is_span(self, words):
-        """Which of some words are spans.
+        """Returns which words are spans.
 
-        If spans are cut into pieces: which hold one, or a character that one
-        begins or ends with. Of these an answer would make spans of its own,
-        or hide those of the source.
+        If spans are cut into pieces: words that contain one, or a character
+        that one begins or ends with. An answer would make spans of its own from
+        these, or hide spans of the source.
         """
         if isinstance(words, tf.RaggedTensor):
             return words.with_flat_values(self.is_span(words.flat_values))
@@ -179,11 +180,11 @@ class ProtectedTokenizer:
         return tf.strings.regex_full_match(words, f"(?:{self.pattern})")
 
     def needed(self, words):
-        """Which ragged words an answer must have, as in `beam_search`.
+        """Returns which ragged words an answer must have, as in `beam_search`.
 
-        int32: 2 for placeholders that their order alone tells apart, such as
-        `%s` and `%d`, 1 for other spans, 0 for what is none. The later pieces
-        of a span have 3.
+        int32: 2 for placeholders that are identified by position alone, such as
+        `%s` and `%d`, 1 for other spans, 0 for other words. The later pieces of
+        a span have 3.
         """
         if self.in_pieces:
             values = words.flat_values
@@ -211,7 +212,7 @@ class ProtectedTokenizer:
         if beside_letters is not None:
             sides, keys = self._sides(text, follows)
             both = tf.concat([beside_letters, tf.reshape(keys, [-1])], 0)
-            # Numbers of strings, by where these stand first.
+            # Numbers of strings, by their first occurrence.
             numbers, count = tf.unique(both).idx, tf.size(beside_letters)
             is_known = numbers[count:] <= tf.reduce_max(numbers[:count])
             sides &= ~tf.reshape(is_known, tf.shape(sides))
@@ -259,14 +260,14 @@ class ProtectedTokenizer:
         values = tokens.flat_values
         rest = tokens.with_flat_values(tf.where(is_span, SPAN, values))
         text = tf.strings.split(self.inner.detokenize(rest), SPAN)
-        # What follows each part: its span, or nothing at the end.
+        # The span after each part, or nothing at the end.
         return text, append(keep(tokens, is_span), "").values
 
     def _joined(self, tokens):
-        """Tokens with each marked run as its span, and which are spans."""
+        """Joins each marked run to its span; returns which tokens are spans."""
         values, rows = tokens.flat_values, rows_of(tokens)
         has_mark = _begin_with(values, _MARKS)
-        # A later piece goes on with what is marked before it in its row.
+        # A later piece continues the marked ones before it in its row.
         follows = has_mark[:-1] & (rows[:-1] == rows[1:])
         follows = tf.concat([[False], follows], 0)[: tf.size(values)]
         goes_on = _begin_with(values, _LATER) & follows
@@ -282,15 +283,15 @@ class ProtectedTokenizer:
         return whole.with_flat_values(values), is_run | _matches(values, MARK)
 
     def _blanks(self, parts, spans):
-        """Blanks where a span would be none beside what is next to it.
+        """Returns blanks that spans need beside their neighbours.
 
-        `{a}` is a placeholder, `{{a}` is none. Text that was tokenised has no
-        such places, but a model may say the pieces one after the other. What a
-        glossary's mark stands for is a word, beside which no letters are.
-        Around inline markup of reStructuredText are blanks or punctuation.
+        `{a}` is a placeholder, `{{a}` is none. Tokenised text has no such
+        places, but a model may generate the pieces one after the other. A
+        glossary's mark becomes a word, beside which no letters may be. Inline
+        markup of reStructuredText needs blanks or punctuation around it.
 
         Args:
-            parts: What stands before each span, `(N,)`.
+            parts: Text before each span, `(N,)`.
             spans: `(N,)`, `""` where there is none.
 
         Returns:
@@ -324,9 +325,9 @@ class ProtectedTokenizer:
         return tf.where(before & ~had, " ", ""), tf.where(after, blank, "")
 
     def _is_lost(self, left, spans, right):
-        """Whether the first span of three strings together is not the second.
+        """Returns whether the second of three strings is no span among them.
 
-        None is lost where there is none.
+        An empty string never is lost.
         """
         found = tf.strings.regex_replace(
             tf.strings.join([left, spans, right]),
@@ -338,7 +339,7 @@ class ProtectedTokenizer:
         return is_lost & (spans != "")
 
     def _is_lost_behind(self, spans):
-        """Whether each of some spans is none right behind the one before it."""
+        """Returns whether spans are none right after the one before."""
         pattern = f"(?:{self.pattern})"
         before = tf.concat([[""], spans], 0)[: tf.size(spans)]
         both = tf.strings.join([before, spans])
@@ -350,12 +351,13 @@ class ProtectedTokenizer:
 
     @property
     def fingerprint(self) -> str:
+        """Changes whenever a text may get other tokens."""
         pieces = "-in-pieces" * self.in_pieces
         return f"{self.inner.fingerprint}-protect-{self.pattern}{pieces}"
 
 
 def unmarked(words):
-    """Words of any shape without the marks of a span's pieces."""
+    """Removes the marks of a span's pieces from words of any shape."""
     if isinstance(words, tf.RaggedTensor):
         return words.with_flat_values(unmarked(words.flat_values))
     return tf.strings.regex_replace(words, f"^{_MARKS}", "")
@@ -370,7 +372,7 @@ def _matches(text, pattern):
 
 
 def _replaced(tokens, spans):
-    """Tokens with each `SPAN` replaced by the next of some strings."""
+    """Replaces each `SPAN` of tokens by the next of some strings."""
     values = tokens.flat_values
     is_span = values == SPAN
     number = tf.cumsum(tf.cast(is_span, tf.int32), exclusive=True)

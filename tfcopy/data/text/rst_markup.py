@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 _LINK = re.compile(r"(?s)`[^<]*(<[^<>]*>`__?)")
 _TARGET = re.compile(r"(?s)<[^<>]*>`__?")
-# Ends markup, and is not shown.
+# Ends markup, but is not shown.
 PLURAL_BLANK = "\\ "
 _PLURAL = re.compile(r"s(?![\w`|])")
 # Characters: for names without an end docutils takes the square of it.
@@ -16,7 +16,7 @@ _LONGEST = 4_000
 
 
 def markup_of(text: str) -> list[str] | None:
-    """The literals, roles, substitutions, footnotes and links of a text.
+    """Finds literals, roles, substitutions, footnotes and links of a text.
 
     Of a link with a text of its own it is the target, such as `<url>`_.
 
@@ -29,7 +29,7 @@ def markup_of(text: str) -> list[str] | None:
     if len(text) > _LONGEST:
         return None
     inliner, memo, nodes = _parser()
-    # What is copied to the letter. The text of a link is translated.
+    # Nodes that are copied to the letter. The text of a link is translated.
     kept = (
         nodes.literal,
         nodes.inline,
@@ -44,13 +44,13 @@ def markup_of(text: str) -> list[str] | None:
 
 
 def apart(text: str, spans: Iterable[str]) -> str:
-    """A text with blanks around inline markup where docutils needs them.
+    """Inserts blanks around inline markup where docutils needs them.
 
     The blank before a plural's letter is one that is not shown.
 
     Args:
         text: A text.
-        spans: The markup that is to stand in it.
+        spans: The markup that it must contain.
     """
     # A target is one with the link's text before it.
     patterns = [
@@ -75,7 +75,7 @@ def apart(text: str, spans: Iterable[str]) -> str:
 
 
 def _is_beside(sign, signs):
-    """Whether inline markup is markup beside a sign."""
+    """Returns whether inline markup is valid beside a sign."""
     # Of ASCII docutils names the signs, of the rest it takes all punctuation,
     # but no bracket that is on its other side.
     bracket = "Ps" if "(" in signs else "Pe"
@@ -86,7 +86,7 @@ def _is_beside(sign, signs):
 
 @functools.cache
 def _parser():
-    """docutils' parser of a paragraph, what it needs, and its nodes."""
+    """Makes docutils' parser of a paragraph, its memo, and its nodes."""
     from docutils import frontend, nodes, utils
     from docutils.parsers import rst
     from docutils.parsers.rst import languages, states
@@ -97,7 +97,7 @@ def _parser():
         return [kind(raw, text)], []
 
     settings = frontend.get_default_settings(rst.Parser)
-    settings.report_level = settings.halt_level = 5  # says nothing, goes on
+    settings.report_level = settings.halt_level = 5  # silent
     document = utils.new_document("", settings)
     inliner = states.Inliner()
     inliner.interpreted = read_role

@@ -6,6 +6,7 @@ Shapes: B batch; tokens are ragged, (B, None).
 import dataclasses
 import functools
 import hashlib
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,16 +14,28 @@ import tensorflow as tf
 
 from tfcopy import filesystem
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
-from tfcopy.data.text.tokenization import normalize_blanks
+from tfcopy.data.text.tokenization import Tokenizer, normalize_blanks
 from tfcopy.terminal import quiet
 
 _STRINGS = tf.TensorSpec([None], tf.string)
 _SPLITS = tf.TensorSpec([None], tf.int64)
 
 
+class PieceTokenizer:
+    """Base class of tokenizers that cut text into the pieces of a model."""
+
+    # As in `Tokenizer`.
+    reach: ClassVar[int] = 8
+    cuts_words: ClassVar[bool] = True
+
+    def fold(self, words):
+        """Returns pieces as they are, for look-up and matching."""
+        return words
+
+
 @dataclasses.dataclass(frozen=True)
-class SentencepieceTokenizer:
-    """Cuts text into the pieces of a model, instead of `Tokenizer`.
+class SentencepieceTokenizer(PieceTokenizer):
+    """Tokenizer that cuts text into the pieces of a model.
 
     Pieces are strings, `▁` standing for the blank before a word. Characters
     that the model lacks stay as they are, so that they can be copied like any
@@ -39,26 +52,19 @@ class SentencepieceTokenizer:
 
     model_file: str
 
-    # As in `Tokenizer`.
-    reach: ClassVar[int] = 8
-    cuts_words: ClassVar[bool] = True
-
     def tokenize(self, text):
-        """Text of shape `(B,)` to ragged tokens, `(B, None)`."""
+        """Cuts text of shape `(B,)` into ragged tokens, `(B, None)`."""
         return self._functions[0](normalize_blanks(text))
 
-    def fold(self, words):
-        """Pieces are looked up and matched as they are."""
-        return words
-
     def detokenize(self, tokens):
-        """Ragged tokens, `(B, None)`, to text of shape `(B,)`."""
+        """Joins ragged tokens, `(B, None)`, to text of shape `(B,)`."""
         text = self._functions[1](tokens.flat_values, tokens.row_splits)
         # Pieces copied from another model may be unknown to this one.
         return tf.strings.strip(tf.strings.regex_replace(text, "▁", " "))
 
     @property
     def fingerprint(self) -> str:
+        """Changes whenever a text may get other tokens."""
         digest = hashlib.sha256(self.model).hexdigest()[:16]
         return f"sentencepiece-{digest}"
 
@@ -72,8 +78,8 @@ class SentencepieceTokenizer:
     def _functions(self):
         """Graphs that create the model's resource themselves.
 
-        One made outside of them would be lost as soon as TensorFlow clears
-        its caches, which it does when a random seed is set.
+        A resource made outside of them would be lost when TensorFlow clears its
+        caches, as it does when a random seed is set.
         """
         import tensorflow_text  # Imported here: only models of pieces need it.
 
@@ -94,7 +100,8 @@ class SentencepieceTokenizer:
             return processor().detokenize(tokens)
 
         try:
-            # The model is read now, not later; what is none, it prints, too.
+            # Reads the model now, not later; TensorFlow Text prints errors,
+            # too.
             with quiet(), tf.init_scope():
                 tokenize(tf.constant([""]))
         except tf.errors.OpError:
@@ -105,17 +112,46 @@ class SentencepieceTokenizer:
         return tokenize, detokenize
 
 
+def make_tokenizers(
+    tokenization: str,
+    languages: Sequence[str],
+    lowercase: bool,
+    models: Sequence[str],
+) -> list:
+    """Makes the tokenizer of each side from the flags of a command.
+
+    Args:
+        tokenization: Value of `--tokenization`.
+        languages: Language code of each side.
+        lowercase: Value of `--lowercase`.
+        models: Values of `--sentencepiece_model`, one for all sides or each.
+
+    Raises:
+        ValueError: naming `--sentencepiece_model`, if it does not fit.
+    """
+    is_pieces = tokenization == "sentencepiece"
+    if is_pieces != bool(models) or len(models) > len(languages):
+        raise ValueError(
+            "--sentencepiece_model needs --tokenization sentencepiece, which "
+            f"needs 1 to {len(languages)} of these files. Received: {models}."
+        )
+    if not is_pieces:
+        return [Tokenizer(tokenization, x, lowercase) for x in languages]
+    made = list(map(SentencepieceTokenizer, models))
+    return [made[0], made[-1]][: len(languages)]
+
+
 _NUM_BEST = 64  # of the paper
 
 
 @dataclasses.dataclass(frozen=True)
-class SampledPieces:
-    """Cuts text into pieces that are drawn, for training.
+class SampledPieces(PieceTokenizer):
+    """Tokenizer that draws the pieces of a text, for training.
 
     Of the 64 most probable ways to cut a text, x, each is drawn with a
-    probability proportional to `P(x) ** alpha`, where P is that of the model.
-    The draw depends on nothing but the text, the model and the epoch: whatever
-    is cut beside it, or by which worker, a text is cut alike.
+    probability proportional to `P(x) ** alpha`, where P is the probability of
+    the model. The draw depends on nothing but the text, the model and the
+    epoch: whatever is cut beside it, or by which worker, a text is cut alike.
 
     Args:
         tokenizer: `SentencepieceTokenizer` of a unigram model.
@@ -136,25 +172,16 @@ class SampledPieces:
     epoch: int = 0
 
     def __post_init__(self):
-        _ = self._processor  # A model that is no good is told now, not later.
-
-    @property
-    def reach(self) -> int:
-        """As of `Tokenizer`."""
-        return self.tokenizer.reach
-
-    @property
-    def cuts_words(self) -> bool:
-        """As of `Tokenizer`."""
-        return self.tokenizer.cuts_words
+        _ = self._processor  # Refuses other models now, not later.
 
     @property
     def fingerprint(self) -> str:
+        """Changes whenever a text may get other tokens."""
         own = f"{self.tokenizer.fingerprint}-{self.alpha}-{self.epoch}"
         return f"sampled-{own}"
 
     def tokenize(self, text):
-        """Text of shape `(B,)` to ragged tokens, `(B, None)`."""
+        """Cuts text of shape `(B,)` into ragged tokens, `(B, None)`."""
         pieces, lengths = tf.numpy_function(
             self._draw_all,
             [normalize_blanks(text)],
@@ -167,12 +194,8 @@ class SampledPieces:
             validate=False,
         )
 
-    def fold(self, words):
-        """Pieces are looked up and matched as they are."""
-        return words
-
     def detokenize(self, tokens):
-        """Ragged tokens, `(B, None)`, to text of shape `(B,)`."""
+        """Joins ragged tokens, `(B, None)`, to text of shape `(B,)`."""
         return self.tokenizer.detokenize(tokens)
 
     def _draw_all(self, texts):
@@ -194,7 +217,7 @@ class SampledPieces:
         return ways[rng.choice(len(ways), p=weights / weights.sum())]
 
     def _score(self, piece):
-        """Log probability of a piece."""
+        """Returns the log probability of a piece."""
         return self._scores.get(piece, self._unknown)
 
     @functools.cached_property
@@ -217,18 +240,18 @@ class SampledPieces:
             processor.nbest_encode("a", out_type=str, nbest_size=2)
         except RuntimeError:
             raise ValueError(
-                f"{self.tokenizer.model_file}: not a unigram model, of which "
-                "alone there are several ways to cut a text."
+                f"{self.tokenizer.model_file}: not a unigram model. Only "
+                "unigram models cut a text in several ways."
             ) from None
         return processor
 
 
 def sampled(tokenizer, alpha: float, epoch: int = 0):
-    """The tokenizer that draws where another one cuts as is most probable.
+    """Returns a tokenizer that draws the pieces of a text.
 
     Args:
         tokenizer: `SentencepieceTokenizer`, or a `ProtectedTokenizer` of one.
-        alpha, epoch: As of `SampledPieces`.
+        alpha, epoch: As in `SampledPieces`.
     """
     if isinstance(tokenizer, ProtectedTokenizer):
         inner = sampled(tokenizer.inner, alpha, epoch)
@@ -238,10 +261,10 @@ def sampled(tokenizer, alpha: float, epoch: int = 0):
 
 @dataclasses.dataclass(frozen=True)
 class BothCuttings:
-    """The most probable tokens of a text, then drawn ones: to count both.
+    """Tokenizer of the most probable tokens and drawn ones, to count both.
 
     Args:
-        tokenizer: The tokenizer that gives the most probable ones.
+        tokenizer: The tokenizer of the most probable ones.
         sampled: The tokenizer that draws.
     """
 
@@ -250,10 +273,11 @@ class BothCuttings:
 
     @property
     def fingerprint(self) -> str:
+        """Changes whenever a text may get other tokens."""
         return f"{self.tokenizer.fingerprint}-{self.sampled.fingerprint}"
 
     def tokenize(self, text):
-        """Text of shape `(B,)` to ragged tokens, `(B, None)`."""
+        """Cuts text of shape `(B,)` into ragged tokens, `(B, None)`."""
         both = self.tokenizer.tokenize(text), self.sampled.tokenize(text)
         return tf.concat(both, axis=1)
 

@@ -1,8 +1,8 @@
-"""What the `*-format` flags of gettext's catalogues say of placeholders.
+"""Placeholder formats of the `*-format` flags of gettext's catalogues.
 
-A flag names a format: what its placeholders look like, whether their order
-counts, how one is written by its number, and what is written twice where it
-begins none. The patterns run in RE2.
+A format defines the pattern of its placeholders, whether their order counts,
+the notation of their numbers, and the characters that are doubled to be
+themselves. The patterns run in RE2.
 
 Reference: the manual of GNU gettext, "Language specific format strings".
 """
@@ -16,21 +16,21 @@ class Format(NamedTuple):
     """A format of gettext.
 
     Attributes:
-        span: Regular expression of a placeholder, or of what stands for a
-            character that would begin one.
+        span: Regular expression of a placeholder, or of an escaped character
+            that would begin one.
         ordered: Regular expression of `re` for the beginning of placeholders
-            that their order alone tells apart; `""` if there are none.
-        numbered: What comes after that beginning once they have a number, as
-            a template, such as `{}$`; `""` if the format has no numbers.
+            that are identified by position alone; `""` without any.
+        numbered: Template of the number after that beginning, such as `{}$`;
+            `""` if the format has no numbers.
         first: The number of the first placeholder.
-        doubled: Characters that are written twice to be themselves.
+        doubled: Characters that are doubled to be themselves.
         strict: Regular expression of `re` for the beginning of placeholders
-            that no plural form may lack, even that of one; `""` if there are
-            none.
-        follows: Whether a placeholder without a number takes the argument
-            after that of the one before it, even if that one has a number.
-        again: A sign of placeholders that take the argument of the one before
-            them once more; `""` if there are none.
+            that no plural form may lack, even the form of one; `""` without
+            any.
+        follows: Whether a placeholder without a number takes the next argument
+            after its predecessor, even if the predecessor has a number.
+        again: A sign of placeholders that take the argument of their
+            predecessor; `""` without any.
     """
 
     span: str
@@ -43,7 +43,7 @@ class Format(NamedTuple):
     again: str = ""
 
     def place_of(self, span: str) -> int | None:
-        """The place, counted from 0, that the number of a placeholder tells.
+        """Returns the position, from 0, in the number of a placeholder.
 
         `None` if it has no number.
         """
@@ -52,7 +52,7 @@ class Format(NamedTuple):
         return int(found[1]) - self.first if found else None
 
     def with_number(self, span: str, place: int) -> str | None:
-        """A placeholder that stands at some place, counted from 0, by number.
+        """Adds the number of a position, counted from 0, to a placeholder.
 
         `None` if the format has no numbers, or the placeholder takes several.
         """
@@ -118,7 +118,7 @@ FORMATS = {
         r"\{(?=[!:}])",
         "{}",
     ),
-    # `MessageFormat`: quotes take what is within them as it is.
+    # `MessageFormat`: text in quotes is literal.
     "java": Format(rf"'[^']*'|\{{[0-9]+(?:,{_JAVA_STYLE})?\}}", doubled="'"),
     "java-printf": _percent(
         _printf("(?:[bBhHsScCdoxXeEfgGaAn%]|[tT][A-Za-z])", "-+ #0,(<"),
@@ -207,14 +207,14 @@ SUFFIX = "-format"
 
 
 def named(name: str) -> Format | None:
-    """The format of a flag, such as `c-format`; `None` if it is none."""
+    """Returns the format of a flag, such as `c-format`, or `None`."""
     if not name.endswith(SUFFIX):
         return None
     return FORMATS.get(name.removesuffix(SUFFIX))
 
 
 def of_order(span: str, names) -> Format | None:
-    """The format by which only its place tells a placeholder from others.
+    """Returns the format whose placeholder is identified by position alone.
 
     Args:
         span: A placeholder.
@@ -229,7 +229,7 @@ def of_order(span: str, names) -> Format | None:
 def in_order(
     spans: Sequence[str], names
 ) -> list[tuple[int, str | None] | None]:
-    """Which argument each of some placeholders takes by its place among them.
+    """Returns the arguments that placeholders take by their positions.
 
     Args:
         spans: All placeholders of a text.
@@ -242,7 +242,7 @@ def in_order(
     """
     rows = [of_order(x, names) for x in spans]
     formats = [*filter(None, map(named, names))]
-    # In some formats what has a number tells those behind it theirs.
+    # In some formats a number determines the numbers of later placeholders.
     mixed = next((x for x in rows if x and x.follows), None)
     found, place, last = [], 0, None
     for span, row in zip(spans, rows):

@@ -1,7 +1,7 @@
-"""What a span of markup is: code, a link, a placeholder, a tag.
+"""Patterns of spans of markup: code, links, placeholders, tags.
 
 RE2 runs the patterns here, without TensorFlow, as it does in graphs. Unlike
-`re` it takes a time that grows no faster than the text.
+`re`, it takes time linear in the text.
 """
 
 import collections
@@ -14,13 +14,13 @@ import re2
 
 from tfcopy.data.text.span_formats import FORMATS, SUFFIX
 
-# All that `tokenization.normalize_blanks` takes for a blank.
+# All blanks of `tokenization.normalize_blanks`.
 BLANKS = re.compile(
     "[\x00-\x20\x7f-\xa0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000"
     "\ufeff]+"
 )
-# The longest alternatives come first. What stands in runs and exports by its
-# name is never changed: better patterns have names of their own.
+# The longest alternatives come first. Runs and exports store names of patterns,
+# which therefore never change: better patterns have new names.
 _ROLE = r"(?:[A-Za-z][\w.+-]*:)*[A-Za-z][\w.+-]*"
 _URL = r"(?:https?|ftp|file)://[^\s<>\"'`]*[^\s<>\"'`.,;:!?)\]}*_]"
 _EMAIL = r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
@@ -46,7 +46,7 @@ WITHOUT_PERCENT = (
     r"|\{\w*(?:[.!][\w.]*|\[\w+\])*:[^{},]*\}|\{\{|\}\}"
     r"|\$[A-Za-z_]\w*|\b__[A-Za-z]\w*__\b|\B[:@][A-Za-z_]\w*\b"
 )
-# Placeholders that only their order tells apart, as the whole of a span.
+# Placeholders that are identified by position alone, as whole spans.
 ORDERED = rf"%[-+ #0]*{_WIDTH}(?:{_CONVERSION}|@)|\{{(?::[^{{}}]*)?\}}"
 PATTERNS = {
     **{f"{name}{SUFFIX}": row.span for name, row in FORMATS.items()},
@@ -83,9 +83,9 @@ PATTERNS = {
     ),
     "numbers": r"[$£¥€]?\b[0-9]+(?:[.,:][0-9]+)*\b[%$£¥€]?",
 }
-# Those with a name of their own, the more special ones first.
+# Patterns with names of their own, the more special ones first.
 KINDS = tuple(name for name in PATTERNS if not name.endswith(SUFFIX))
-# What `--protect` takes.
+# Values of `--protect`.
 NAMES = f"{', '.join(KINDS)}, and formats of gettext such as qt-format"
 CHOICES = f"{NAMES}, or regular expressions of RE2"
 _RANKS = {x: i for i, x in enumerate([*PATTERNS, WITHOUT_PERCENT])}
@@ -93,10 +93,10 @@ _NOTHING = r"[^\x00-\x{10FFFF}]"
 
 
 def pattern_of(names) -> str:
-    """One pattern for what any of some names, or own patterns, match.
+    """Joins patterns, given by name or as they are, to one.
 
-    Their order does not count: own patterns come before formats of gettext,
-    and these before all others.
+    Their order does not count: patterns without a name come before formats of
+    gettext, and these before all others.
 
     Args:
         names: Names of `PATTERNS`, or regular expressions of RE2.
@@ -126,7 +126,7 @@ def check_flag(names, flag: str = "protect"):
 
 
 def spans_of(text: str, names) -> list[str]:
-    """The spans of a text, in their order.
+    """Finds the spans of a text, in order.
 
     Args:
         text: A string.
@@ -138,13 +138,13 @@ def spans_of(text: str, names) -> list[str]:
 
 
 def places_of(text: str, names) -> list[tuple[int, int]]:
-    """Where the spans of a text in one line begin and end, in characters."""
+    """Finds begin and end of the spans of a line, in characters."""
     text = text.encode(errors="replace").decode()
     return [x.span() for x in _compiled(pattern_of(names)).finditer(text)]
 
 
 def replaced_spans(text: str, names, replacement: str) -> str:
-    """A text with something else for each of its spans.
+    """Replaces each span of a text.
 
     Args:
         text: A string.
@@ -157,12 +157,12 @@ def replaced_spans(text: str, names, replacement: str) -> str:
 
 
 def with_texts(text, places: Iterable, texts: Iterable):
-    """A text with other texts in some of its places, as many as there are.
+    """Replaces some places of a text by other texts.
 
     Args:
         text: A string, or bytes.
         places: Pairs of begin and end, in their order.
-        texts: What stands there instead.
+        texts: Texts to insert there.
     """
     parts, done = [], 0
     for (begin, end), new in zip(places, texts):
@@ -172,7 +172,7 @@ def with_texts(text, places: Iterable, texts: Iterable):
 
 
 def lost_spans(source: str, answer: str, names) -> list[str]:
-    """The spans of a source that an answer does not have as often.
+    """Finds the spans of a source that an answer has less often.
 
     Args:
         source: A string.
@@ -204,7 +204,7 @@ def _check(name):
     pattern = PATTERNS.get(name, name)
     expression = _compiled(pattern)
     _compiled(f"(?:{pattern})")
-    # Whether it matches nothing depends on what is beside it.
+    # An empty match depends on the neighbours.
     for before, after in itertools.product(("", "a", " ", "\n"), repeat=2):
         place = len(before)
         if expression.fullmatch(before + after, place, place):

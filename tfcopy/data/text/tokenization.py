@@ -2,16 +2,16 @@
 
 Text may be cut into its characters instead; see `tokenize`.
 
-The same functions run in the training pipeline and in the served graph, so
-that the two cannot drift apart. A tokenizer here is one regular expression that
+The same functions run in the training pipeline and in the served graph, so that
+the two cannot drift apart. A tokenizer here is one regular expression that
 matches whole tokens (a lexer), since RE2 has no look-around; the two places
-that need to see what follows are marked beforehand with control characters,
+that depend on the following text are marked beforehand with control characters,
 which can no longer occur in the text.
 
-Where it departs from the Moses script, it does so to keep words whole, because
-a model that copies must give back a word as it was typed: names with an
-apostrophe, URLs, e-mail addresses, numbers with `:` or `/`, codes with
-parentheses, `and/or`, emoji sequences. Nothing is escaped.
+It departs from the Moses script to keep words whole, because a model that
+copies must return a word as it was typed: names with an apostrophe, URLs,
+e-mail addresses, numbers with `:` or `/`, codes with parentheses, `and/or`,
+emoji sequences. Nothing is escaped.
 
 Shapes: B batch; tokens are ragged, (B, None).
 
@@ -53,7 +53,7 @@ _BLANK = "▁"
 
 _BLANKS = r"[\pZ\p{Cc}\x{200B}\x{FEFF}]+"
 _STOP = "\x01"  # a full stop that belongs to the word before it
-_SUFFIX = "\x02"  # stands in a contraction, after its apostrophe
+_SUFFIX = "\x02"  # in a contraction, after its apostrophe
 
 _APOSTROPHE = "['’]"
 # Punctuation and symbols are separate tokens; everything else, unassigned
@@ -175,7 +175,7 @@ def tokenize(text, *, mode="moses", language="en"):
 
 
 def _characters(text, language):
-    """The code points of text, `(B,)`, whose blanks are normalised."""
+    """Splits text, `(B,)`, whose blanks are normalised, into code points."""
     if language == "zh":
         text = tf.strings.regex_replace(text, " ", "")
     text = tf.strings.unicode_split(text, "UTF-8")
@@ -183,7 +183,7 @@ def _characters(text, language):
 
 
 def _swap(tokens, old, new):
-    """Ragged tokens with `old` replaced by `new`."""
+    """Replaces `old` by `new` in ragged tokens."""
     values = tokens.flat_values
     return tokens.with_flat_values(tf.where(values == old, new, values))
 
@@ -214,7 +214,7 @@ def detokenize(tokens, *, mode="moses", language="en"):
     """Joins tokens to text: the inverse of `tokenize` on normal text.
 
     Only blanks between tokens are dropped; no token changes, except for the
-    two of `"characters"` that stand for a blank and for `"▁"`.
+    tokens of `"characters"` for a blank and for `"▁"`.
 
     Args:
         tokens: Ragged string tensor of shape `(B, None)`.
@@ -272,7 +272,7 @@ def _joints(language):
 
 
 def lower(words):
-    """Words in lower case, whatever their script.
+    """Lowers words of any script.
 
     Args:
         words: String tensor or ragged tensor of any shape, valid UTF-8.
@@ -305,10 +305,10 @@ class Tokenizer:
     language: str = "en"
     lowercase: bool = False
 
-    # Where a text is cut off, so many of its last tokens may be others; a
-    # word such as `a-b(c)` is three without its end.
+    # If a text is cut off, so many of its last tokens may differ; a word such
+    # as `a-b(c)` is three tokens without its end.
     reach: ClassVar[int] = 8
-    # Whether words are cut into tokens that depend on all of the word.
+    # True if the tokens of a word depend on all of the word.
     cuts_words: ClassVar[bool] = False
 
     def __post_init__(self):
@@ -320,11 +320,11 @@ class Tokenizer:
         _check(self.mode, self.language)
 
     def tokenize(self, text):
-        """Text of shape `(B,)` to ragged tokens, `(B, None)`."""
+        """Cuts text of shape `(B,)` into ragged tokens, `(B, None)`."""
         return tokenize(text, mode=self.mode, language=self.language)
 
     def fold(self, words):
-        """The form under which words are counted, looked up and matched.
+        """Folds words to the form that is counted, looked up and matched.
 
         Args:
             words: String tensor or ragged tensor of any shape.
@@ -335,23 +335,14 @@ class Tokenizer:
         return lower(words) if self.lowercase else words
 
     def detokenize(self, tokens):
-        """Ragged tokens, `(B, None)`, to text of shape `(B,)`."""
+        """Joins ragged tokens, `(B, None)`, to text of shape `(B,)`."""
         return detokenize(tokens, mode=self.mode, language=self.language)
 
     @property
     def fingerprint(self) -> str:
+        """Changes whenever a text may get other tokens."""
         case = "-lower" if self.lowercase else ""
         return f"{self.mode}-{self.language}-{VERSION}{case}"
-
-
-# Whether a code point is a blank, a control character or the zero-width space;
-# the last stands for all above.
-_IS_BLANK = np.zeros(0x3002, bool)
-_IS_BLANK[
-    [*range(0x21), *range(0x7F, 0xA1), 0x1680, *range(0x2000, 0x200C)]
-] = 1
-_IS_BLANK[[0x2028, 0x2029, 0x202F, 0x205F, 0x3000]] = True
-_BYTE_ORDER_MARK = 0xFEFF
 
 
 def tokenize_with_offsets(text, tokenizer: Tokenizer):
@@ -366,12 +357,12 @@ def tokenize_with_offsets(text, tokenizer: Tokenizer):
         `(tokens, starts, ends)`, ragged tensors of shape `(B, None)`: the
         tokens of `tokenizer.tokenize`, and int32 offsets into the text in code
         points, such that the token is `text[start:end]`. In character mode, the
-        token of a blank stands for the first of several.
+        token of a blank has the position of the first of several.
     """
     if not isinstance(tokenizer, Tokenizer):
         raise ValueError(
-            "`tokenizer` must be a `Tokenizer`, whose tokens stand in the "
-            f"text. Received: {tokenizer!r}."
+            "`tokenizer` must be a `Tokenizer`, whose tokens are parts of "
+            f"the text. Received: {tokenizer!r}."
         )
     tokens = tokenizer.tokenize(text)
     places = _places(text, tokenizer)
@@ -390,7 +381,7 @@ def tokenize_with_offsets(text, tokenizer: Tokenizer):
 
 
 def cut_out(text, starts, ends, first, last):
-    """The text from the first to the last token of a span.
+    """Cuts out the text from the first to the last token of a span.
 
     Args:
         text: String tensor of shape `(B,)`.
@@ -422,7 +413,7 @@ def cut_out(text, starts, ends, first, last):
 def covering_span(
     starts: np.ndarray, ends: np.ndarray, start: int, end: int
 ) -> tuple[int, int]:
-    """The fewest tokens that cover a part of their text.
+    """Finds the fewest tokens that cover a part of their text.
 
     Args:
         starts: int array, the start offsets of one text's tokens; see
@@ -441,27 +432,20 @@ def covering_span(
 
 
 def _places(text, tokenizer):
-    """Positions of the code points that are in tokens: ragged `(B, None)`."""
+    """Returns positions of the code points in tokens: ragged `(B, None)`."""
     text = tf.strings.unicode_transcode(text, "UTF-8", "UTF-8")
-    characters = tf.strings.unicode_decode(text, "UTF-8")
-    is_kept = characters.with_flat_values(~_is_blank(characters.flat_values))
+    characters = tf.strings.unicode_split(text, "UTF-8")
+    is_blank = tf.strings.regex_full_match(characters.flat_values, _BLANKS)
+    is_kept = characters.with_flat_values(~is_blank)
     places = tf.ragged.range(tf.cast(characters.row_lengths(), tf.int32))
-    places = tf.RaggedTensor.from_row_splits(
-        places.flat_values, characters.row_splits, validate=False
-    )
+    places = characters.with_flat_values(places.flat_values)
     if tokenizer.mode == "characters" and tokenizer.language != "zh":
         is_kept = _with_first_blanks(is_kept, places)
     return keep(places, is_kept.values)
 
 
-def _is_blank(points):
-    """Returns whether code points are blanks for `normalize_blanks`."""
-    is_blank = tf.gather(_IS_BLANK, tf.minimum(points, len(_IS_BLANK) - 1))
-    return is_blank | (points == _BYTE_ORDER_MARK)
-
-
 def _with_first_blanks(is_kept, places):
-    """Also marks the first blank between two characters that are kept."""
+    """Marks the first blank between two characters that are kept, too."""
     kept = is_kept.flat_values
     after_kept = tf.concat([[False], kept[:-1]], 0) & (places.flat_values > 0)
     # The last one of each text, or -1.
@@ -480,12 +464,12 @@ _GROWTH = 16
 
 
 def readable_text(text, tokenizer, count: int):
-    """Texts without what is far behind their first tokens.
+    """Cuts off the text far behind its first tokens.
 
     A model that reads 200 words of a text need not cut all of its ten million
-    characters into words. The first tokens are those of the whole text: as
-    much of it is kept as has `tokenizer.reach` more of them, since only so many
-    depend on where a text ends.
+    characters into words. The first tokens are the same as for the whole text:
+    the kept part has `tokenizer.reach` more tokens, since only so many depend
+    on the end of a text.
 
     Args:
         text: Strings, `(B,)`.

@@ -1,4 +1,4 @@
-"""Vocabularies: counted from text, kept as files of one word per line."""
+"""Vocabularies: counted from text, stored as files of one word per line."""
 
 import collections
 import functools
@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import tensorflow as tf
 
-from tfcopy import file_forms, filesystem
+from tfcopy import filesystem
 from tfcopy import tokens as special
 from tfcopy.atomic_files import write_atomically
+from tfcopy.data.corpora.text_pairs import decoded_lines
 from tfcopy.data.parallel import map_chunks
 from tfcopy.data.text.tokenization import Tokenizer, string_tensor
 
@@ -70,20 +71,7 @@ class Vocabulary:
     @classmethod
     def load(cls, path) -> "Vocabulary":
         """Reads a file that `save` wrote, or any of the same form."""
-        with file_forms.open_plain(path) as file:
-            lines = file.read().split(b"\n")
-        if lines[-1] == b"":
-            lines.pop()
-        words = []
-        for number, line in enumerate(lines, start=1):
-            try:
-                words.append(line.removesuffix(b"\r").decode())
-            except UnicodeDecodeError:
-                raise ValueError(
-                    f"{path}, line {number}: not valid UTF-8. Expected a "
-                    "vocabulary with one word per line."
-                ) from None
-        return cls(words, path)
+        return cls(list(decoded_lines(path)), path)
 
     def save(self, path) -> "Vocabulary":
         """Writes one word per line; returns this vocabulary as that file's."""
@@ -101,7 +89,7 @@ class Vocabulary:
             return False
 
     def to_bytes(self) -> bytes:
-        """The content of the file that `save` writes."""
+        """Returns the content of the file that `save` writes."""
         return "".join(f"{word}\n" for word in self.words).encode()
 
     @property
@@ -122,11 +110,11 @@ class Vocabulary:
         return word in self._index()
 
     def word(self, i: int) -> str:
-        """The word of an id."""
+        """Returns the word of an id."""
         return self.words[i]
 
     def id(self, word: str) -> int:
-        """The id of a word, `UNK` if it is not in the vocabulary."""
+        """Returns the id of a word, `UNK` if it is not in the vocabulary."""
         return self._index().get(word, special.UNK)
 
     def _index(self):
@@ -136,7 +124,7 @@ class Vocabulary:
         return self._ids
 
     def table(self) -> tf.lookup.StaticHashTable:
-        """The table of word to int64 id, the same one at each call.
+        """Returns the table of word to int64 id, the same one at each call.
 
         An export must track it. It reads the vocabulary's file, if it has one.
         """
@@ -161,7 +149,7 @@ class Vocabulary:
         )
 
     def lookup(self, words):
-        """Ids of words.
+        """Looks up the ids of words.
 
         Args:
             words: String tensor or ragged tensor of any shape.
@@ -177,13 +165,13 @@ class Vocabulary:
 
 
 def table(items: Mapping, dtype=tf.string, nothing="", default=0):
-    """A look-up table of a graph, from words or numbers to others.
+    """Makes a look-up table of a graph, from words or numbers to others.
 
     Args:
         items: The values by their keys.
-        dtype: That of the keys.
-        nothing: A key that stands for none.
-        default: The value of `nothing`, and of what has no value.
+        dtype: Dtype of the keys.
+        nothing: A key that means no word.
+        default: The value of `nothing`, and of unknown keys.
     """
     items = {nothing: default, **items}  # TensorFlow refuses an empty table.
     keys, values = list(items), list(items.values())
@@ -211,7 +199,7 @@ def count_words(
     Args:
         pairs: Tuples of strings (or bytes), one string for each side; any
             number of sides.
-        tokenizers: One for each side, whose `fold` gives the form that is
+        tokenizers: One for each side, whose `fold` returns the form that is
             counted.
         total: Number of pairs, for the time left; `pairs.num_pairs` if not
             given.
@@ -249,9 +237,9 @@ def count_words(
 # The parts of a corpus share a graph.
 @functools.lru_cache(maxsize=4)
 def _counting_graph(tokenizers, fingerprints):
-    """The function of texts, one side each, to their words and counts.
+    """Makes the function of texts, one side each, to words and counts.
 
-    The fingerprints tell apart what tokenizers read from files of one name.
+    The fingerprints distinguish files of the same name that tokenizers read.
     """
 
     @tf.function(
@@ -270,7 +258,7 @@ def _counting_graph(tokenizers, fingerprints):
 
 
 def _check(words, path):
-    """Raises a ValueError that says where `words` is not a vocabulary."""
+    """Raises a ValueError that names the fault of a vocabulary."""
     place = "vocabulary" if path is None else os.fspath(path)
     specials = special.SPECIAL_TOKENS
     for i, expected in enumerate(specials):

@@ -20,17 +20,17 @@ from tfcopy.data.text.xml_units import XML_LANG, XmlReader
 
 # Elements around units.
 _AROUND = ("xliff", "file", "body", "group")
-# Inline elements whose content is text; that of others is code.
+# Inline elements whose content is text; the content of others is code.
 _TEXTS = ("g", "pc", "mrk")
 _IDENTITIES = ("id", "mid", "startRef", "hex")
 _UNTRANSLATED = ("new", "initial", "needs-translation")
 _SPAN = re.compile(r"(<[^<>]*>)")
-# XML's parsers would read another end of line.
+# XML parsers would read another end of line.
 _KEPT = {"\r": "&#13;"}
 
 
 class XliffReader(XmlReader):
-    """Reads a file as `Unit`s."""
+    """Reader of a file as `Unit`s."""
 
     names = ("trans-unit", "unit", "segment")
     _count = 0
@@ -80,7 +80,7 @@ class Unit:
 
     Attributes:
         source_language, language: Languages of its source and its target;
-            `None` if the file tells none.
+            `None` if the file names none.
         target_place: Place of the target; empty if there is none.
         singular: Text of the source, with inline elements as spans.
         target_text: Text of the target, with spans of the source.
@@ -119,7 +119,7 @@ class Unit:
 
     @property
     def is_segment(self) -> bool:
-        """Returns whether it is of XLIFF 2."""
+        """True if it is of XLIFF 2."""
         return self.element.name == "segment"
 
     @property
@@ -129,18 +129,18 @@ class Unit:
 
     @property
     def is_translated(self) -> bool:
-        """Returns whether it has a target that somebody has translated."""
+        """True if it has a translated target."""
         is_done = self._state not in _UNTRANSLATED
         return is_done and bool(self.target_text.strip())
 
     @property
     def flags(self) -> frozenset[str]:
-        """Returns "fuzzy" if nobody has translated it."""
+        """The flag "fuzzy" if it is not translated."""
         return frozenset() if self.is_translated else frozenset(["fuzzy"])
 
     @property
     def is_open(self) -> bool:
-        """Returns whether it waits for a translation."""
+        """True if it needs a translation."""
         source, target = self.singular.strip(), self.target_text.strip()
         has_state = self._state in ("", *_UNTRANSLATED)
         is_new = has_state and target in ("", source)
@@ -177,14 +177,14 @@ class Unit:
 
 
 def _language(element, inherited):
-    """The language of a text: its file's, unless it tells another one."""
+    """Returns the language of a text, its own if it is not the file's."""
     own = element.attributes.get(XML_LANG) or inherited
     is_alike = inherited and base_language(own) == base_language(inherited)
     return inherited if is_alike else own
 
 
 def _source_text(source):
-    """A source's text, each markup as a span of its own, and these spans."""
+    """Returns a source's text with markup as spans, and these spans."""
     parts, counts, spans = [*_parts_of(source)], {}, {}
     literal = "".join(text for text, _, markup, _ in parts if not markup)
     taken = {*_SPAN.findall(literal)}
@@ -201,7 +201,7 @@ def _source_text(source):
 
 
 def _target_text(target, spans):
-    """A target's text, with the spans of its source, and its own segments.
+    """Returns a target's text, with the spans of its source, and its segments.
 
     Marks that the source lacks are no part of it.
     """
@@ -238,7 +238,7 @@ def _parts_of(element):
 
 
 def _is_text(element):
-    """Whether the content of an inline element is to be translated."""
+    """Returns whether the content of an inline element is translated."""
     get = element.attributes.get
     is_kept = get("translate") == "no" or get("mtype") == "protected"
     is_empty = element.tag.endswith(b"/>")

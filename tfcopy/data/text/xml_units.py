@@ -1,8 +1,8 @@
 """Units of XML files such as TMX, read by expat block by block.
 
 An element within a unit is an `Element`. Units may be of any size and depth, a
-file of any size. External entities are refused, and internal ones have to be
-text, within expat's limits.
+file of any size. External entities are refused. Internal ones must be text,
+within expat's limits.
 """
 
 import html
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from xml.parsers import expat
 
 XML_LANG = "http://www.w3.org/XML/1998/namespace lang"
-# Bytes that are read at once, unless a token is longer.
+# Bytes of a block, unless a token is longer.
 _BLOCK = 1 << 14
 _LONGEST_TAG = 1 << 8  # of those at which reading goes on after a fault
 _LONGEST_ROOT = 1 << 11  # start tag of files in which it does
@@ -21,11 +21,11 @@ _TAG = re.compile(rb"""<(?:[^<>"']+|"[^"]*"|'[^']*')*>""")
 
 
 class XmlError(ValueError):
-    """A file cannot be read; the message names it and the line."""
+    """Error of a file that cannot be read; names the file and the line."""
 
 
 class Element:
-    """An element of XML, and where it stands.
+    """An element of XML, and its place.
 
     Attributes:
         namespace: URI of its namespace, or "".
@@ -64,7 +64,7 @@ class Element:
 
     @property
     def tag_place(self) -> tuple[int, int]:
-        """Where its start tag begins and ends in the file."""
+        """Begin and end of its start tag in the file."""
         return self.start, self.start + len(self.tag)
 
     @property
@@ -74,7 +74,7 @@ class Element:
 
     @property
     def place(self) -> tuple[int, int]:
-        """Where its bytes begin and end in the file."""
+        """Begin and end of its bytes in the file."""
         stop, first = self.end, self.unit.start
         if not self.tag.endswith(b"/>"):
             stop = self.unit.data.index(b">", stop - first) + 1 + first
@@ -97,7 +97,7 @@ class Element:
         return f"<{self.name}{''.join(told)}"
 
     def children(self, *names: str) -> list["Element"]:
-        """The elements in it of its own namespace that have these names."""
+        """Returns the child elements of its namespace that have these names."""
         return [
             x
             for x, is_begin in self.parts
@@ -136,7 +136,7 @@ class XmlReader:
         )
 
     def context_of(self, element: Element):
-        """Returns what elements in an element inherit; `None` to skip it.
+        """Returns the context of elements in an element; `None` to skip it.
 
         Args:
             element: A unit, or an element outside of units.
@@ -144,11 +144,11 @@ class XmlReader:
         return ()
 
     def convert(self, unit: Element) -> Iterable:
-        """Returns what is read of a unit."""
+        """Returns the values of a unit."""
         raise NotImplementedError
 
     def read(self, file) -> Iterator:
-        """Yields what is read of a binary file; `None` for a damaged unit.
+        """Yields the values of a binary file; `None` for a damaged unit.
 
         Raises:
             XmlError: If it cannot be read.
@@ -188,7 +188,7 @@ class XmlReader:
         parser.buffer_text = True
 
     def _here(self):
-        """Notes the place and the line of what is read."""
+        """Notes the current place and line."""
         # After an error here expat reads on.
         self._place = self._offset + self._parser.CurrentByteIndex
         self._line = self._first_line + self._parser.CurrentLineNumber - 1
@@ -261,8 +261,8 @@ class XmlReader:
                 if isinstance(error, expat.ExpatError):
                     self._here()
             place = self._place - self._base
-            # Of an end tag without its start tag, expat tells the name. What
-            # a unit leaves open, such as CDATA, has hidden those behind it.
+            # expat reports an end tag without its start tag at its name. Open
+            # CDATA of a unit, for example, has hidden the units behind it.
             start, unit, line = place - 2, self._unit, self._line
             if unit is not None:
                 start = unit.start + 1 - self._base

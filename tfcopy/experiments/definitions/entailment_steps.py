@@ -35,7 +35,7 @@ def read(
     chunks = map_chunks(
         tokenize,
         split,
-        total=split.num_examples,
+        total=split.num_pairs,
         description="Tokenising sentences",
     )
     for chunk in chunks:

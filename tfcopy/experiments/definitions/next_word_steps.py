@@ -28,7 +28,7 @@ def read(
     chunks = map_chunks(
         lambda lines: tokenizer.tokenize(string_tensor(lines)).to_list(),
         split,
-        total=split.num_examples,
+        total=split.num_pairs,
         description="Tokenising sentences",
     )
     for chunk in chunks:
