@@ -27,7 +27,7 @@ _OURS = b"# Written by tfcopy serving_files, which replaces it.\n"
 _DESCRIPTION = """\
 Writes the files that TensorFlow Serving is started with: models.config, which
 lists the exported models of a folder; compose.yaml, which serves them; the
-settings that it names; and a C program that asks a model without Python. Run it
+settings that it names; and a C program that runs a model on a phone. Run it
 again after exporting a new model: models.config is replaced as long as its
 first line is there. No other file that differs is ever replaced: move it away,
 or choose another --to. The server finds new versions of a listed model by
