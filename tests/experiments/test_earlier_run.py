@@ -375,6 +375,10 @@ def test_fresh_repeated_after_an_interruption_goes_on(tmp_path):
     train(begin(tmp_path))
     run = begin(tmp_path, fresh=True)
     path = train(run)
+    config = tmp_path / "logs" / "demo" / "config.json"
+    content = read_json(config)
+    content["config"]["gone"] = "a flag of another release"
+    write_json(config, content)
     again = begin(tmp_path, fresh=True)
     assert Checkpoints(path).paths()
     # Another command, or a run that has finished, is started anew.

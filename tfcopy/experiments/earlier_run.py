@@ -224,8 +224,11 @@ def record(recipe, flags, folder, begun):
 def _is_under_way(flags, folder):
     """Whether the very same command has been here and has not finished."""
     earlier = _read(folder, flags["systems"])
-    is_same = earlier is not None and earlier.values == flags
-    return is_same and not earlier.results
+    if earlier is None or not earlier.values or earlier.results:
+        return False
+    # A flag that only one of them has is of another release.
+    both = earlier.values.keys() & flags.keys()
+    return all(earlier.values[x] == flags[x] for x in both)
 
 
 def _read(folder, names):

@@ -339,7 +339,7 @@ def test_options_of_the_search_can_be_set(system):
         "length_offset": "3",
         "min_summary_length": "4",
         "max_summary_length": "40",
-        "refill_beams": "false",
+        "refill": "false",
         "merge": "sum",
         "coverage_penalty": "0",
         "no_repeat_ngram": "3",

@@ -22,7 +22,6 @@ ALIASES = {
     "min_summary_length": "min_length",
     "max_summary_length": "max_length",
     "max_target_length": "max_length",
-    "refill_beams": "refill",
     "search_candidates": "candidates",
     "output_dictionary": "dictionary",
 }
