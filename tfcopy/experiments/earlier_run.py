@@ -259,14 +259,10 @@ def _read(folder, names):
 def _systems(folder, earlier, names=()):
     """The systems that a run has begun, as paths within its folder.
 
-    Where no config names them, they are those of known names that have what
-    only a run writes: its earlier release wrote none, or it is lost.
+    Where the config that names them is lost, they are those of known names that
+    have what only a run writes.
     """
     begun = earlier.begun if earlier else []
-    names = set(names)
-    if earlier is not None and not begun:
-        names |= {*earlier.values.get("systems", ())}
-        names |= {*earlier.results.get("systems", ())}
     found = {
         system
         for system in run_folder.system_folders(folder)

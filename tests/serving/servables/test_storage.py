@@ -63,7 +63,10 @@ def store(servable, run, trained=None, name="system"):
         warmup_texts=EXAMPLES,
         details=details,
         model=trained,
-        identity={"--switch_activation": "relu"},
+        identity={
+            "--switch_activation": "relu",
+            "vocabulary of the source": "words",
+        },
     )
     checkpoints = Checkpoints(folder / "checkpoints")
     checkpoints.save_best((trained or servable.model).get_weights(), {})

@@ -153,10 +153,6 @@ def read_manifest(folder) -> dict:
             f"{path}: expected format {FORMAT}. "
             f"Received: {manifest.get('format')}."
         )
-    corpus = manifest.get("corpus")
-    if isinstance(corpus, dict) and isinstance(corpus.get("num_skipped"), int):
-        # As releases before wrote it.
-        corpus["num_skipped"] = {"train": corpus["num_skipped"]}
     checked_files.check_fields(path, manifest, _FIELDS)
     checked_files.check_inside(path, files_of(manifest))
     return manifest

@@ -104,9 +104,6 @@ def change_arguments(arguments: dict, values: Mapping) -> dict:
     """
     arguments = dict(arguments)
     if "options" in arguments:
-        # Earlier releases stored none of them.
-        unset = {"shortlist": None, "glossary": None, "litert": None}
-        arguments = unset | {"xla": False, "constants": False} | arguments
         fields = {x.name for x in dataclasses.fields(SearchOptions)}
         search = {k: x for k, x in values.items() if k in fields}
         if "forbid_unk" in search and arguments["entities"] is not None:
