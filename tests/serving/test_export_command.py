@@ -138,7 +138,10 @@ def test_a_run_that_is_under_way(run, tmp_path, capsys):
         ("--system softmax", "softmax: it has no checkpoint, or no serv"),
         ("--set units=2", "--set units: fixed in training, or .*num_beam"),
         ("--set num_beams=0", "--set `num_beams` must be from 1"),
-        ("--set max_length=x", "--set max_length must be an integer"),
+        (
+            "--set max_length=x",
+            "--set max_length must be a non-negative integer",
+        ),
     ],
 )
 def test_what_does_not_fit_the_run(run, capsys, arguments, message):
@@ -194,7 +197,7 @@ def test_what_is_no_run(tmp_path, capsys):
 def test_a_system_whose_description_is_lost_is_not_exported(run, capsys):
     os.remove(run / "pointer_softmax" / "servable.json")
     assert_error(capsys, "no checkpoint yet", run)
-    message = "it has no checkpoint, or no servable.json. Those with both: none"
+    message = "it has no checkpoint, or no servable.json. Systems that can be "
     assert_error(capsys, message, run, "--system", "pointer_softmax")
 
 

@@ -140,8 +140,8 @@ class RunFolder:
         ):
             reason = f"it has no checkpoint, or no {SERVABLE_NAME}"
         raise RunError(
-            f"{self.folder}: --system {system}: {reason}. Those with both: "
-            f"{', '.join(named or systems) or 'none'}."
+            f"{self.folder}: --system {system}: {reason}. Systems that can be "
+            f"exported: {', '.join(named or systems) or 'none'}."
         )
 
     def choose(self) -> tuple[str, str]:
