@@ -101,10 +101,11 @@ def glob(pattern) -> list[str]:
     if not is_url(pattern):
         return local_glob.glob(pattern, recursive=True)
     root, is_deep, rest = pattern.partition("/**/")
-    found = [root] if exists(root) else []
     if local_glob.has_magic(root):
         with _os_errors(root):
             found = _gfile().glob(root)
+    else:
+        found = [root] if exists(root) else []
     if not is_deep:
         return found
     return [
