@@ -1,27 +1,24 @@
-"""How fast an export answers with no Python in the process, and in Python.
+"""How fast an export answers in this process.
 
     python -m benchmarks.serving_latency savedmodels/europarl_ps --demo
 
-Times requests of several batch sizes through the C program of exports,
-from the bytes of the texts to those of the answers, and the same requests
-through `tf.saved_model.load` in Python, in turn. Texts are random words of the
-model's vocabulary, lines of a file, or the demo corpus' test sentences. Also
-prints how long loading took, up to the first answer, and the process's memory.
-Answers of all batch sizes are compared; the exit status is 1 if any differ.
+Times requests of several batch sizes. Texts are random words of the model's
+vocabulary, lines of a file, or the demo corpus' test sentences. Also prints how
+long loading took, up to the first answer, and the process's memory. Answers of
+all batch sizes are compared; the exit status is 1 if any differ.
 """
 
 import argparse
 import itertools
 import os
 import sys
-import tempfile
 import time
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import numpy as np
 
-from benchmarks import c_program, serving_texts, timing
+from benchmarks import serving_texts, timing
 from tfcopy.data.generated import demo_parliament
 from tfcopy.serving.client_library.local_model import LocalModel, find_version
 
@@ -44,31 +41,21 @@ def main(arguments=None):
         ("threads", os.cpu_count(), "of the runtime"),
     )
     arguments = parser.parse_args(arguments)
-    model = find_version(arguments.model)
-    texts = read_texts(model, arguments)
-    print(f"{model}: {len(texts)} texts, {arguments.threads} threads")
+    path = find_version(arguments.model)
+    texts = read_texts(path, arguments)
+    print(f"{path}: {len(texts)} texts, {arguments.threads} threads")
+    timing.limit_threads(arguments.threads)
     start = time.monotonic()
-    python = LocalModel(model)
-    in_python = time.monotonic() - start
-    with tempfile.TemporaryDirectory() as folder:
-        program = c_program.build(folder)
-        answers = {}
-        for size in arguments.batch_sizes:
-            start = time.monotonic()
-            with c_program.CProgram(
-                program, model, f"--threads={arguments.threads}"
-            ) as asking:
-                asking.ask([(texts[0],)])
-                loading = time.monotonic() - start
-                forever = itertools.cycle(texts)
-                requests = [
-                    tuple(itertools.islice(forever, size))
-                    for _ in range(arguments.requests)
-                ]
-                report(size, requests, asking, python, answers)
-                kib = asking.end()[-1].kib
-            print(f"  memory {kib / 1024:.0f} MiB")
-    print(f"first answer after {loading:.1f} s, in Python {in_python:.1f} s")
+    model = LocalModel(path)
+    print(f"first answer after {time.monotonic() - start:.1f} s")
+    answers = {}
+    for size in arguments.batch_sizes:
+        forever = itertools.cycle(texts)
+        requests = [
+            list(itertools.islice(forever, size))
+            for _ in range(arguments.requests + WARM_UP)
+        ]
+        report(size, requests, model, answers)
     differing = sum(len(found) > 1 for found in answers.values())
     print(
         f"{differing} of {len(answers)} texts had another answer in a batch of "
@@ -95,26 +82,21 @@ def read_texts(model, arguments):
     return serving_texts.sentences(model, 500)
 
 
-def report(size, requests, asking, python, answers):
+def report(size, requests, model, answers):
     """Times requests, and prints; `answers` gets those of each text."""
-    in_c, in_python = [], []
-    for number, request in enumerate(requests):
+    seconds = []
+    for request in requests:
         start = time.monotonic()
-        found = asking.ask([(text,) for text in request])
-        middle = time.monotonic()
-        python.ask("serving_default", {"text": list(request)})
-        if number >= WARM_UP:
-            in_c.append(middle - start)
-            in_python.append(time.monotonic() - middle)
+        found = model.ask("serving_default", {"text": request})["text"]
+        seconds.append(time.monotonic() - start)
         for text, answer in zip(request, found, strict=True):
             answers.setdefault(text, set()).add(answer)
-    p50, p99 = 1000 * np.percentile(in_c, (50, 99))
-    ratio = np.median(in_python) / np.median(in_c)
+    seconds = seconds[WARM_UP:]
+    p50, p99 = 1000 * np.percentile(seconds, (50, 99))
     print(
         f"batch {size:4}: p50 {p50:.1f} ms, p99 {p99:.1f} ms, "
-        f"{size * len(in_c) / sum(in_c):.1f} texts/s; "
-        f"Python's p50 is {ratio:.2f} times that",
-        end="",
+        f"{size * len(seconds) / sum(seconds):.1f} texts/s; memory "
+        f"{timing.resident_kib() / 1024:.0f} MiB",
         flush=True,
     )
 

@@ -13,16 +13,11 @@ has one, one of those sentences is answered otherwise, or the memory of the
 process grows. A process keeps the memory of its greatest request, which may
 come late, so all requests are sent in --rounds: memory grows if the most of the
 last round is more than --growth percent above the most of the first.
-
-`serving_default` is asked through the C program, which fetches one output.
-`analyse` and `with_dictionary`, which take dictionaries and whose outputs are
-all wanted, are asked through TensorFlow in this process.
 """
 
 import argparse
 import os
 import sys
-import tempfile
 import time
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -30,7 +25,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import numpy as np
 import tqdm
 
-from benchmarks import c_program, serving_texts, timing
+from benchmarks import serving_texts, timing
 from tfcopy.serving.client_library import ask_texts
 from tfcopy.serving.client_library.local_model import (
     LocalModel,
@@ -44,27 +39,21 @@ NUM_SENTENCES = 50
 SIGNATURES = ("serving_default", "with_dictionary", "analyse")
 
 
-class InPython:
-    """An export in this process, asked as a `CProgram` is.
+class Asked:
+    """An export in this process, and its memory after each request.
 
     Args:
-        model: Folder of one version.
+        folder: Folder of one version.
         signature: Name of the signature.
     """
 
-    def __init__(self, model, signature):
-        self._model = LocalModel(model)
+    def __init__(self, folder, signature):
+        self._model = LocalModel(folder)
         if signature not in self._model.signatures:
-            raise SystemExit(f"{model}: no signature {signature}.")
+            raise SystemExit(f"{folder}: no signature {signature}.")
         self._signature = signature
         self._names = sorted(self._model.signatures[signature].inputs)
-        self._timings = []
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
+        self.kib = []
 
     def ask(self, examples) -> list[bytes]:
         """The answers; an example's dictionary stands where its name would."""
@@ -73,27 +62,13 @@ class InPython:
         if "dictionary" in inputs:
             rows = list(map(list, inputs["dictionary"]))
             inputs["dictionary"] = ask_texts.padded(rows)
-        start = time.monotonic()
         outputs = self._model.ask(self._signature, inputs)
-        milliseconds = 1000 * (time.monotonic() - start)
-        self._timings.append(
-            c_program.Timing(len(examples), milliseconds, resident_kib())
-        )
+        self.kib.append(timing.resident_kib())
         name = next(x for x in ask_texts.ANSWERS if x in outputs)
         return [
             x if isinstance(x, bytes) else b" ".join(x)
             for x in outputs[name].tolist()
         ]
-
-    def end(self) -> list[c_program.Timing]:
-        """The timings of all requests."""
-        return self._timings
-
-
-def resident_kib():
-    """The memory of this process."""
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE") // 1024
 
 
 def main(arguments=None):
@@ -123,38 +98,23 @@ def main(arguments=None):
     )
     arguments = parser.parse_args(arguments)
     model = find_version(arguments.model)
+    timing.limit_threads(arguments.threads)
+    asked = Asked(model, arguments.signature)
     start = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
-        with asked(model, folder, arguments) as asking:
-            wrong, total = soak(asking, model, arguments)
-            # Those before were the sentences alone.
-            timings = asking.end()[NUM_SENTENCES:]
+    wrong, total = soak(asked, model, arguments)
     seconds = time.monotonic() - start
     print(
         f"{model}, {arguments.signature}: {arguments.rounds} rounds of "
         f"{arguments.requests:,} requests, {total:,} examples, answered in "
         f"{seconds / 60:.1f} minutes; {wrong:,} answers wrong"
     )
-    kib = [timing.kib for timing in timings]
+    # Those before were the sentences alone.
+    kib = asked.kib[NUM_SENTENCES:]
     growth = report_memory(np.array_split(kib, arguments.rounds))
     return int(wrong > 0 or growth > arguments.growth)
 
 
-def asked(model, folder, arguments):
-    """What is asked: a `CProgram` that is built in the folder, or Python."""
-    if arguments.signature != SIGNATURES[0]:
-        # Late settings of TensorFlow would be ignored.
-        import tensorflow as tf
-
-        tf.config.threading.set_intra_op_parallelism_threads(arguments.threads)
-        tf.config.threading.set_inter_op_parallelism_threads(arguments.threads)
-        return InPython(model, arguments.signature)
-    return c_program.CProgram(
-        c_program.build(folder), model, f"--threads={arguments.threads}"
-    )
-
-
-def soak(asking, model, arguments):
+def soak(asked, model, arguments):
     """Returns how many answers were wrong, and how many examples there were."""
     rng = np.random.default_rng(arguments.seed)
     config = read_config(model)
@@ -176,7 +136,7 @@ def soak(asking, model, arguments):
         example(iter(texts).__next__, serving_texts.definitions)
         for texts in known
     ]
-    alone = {texts: asking.ask([texts])[0] for texts in known}
+    alone = {texts: asked.ask([texts])[0] for texts in known}
     # Models of a task say something about blank texts, too.
     blanks = "task" not in config
     wrong = total = 0
@@ -193,7 +153,7 @@ def soak(asking, model, arguments):
         ]
         if size and rng.random() < 0.25:
             examples[rng.integers(size)] = known[rng.integers(len(known))]
-        answers = asking.ask(examples)
+        answers = asked.ask(examples)
         total += len(examples)
         wrong += abs(len(examples) - len(answers))
         for texts, answer in zip(examples, answers):

@@ -4,6 +4,7 @@ Not a benchmark itself: those that compare steps use it.
 """
 
 import contextlib
+import os
 import socket
 import time
 
@@ -30,6 +31,18 @@ def add_numbers(parser, *flags):
             default=value,
             help=f"{text} (default: {value})",
         )
+
+
+def limit_threads(threads):
+    """Lets TensorFlow use so many; before anything else is computed."""
+    tf.config.threading.set_intra_op_parallelism_threads(threads)
+    tf.config.threading.set_inter_op_parallelism_threads(threads)
+
+
+def resident_kib():
+    """The memory of this process."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE") // 1024
 
 
 def matrix_rate(seconds=2.0):

@@ -141,11 +141,15 @@ def test_a_lock_that_was_taken_and_removed_meanwhile_is_none(
 
     monkeypatch.setattr(atomic_files.fcntl, "flock", removed_at_first)
     descriptor = atomic_files.lock(path, make=True)
-    assert len(files) == 2 and not atomic_files.is_left_over(path)
+    assert len(files) == 2
+    with pytest.raises(BlockingIOError):
+        atomic_files.lock(path)
     os.close(descriptor)
-    assert atomic_files.is_left_over(path)
+    os.close(atomic_files.lock(path))
     path.unlink()
-    assert not atomic_files.is_left_over(path) and not path.exists()
+    with pytest.raises(FileNotFoundError):
+        atomic_files.lock(path)
+    assert not path.exists()
 
 
 def test_a_new_file_that_is_taken_for_a_leftover_is_made_anew(

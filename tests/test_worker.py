@@ -83,7 +83,7 @@ def test_the_workers_of_compose_agree(started):
             "--hosts a:1 b:2 --index 2 europarl_ps",
             "--index must be from 0 to 1",
         ),
-        ("--hosts a:1 b:2 europarl_ps", "--index is needed"),
+        ("--hosts a:1 b:2 europarl_ps", "--index must be given"),
         ("--hosts a:1 b:2 --index 0", "name a recipe"),
         ("--hosts a b:2 --index 1 europarl_ps", "expected host:port"),
         ("--hosts a:70000 --index 0 europarl_ps", "expected host:port"),
@@ -106,7 +106,7 @@ def test_a_port_that_is_taken_is_named(started, capsys):
         line = f"--hosts a:1 {host} --index 1 europarl_ps"
         with pytest.raises(SystemExit):
             worker.main(line.split())
-        assert f"the port of {host} is taken" in capsys.readouterr().err
+        assert f"the port of {host} is in use" in capsys.readouterr().err
         assert not started
     worker.main(line.split())
     assert started["config"]["task"]["index"] == 1

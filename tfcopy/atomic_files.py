@@ -1,19 +1,20 @@
-"""Files that are replaced as a whole: readers see the old or the new one.
+"""Atomic writes: readers see the old file or the new one, never a part.
 
 A write that fails, because the disk is full or the process is killed, leaves
-the old file unchanged. What has its name outlives a power failure.
+the old file unchanged. A file that has its final name survives a power failure.
 
-Stores under URLs, such as `gs://`, cannot rename, but show a file only when all
-of it is there: what is written for them is a local file until it is copied.
+Stores under URLs, such as `gs://`, cannot rename, but show only complete files:
+a file for them is written locally, then copied.
 
-Locks, which the end of their process ends as well, tell what a living process
-uses from what a killed one has left. On file systems without such locks
-(`flock`) nothing is ever taken for a leftover.
+A lock ends with its process, and so distinguishes the files of living processes
+from leftovers of killed ones. On file systems without such locks (`flock`)
+nothing counts as a leftover.
 """
 
 import contextlib
 import errno
 import fcntl
+import functools
 import os
 import re
 import secrets
@@ -38,8 +39,8 @@ def replacement(path) -> Iterator[str]:
     fails, the new file is removed.
 
     Raises:
-        OSError: If the file cannot be written, naming `path`; its `errno` is
-            that of the cause. What was at `path` before is still there.
+        OSError: naming `path`, with the `errno` of the cause, if the file
+            cannot be written. The old file at `path` is unchanged.
     """
     if filesystem.is_url(path):
         with _upload(path) as new:
@@ -47,22 +48,19 @@ def replacement(path) -> Iterator[str]:
         return
     folder, name = os.path.split(os.fspath(path))
     folder = folder or "."
+
+    def make():
+        # Several processes may write the same file, each its own copy.
+        copy = f"{_PREFIX}{secrets.token_hex(4)}-{name}"
+        copy = os.path.join(folder, copy)
+        open(copy, "xb").close()
+        return copy
+
     new = held = None
     try:
         make_folder(folder)
         remove_leftovers(folder)
-        while True:
-            # Several processes may write the same file, each its own copy.
-            copy = f"{_PREFIX}{secrets.token_hex(4)}-{name}"
-            new = os.path.join(folder, copy)
-            try:
-                # Others see that it is no leftover.
-                held = lock(new, make=True)
-            except BlockingIOError:
-                continue  # Another process takes it for one.
-            except OSError:
-                pass  # A file system without locks.
-            break
+        new, held = _locked_new(make)
         yield new
         _sync(new)
         os.replace(new, path)
@@ -81,7 +79,7 @@ def replacement(path) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _upload(url):
-    """`replacement` for a store."""
+    """Yields a local file that is copied to a URL at the end."""
     with tempfile.TemporaryDirectory(prefix="tfcopy-") as folder:
         new = os.path.join(folder, os.path.basename(url))
         try:
@@ -103,7 +101,7 @@ def write_atomically(path, write: Callable) -> None:
 
 
 def make_folder(path) -> None:
-    """Makes a folder and those it is in, if they are not there."""
+    """Makes a folder and its parents, if they do not exist."""
     if filesystem.is_url(path):
         filesystem.makedirs(path)
         return
@@ -117,12 +115,12 @@ def make_folder(path) -> None:
 
 
 def check_writable(folder) -> None:
-    """Makes a folder; an OSError says why if nothing can be written there."""
+    """Makes a folder, and raises an OSError if it is not writable."""
     filesystem.makedirs(folder)
     if filesystem.is_url(folder):
         probe = os.path.join(folder, f"{_PREFIX}{secrets.token_hex(4)}")
-        with filesystem.open(probe, "wb"):
-            pass
+        with tempfile.NamedTemporaryFile() as empty:
+            filesystem.copy(empty.name, probe)
         filesystem.remove(probe)
         return
     with tempfile.TemporaryFile(dir=folder):
@@ -133,11 +131,11 @@ def check_not_read(
     outputs: Mapping[str, str | None],
     inputs: Mapping[str, Iterable[str | None]],
 ) -> None:
-    """Raises a ValueError if a file to write is read, or written twice.
+    """Raises a ValueError if an output is also an input, or another output.
 
     Args:
-        outputs: Files by their flags; `None` where a flag is not given.
-        inputs: Files that are read, by their flags.
+        outputs: Files to write, by flag; `None` if the flag is not given.
+        inputs: Files to read, by flag.
     """
     taken = [(flag, path) for flag, paths in inputs.items() for path in paths]
     for flag, path in outputs.items():
@@ -157,7 +155,7 @@ def _is_same(path, other):
 
 
 def check_outputs(outputs: Mapping[str, str | None]) -> None:
-    """Raises an OSError if a file cannot be written; makes its folder.
+    """Makes the folders of outputs; raises an OSError if one is not writable.
 
     Args:
         outputs: As in `check_not_read`.
@@ -179,7 +177,7 @@ def check_outputs(outputs: Mapping[str, str | None]) -> None:
 
 
 def publish_file(source, target) -> None:
-    """Gives a finished file another name on its disk; a copy under a URL."""
+    """Moves a finished file to its place, on its disk or under a URL."""
     if filesystem.is_url(target):
         filesystem.copy(source, target)
         return
@@ -188,16 +186,16 @@ def publish_file(source, target) -> None:
 
 
 def publish_folder(source, target, last) -> None:
-    """Gives a finished folder a name that no folder with content has.
+    """Moves a finished folder to a path where there is no folder with content.
 
     Args:
-        source: The folder, on the disk of `target` if that is no URL.
+        source: The folder, on the disk of `target` unless that is a URL.
         target: The new path.
-        last: The file at the top of the folder that readers look for: where
-            the folder has to be copied, it is copied after all others.
+        last: The file that readers look for, at the top of the folder. Under a
+            URL it is copied after all others.
 
     Raises:
-        OSError: If there is one, or the folder cannot be written.
+        OSError: If there is such a folder, or it cannot be written.
     """
     if filesystem.is_url(target):
         _upload_folder(source, target, last)
@@ -226,53 +224,72 @@ def _upload_folder(source, target, last):
 
 
 def remove_leftovers(folder) -> None:
-    """Removes files that killed writers have left in a folder.
+    """Removes the files of killed writers from a folder.
 
-    None are ever left under a URL.
+    Under a URL there are none.
     """
-    if filesystem.is_url(folder):
-        return
-    for name in os.listdir(folder):
+    if not filesystem.is_url(folder):
+        _remove_unlocked(folder, _NEW_FILE, os.remove)
+
+
+def _remove_unlocked(folder, pattern, remove):
+    """Removes what matches a pattern, unless a process has locked it."""
+    for name in filter(pattern.fullmatch, os.listdir(folder)):
         path = os.path.join(folder, name)
-        if _NEW_FILE.fullmatch(name):
-            with contextlib.suppress(FileNotFoundError):
-                is_left_over(path, os.remove)
+        try:
+            held = lock(path)
+        except OSError:
+            continue
+        try:
+            # Before another process locks it.
+            remove(path)
+        finally:
+            os.close(held)
+
+
+def _locked_new(make):
+    """Makes a file or folder, and locks it.
+
+    Args:
+        make: Function that makes one, and returns its path.
+
+    Returns:
+        `(path, descriptor)`, the file descriptor of the lock, or `None` on file
+        systems without locks.
+    """
+    while True:
+        path = make()
+        try:
+            return path, lock(path)
+        except (BlockingIOError, FileNotFoundError):
+            continue  # Another process took it for a leftover.
+        except OSError:
+            return path, None
 
 
 @contextlib.contextmanager
 def scratch_folder(directory, prefix) -> Iterator[str]:
     """Yields a new folder in a directory, which is removed at the end.
 
-    Those that killed processes have left there are removed first. For a
-    directory under a URL the folder is a local one.
+    The folders of killed processes are removed first. For a directory under a
+    URL, the folder is a local one.
 
     Args:
         directory: Path of the directory.
-        prefix: How names of such folders start.
+        prefix: Beginning of the names of such folders.
     """
     if filesystem.is_url(directory):
         with tempfile.TemporaryDirectory(prefix="tfcopy-") as folder:
             yield folder
         return
-    ours = re.compile(re.escape(prefix) + _RANDOM)
-    for name in os.listdir(directory):
-        path = os.path.join(directory, name)
-        if ours.fullmatch(name):
-            is_left_over(path, lambda x: shutil.rmtree(x, ignore_errors=True))
-    held = None
-    while True:
-        folder = tempfile.mkdtemp(prefix=prefix, dir=directory)
-        try:
-            held = lock(folder)
-        except (BlockingIOError, FileNotFoundError):
-            continue  # Another process takes it for a leftover.
-        except OSError:
-            pass  # A file system without locks.
-        break
+    remove = functools.partial(shutil.rmtree, ignore_errors=True)
+    _remove_unlocked(directory, re.compile(re.escape(prefix) + _RANDOM), remove)
+    make = functools.partial(tempfile.mkdtemp, prefix=prefix, dir=directory)
+    folder, held = _locked_new(make)
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove(folder)
         if held is not None:
             os.close(held)
 
@@ -283,7 +300,7 @@ def is_full(error: OSError) -> bool:
 
 
 def _named(error: OSError, path) -> OSError:
-    """The error with a message that names the file and what to do."""
+    """Returns an error whose message names the file and what to do."""
     reason = error.strerror or str(error)
     message = f"{path}: cannot be written ({reason})."
     if is_full(error):
@@ -294,7 +311,7 @@ def _named(error: OSError, path) -> OSError:
 
 
 def _sync(path):
-    """Waits until a file, or a folder's list of names, is on the disk."""
+    """Waits until a file, or the names in a folder, are on the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -311,14 +328,14 @@ def lock(path, make: bool = False) -> int:
 
     Args:
         path: The file or folder.
-        make: Whether a file is made where there is nothing.
+        make: Whether to make a file if the path does not exist.
 
     Returns:
-        A file descriptor, whose closing ends the lock.
+        A file descriptor; closing it ends the lock.
 
     Raises:
-        BlockingIOError: If somebody else has the lock.
-        FileNotFoundError: If there is nothing to lock.
+        BlockingIOError: If the path is locked.
+        FileNotFoundError: If the path does not exist.
         OSError: If the file system has no locks.
     """
     flags = os.O_RDONLY if os.path.isdir(path) else os.O_RDWR
@@ -337,31 +354,14 @@ def lock(path, make: bool = False) -> int:
         os.close(descriptor)
 
 
-def is_left_over(path, remove: Callable = lambda path: None) -> bool:
-    """Returns whether no living process holds the lock of a path.
-
-    Args:
-        path: The path.
-        remove: Function that removes it if so, before another one locks it.
-    """
-    try:
-        descriptor = lock(path)
-    except OSError:
-        return False
-    try:
-        remove(path)
-    finally:
-        os.close(descriptor)
-    return True
-
-
 def lock_folder(folder) -> None:
-    """Makes a folder this process's own, until `unlock_folder` or its end.
+    """Locks a folder until `unlock_folder`, or until the process ends.
 
     Under a URL, and on file systems without locks, nothing is locked.
 
     Raises:
-        BlockingIOError: If another process has it; its `strerror` says which.
+        BlockingIOError: If another process has locked it, which `strerror`
+            names.
     """
     if filesystem.is_url(folder):
         return
@@ -382,7 +382,7 @@ def lock_folder(folder) -> None:
 
 
 def unlock_folder(folder) -> None:
-    """Gives back what `lock_folder` took, if it did."""
+    """Unlocks a folder, if `lock_folder` has locked it."""
     path = _lock_of(folder)
     if path in _locks:
         os.close(_locks.pop(path))
@@ -394,14 +394,14 @@ def _lock_of(folder):
 
 @contextlib.contextmanager
 def locked(path, busy: Exception) -> Iterator[None]:
-    """Context in which this process has the lock of a file, there or not.
+    """Holds the lock of a file, which need not exist.
 
-    It is that of a hidden file beside it, which is removed at the end. Where
-    none can be made, as under a URL, nothing is locked.
+    The lock is on a hidden file beside it, which is removed at the end. Where
+    no file can be made, such as under a URL, nothing is locked.
 
     Args:
         path: The file.
-        busy: What is raised if another process has the lock.
+        busy: The error to raise if another process has the lock.
     """
     folder, name = os.path.split(path)
     beside = os.path.join(folder, f".locked-{name}")

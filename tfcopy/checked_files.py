@@ -1,8 +1,8 @@
-"""Files whose content is known to be what was written, or to be damaged.
+"""Files with checksums, whose damage is noticed when they are read.
 
-Arrays are kept as a NumPy archive, which has a CRC-32 of each array; objects
-as JSON with a SHA-256 of the rest of it. Both are replaced as a whole. Files of
-any other format have theirs in a file of their own, which is written last.
+Arrays are stored as a NumPy archive, which has a CRC-32 of each array; objects
+as JSON with a SHA-256 of their content. Both are written atomically. Checksums
+of files of other formats are in a separate file, which is written last.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ _NOUNS = {
 
 
 class DamagedFileError(ValueError):
-    """A file is not as it was written, or cannot be read; says which."""
+    """A file is damaged, or cannot be read; the message says which."""
 
 
 def write_arrays(path, arrays) -> None:
@@ -49,12 +49,11 @@ def write_arrays(path, arrays) -> None:
 
 
 def read_arrays(path, names=None) -> dict[str, np.ndarray]:
-    """Reads arrays that `write_arrays` or `numpy.savez` wrote.
+    """Reads the arrays of `write_arrays` or `numpy.savez`.
 
     Args:
         path: Path of the file.
-        names: Names of the arrays to read, each of which must be there; all
-            of them if not given.
+        names: Names of the arrays to read, which must exist; by default all.
 
     Raises:
         FileNotFoundError: If there is no such file.
@@ -66,7 +65,7 @@ def read_arrays(path, names=None) -> dict[str, np.ndarray]:
         zipfile.ZipFile(file) as archive,
     ):
         there = dict.fromkeys(archive.namelist())
-        # A name that was damaged may be that of another array.
+        # A damaged name may be the name of another array.
         if archive.comment and int(archive.comment) != len(there):
             raise ValueError("an array is missing")
         if names is None:
@@ -88,7 +87,7 @@ def write_json(path, content) -> None:
 
 
 def read_json(path) -> dict:
-    """Reads what `write_json` wrote, or an object without a checksum.
+    """Reads an object of `write_json`, or one without a checksum.
 
     Raises:
         FileNotFoundError: If there is no such file.
@@ -128,7 +127,7 @@ def is_sealed(record, paths: Sequence) -> bool:
 
 
 def checksum_of(path) -> str:
-    """The SHA-256 of a file."""
+    """Returns the SHA-256 of a file."""
     with filesystem.open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -142,12 +141,12 @@ def check_fields(path, content, required={}, optional={}) -> None:
     """Checks the types in an object of JSON.
 
     Args:
-        path: The file that it was read from.
+        path: The file that the object is from.
         content: The object, a dict.
-        required: Dict from the names of fields to what they must be: a type,
-            `[kind]` for a list of such, or a dict of the fields of an object,
-            which need not be there; its `...` is the kind of all others.
-        optional: As `required`, of fields that may be missing or null.
+        required: Dict from the names of fields to their kinds: a type, `[kind]`
+            for a list, or a dict of the optional fields of an object, in which
+            `...` is the kind of all others.
+        optional: The same, for fields that may be missing or null.
 
     Raises:
         DamagedFileError: naming the file and the field.
@@ -163,7 +162,7 @@ def check_fields(path, content, required={}, optional={}) -> None:
 
 
 def check_inside(path, names) -> None:
-    """Raises a DamagedFileError if a file names what is outside its folder.
+    """Raises a DamagedFileError if a file names a path outside its folder.
 
     Args:
         path: The file.
@@ -177,7 +176,7 @@ def check_inside(path, names) -> None:
 
 
 def _mistyped(value, kind, place):
-    """Yields `(place, value, type)` of what has another type."""
+    """Yields `(place, value, type)` of values of another type."""
     expected = kind if isinstance(kind, type) else type(kind)
     if value is None or kind is object:
         return
@@ -195,9 +194,9 @@ def _mistyped(value, kind, place):
 
 
 class _UntilFailure:
-    """A file that takes no more after a write that failed.
+    """A file that ignores writes after one that failed.
 
-    An archive that could not be written writes its end when it is closed.
+    An archive writes its end when it is closed, even after an error.
     """
 
     def __init__(self, file):
@@ -233,7 +232,7 @@ def _checksum(content):
 
 @contextlib.contextmanager
 def _damage_of(path):
-    """Names the file in an error; the parsers raise errors of many types."""
+    """Raises the many errors of parsers as errors that name the file."""
     try:
         yield
     except (FileNotFoundError, MemoryError):

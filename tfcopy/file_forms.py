@@ -1,8 +1,9 @@
-"""The plain content of files that others wrote, and JSON.
+"""Decompressing, decoding and parsing of users' files.
 
-The first bytes of a file tell what it is, whatever its name says. gzip, bzip2,
-xz and a zip archive of one file are decompressed as they are read; UTF-16 and
-UTF-32 with a byte order mark become UTF-8. What is no text is named.
+The format of a file is recognised by its first bytes, not by its name. gzip,
+bzip2, xz and a zip archive of one file are decompressed as they are read.
+UTF-16 and UTF-32 with a byte order mark become UTF-8. Errors name the format of
+files that are not text.
 """
 
 import contextlib
@@ -51,11 +52,11 @@ _LONGEST = 1 << 30
 
 
 class FormError(ValueError):
-    """A file is not plain text, and cannot be read as such; says which."""
+    """A file cannot be read as text; the message names its format."""
 
 
 def open_plain(path):
-    """A file to read, buffered, as `plain` gives it.
+    """Opens a file by its path, as `plain` does.
 
     Args:
         path: Path, or `zipfile.Path` of a member of an archive.
@@ -81,14 +82,14 @@ def plain(file, name, *, keep_mark: bool = False):
     """Opens a file's decompressed content as a buffered file of bytes.
 
     Args:
-        file: A binary file, at its beginning; it is returned itself if it is
-            plain, and otherwise closed with what is returned.
+        file: A binary file, at its beginning. A plain file is returned itself;
+            any other is closed with the returned file.
         name: Path, for messages.
-        keep_mark: Whether the byte order mark of UTF-8 is kept.
+        keep_mark: Whether to keep the byte order mark of UTF-8.
 
     Raises:
-        FormError: Now if the file is compressed in another way, or is no text;
-            by reads if it is damaged or cut off.
+        FormError: If the file has another compression, or is not text. Reads
+            raise it if the file is damaged or cut off.
     """
     if not hasattr(file, "peek"):
         file = io.BufferedReader(file)
@@ -114,10 +115,10 @@ def plain(file, name, *, keep_mark: bool = False):
 
 
 def check_plain(head: bytes, name) -> None:
-    """Raises a FormError if a file begins as no plain text does.
+    """Raises a FormError if a file does not begin like plain text.
 
     Args:
-        head: Its first bytes, 512 or more if there are as many.
+        head: The first 512 bytes of the file, or more.
         name: Path, for messages.
     """
     form = _form(head)
@@ -135,12 +136,12 @@ def check_plain(head: bytes, name) -> None:
 
 
 def plain_name(path) -> str:
-    """A path without the ending that tells how the file is compressed."""
+    """Returns a path without the ending of compressed files."""
     return _ENDING.sub("", str(path))
 
 
 def visible_members(archive: zipfile.ZipFile) -> list[str]:
-    """Names of the files of an archive, without hidden ones, sorted."""
+    """Returns the names of an archive's files, sorted, without hidden ones."""
     return [
         name
         for name in sorted(archive.namelist())
@@ -175,7 +176,7 @@ def _decompressed(file, form, name):
 
 @contextlib.contextmanager
 def _zip_errors(name):
-    """Errors of the module `zipfile`, such as of a password, as FormErrors."""
+    """Raises errors of `zipfile`, such as a missing password, as FormErrors."""
     try:
         yield
     except (OSError, ValueError, RuntimeError, zipfile.BadZipFile) as error:
@@ -231,7 +232,7 @@ class _Plain(io.RawIOBase):
 
 
 class JsonError(ValueError):
-    """A text is no JSON, or none that can be read; says why.
+    """A text is not valid JSON; the message says why.
 
     Attributes:
         line: The number of the line, from 1, or `None` if it is no one line.
@@ -243,10 +244,10 @@ class JsonError(ValueError):
 
 
 def parse_json(text: str | bytes) -> Any:
-    """The value of a text, as the module `json` reads it.
+    """Parses a text as the module `json` does.
 
-    So NaN and Infinity are numbers, and strings may hold half a character. An
-    integer that is longer than Python reads is infinity, as 1e400 is.
+    NaN and Infinity are numbers, and strings may hold half a character. An
+    integer with more digits than Python parses is infinity, like 1e400.
 
     Args:
         text: The text, which may begin with a byte order mark if it is `bytes`
@@ -270,7 +271,7 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def shortened(value, length: int) -> str:
-    """A value of JSON as JSON, cut off after so many characters."""
+    """Returns a value as JSON, cut off after `length` characters."""
     try:
         text = json.dumps(value)
     except RecursionError:  # almost too deep to be read

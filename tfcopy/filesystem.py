@@ -1,29 +1,28 @@
 """Files under local paths and under URLs, such as `gs://bucket/run`.
 
-What names a scheme is left to TensorFlow's file systems (`tf.io.gfile`), which
-also write checkpoints of events and SavedModels there: `gs://` is built in,
-others such as `s3://` come with `tensorflow-io`, and `ram://` is the memory of
-the process. Everything else is a local path, for which TensorFlow is not
-imported. The functions behave as those of `os`, `os.path` and `glob` that have
-their names, and raise `OSError`s under URLs, too. (`os.path.join`, `basename`,
-`dirname` and `splitext` work on URLs as they are.)
+Paths that name a scheme are left to TensorFlow's file systems (`tf.io.gfile`),
+which also write events and SavedModels there. `gs://` is built in, others such
+as `s3://` come with `tensorflow-io`; `ram://` is the memory of the process. All
+other paths are local, and TensorFlow is not imported for them. The functions
+behave like their namesakes in `os`, `os.path`, `shutil` and `glob`, and raise
+`OSError`s under URLs, too. (`join`, `basename`, `dirname` and `splitext` of
+`os.path` work on URLs as they are.)
 
-What a store of objects lacks: locks, so that two commands must not write the
-same run; and renames, so that files are written elsewhere and copied as a whole
+Object stores have no locks: nothing keeps two commands from writing the same
+run. They cannot rename either: files are written locally and copied as a whole
 (see `atomic_files`).
 """
 
 import builtins
 import contextlib
 import errno
-import fnmatch
 import glob as local_glob
 import io
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
@@ -34,156 +33,109 @@ def is_url(path) -> bool:
 
 
 def open(path, mode="r", **options):
-    """A file, buffered; under a URL it is read or written, not appended to."""
+    """Opens a file, buffered; under a URL only to read it."""
     if not is_url(path):
         return builtins.open(path, mode, **options)
-    kind = mode.replace("b", "").replace("t", "")
-    if kind not in ("r", "w"):
+    if mode not in ("r", "rb"):
         raise ValueError(f"{path}: no mode {mode!r} under a URL.")
-    with _os_errors(path):
-        if kind == "w":
-            _clear_memory(path)
-        raw = _RawFile(_gfile().GFile(path, f"{kind}b"), kind)
-        if kind == "r":
-            raw.begin()
-    buffered = io.BufferedReader(raw) if kind == "r" else io.BufferedWriter(raw)
+    buffered = io.BufferedReader(_RemoteFile(path))
     return buffered if "b" in mode else io.TextIOWrapper(buffered, **options)
 
 
-def exists(path) -> bool:
-    if not is_url(path):
-        return os.path.exists(path)
-    with _os_errors(path):
-        return _gfile().exists(path)
+def _local_or_remote(local: Callable, remote: Callable) -> Callable:
+    """Makes a function of a path.
+
+    Args:
+        local: Function of a local path.
+        remote: Function of `tf.io.gfile` and a URL.
+    """
+
+    def function(path):
+        if not is_url(path):
+            return local(path)
+        with _os_errors(path):
+            return remote(_gfile(), path)
+
+    return function
 
 
-def isdir(path) -> bool:
-    if not is_url(path):
-        return os.path.isdir(path)
-    with _os_errors(path):
-        is_folder = _gfile().isdir(path)
-        if not is_folder:
-            _gfile().exists(path)  # A store that cannot be asked is an error.
-    return is_folder
+def _is_folder(gfile, url):
+    # `isdir` hides the errors of a store, which `exists` raises.
+    return gfile.isdir(url) or gfile.exists(url) and False
 
 
-def isfile(path) -> bool:
-    if not is_url(path):
-        return os.path.isfile(path)
-    return exists(path) and not isdir(path)
-
-
-def listdir(path) -> list[str]:
-    if not is_url(path):
-        return os.listdir(path)
-    with _os_errors(path):
-        # Some stores end the names of folders with a slash.
-        return [name.rstrip("/") for name in _gfile().listdir(path)]
+exists = _local_or_remote(os.path.exists, lambda gfile, x: gfile.exists(x))
+isdir = _local_or_remote(os.path.isdir, _is_folder)
+isfile = _local_or_remote(
+    os.path.isfile, lambda gfile, x: gfile.exists(x) and not gfile.isdir(x)
+)
+# Some stores end the names of folders with a slash.
+listdir = _local_or_remote(
+    os.listdir, lambda gfile, x: [y.rstrip("/") for y in gfile.listdir(x)]
+)
+makedirs = _local_or_remote(
+    lambda x: os.makedirs(x, exist_ok=True), lambda gfile, x: gfile.makedirs(x)
+)
+remove = _local_or_remote(os.remove, lambda gfile, x: gfile.remove(x))
+rmtree = _local_or_remote(shutil.rmtree, lambda gfile, x: gfile.rmtree(x))
+# Bytes, and seconds since 1970.
+size = _local_or_remote(os.path.getsize, lambda gfile, x: gfile.stat(x).length)
+getmtime = _local_or_remote(
+    os.path.getmtime, lambda gfile, x: gfile.stat(x).mtime_nsec / 1e9
+)
 
 
 def walk(path) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Folders, each before what is in it; the lists may be changed."""
+    """Yields folders, each before its content; the lists may be changed."""
     if not is_url(path):
         yield from os.walk(path)
         return
-    if not isdir(path):
-        return
-    folders, files = [], []
-    for name in sorted(listdir(path)):
-        is_folder = isdir(os.path.join(path, name))
-        (folders if is_folder else files).append(name)
-    yield path, folders, files
-    for name in folders:
-        yield from walk(os.path.join(path, name))
+    with _os_errors(path):
+        for folder, folders, files in _gfile().walk(path):
+            folders[:] = sorted(x.rstrip("/") for x in folders)
+            yield folder, folders, sorted(files)
 
 
 def glob(pattern) -> list[str]:
-    """Paths that match; `**` for folders of any depth."""
+    """Returns the paths that match; `**` matches folders of any depth."""
     if not is_url(pattern):
         return local_glob.glob(pattern, recursive=True)
-    if not local_glob.has_magic(pattern):
-        return [pattern] if exists(pattern) else []
-    # The folder before the first wildcard: a store is not listed from its root.
-    parts = pattern.split("/")
-    fixed = next(i for i, x in enumerate(parts) if local_glob.has_magic(x))
-    expression = re.compile(
-        "".join(
-            "(?:.*/)?" if part == "**" else _one_part(part) + ("/" if i else "")
-            for i, part in zip(range(len(parts) - fixed)[::-1], parts[fixed:])
-        )
-    )
-    root = "/".join(parts[:fixed])
-    found = [
-        os.path.join(where, name)
-        for where, folders, files in walk(root)
-        for name in (*folders, *files)
+    root, is_deep, rest = pattern.partition("/**/")
+    if local_glob.has_magic(root):
+        with _os_errors(root):
+            found = _gfile().glob(root)
+    else:
+        found = [root] if exists(root) else []
+    if not is_deep:
+        return found
+    return [
+        path
+        for top in found
+        for folder, _, _ in walk(top)
+        for path in glob(os.path.join(local_glob.escape(folder), rest))
     ]
-    return [x for x in found if expression.fullmatch(x[len(root) + 1 :])]
-
-
-def escape(path) -> str:
-    """The pattern for `glob` that stands for this very path."""
-    return local_glob.escape(path)
 
 
 def check_utf8(path) -> None:
-    """Raises an OSError if a path is none that TensorFlow can write to."""
+    """Raises an OSError if TensorFlow cannot write to a path."""
     try:
         abspath(path).encode()
     except UnicodeEncodeError:
         raise OSError(errno.EILSEQ, "its name is not UTF-8", path) from None
 
 
-def makedirs(path) -> None:
-    """Makes a folder and those it is in, if they are not there."""
-    if not is_url(path):
-        os.makedirs(path, exist_ok=True)
-        return
-    with _os_errors(path):
-        _gfile().makedirs(path)
-
-
-def remove(path) -> None:
-    if not is_url(path):
-        os.remove(path)
-        return
-    with _os_errors(path):
-        _gfile().remove(path)
-
-
-def rmtree(path) -> None:
-    if not is_url(path):
-        shutil.rmtree(path)
-        return
-    with _os_errors(path):
-        _gfile().rmtree(path)
-
-
 def copy(source, target) -> None:
-    """Copies a file as a whole, over what is there."""
+    """Copies a file as a whole, and replaces the one at `target`."""
     with _os_errors(target):
-        _clear_memory(target)
+        if str(target).startswith("ram://"):
+            # TensorFlow's memory appends where it should replace.
+            with contextlib.suppress(FileNotFoundError):
+                remove(target)
         _gfile().copy(os.fspath(source), os.fspath(target), overwrite=True)
 
 
-def size(path) -> int:
-    """Bytes of a file."""
-    if not is_url(path):
-        return os.path.getsize(path)
-    with _os_errors(path):
-        return _gfile().stat(path).length
-
-
-def getmtime(path) -> float:
-    """Seconds since 1970 when a file was last written."""
-    if not is_url(path):
-        return os.path.getmtime(path)
-    with _os_errors(path):
-        return _gfile().stat(path).mtime_nsec / 1e9
-
-
 def abspath(path) -> str:
-    """A path that a change of the current folder leaves valid, in one form."""
+    """Returns a path in one form, independent of the current folder."""
     path = os.fspath(path)
     if not is_url(path):
         return os.path.abspath(path)
@@ -193,13 +145,13 @@ def abspath(path) -> str:
 
 
 def realpath(path) -> str:
-    """`abspath` without symbolic links."""
+    """Returns `abspath` without symbolic links."""
     path = os.fspath(path)
     return abspath(path) if is_url(path) else os.path.realpath(path)
 
 
 def relpath(path, start=os.curdir) -> str:
-    """A path as seen from a folder, both on the same store."""
+    """Returns a path relative to a folder of the same store."""
     if is_url(path) != is_url(start):
         raise ValueError(f"{path} has no path from {start}.")
     if not is_url(path):
@@ -217,7 +169,7 @@ def samefile(path, other) -> bool:
 
 @contextlib.contextmanager
 def local_copy(path) -> Iterator[str]:
-    """A local path of a file, for what reads no URLs; a copy if need be."""
+    """Yields a local path of a file, or of a copy of it under a URL."""
     path = os.fspath(path)
     if not is_url(path):
         yield path
@@ -229,14 +181,14 @@ def local_copy(path) -> Iterator[str]:
 
 
 def local_cache(path, checksum) -> str:
-    """A local path of a file that never changes, for what maps it into memory.
+    """Returns a local path of a file that never changes, to map it into memory.
 
-    What is under a URL is copied once, to the folder `tfcopy` of
-    `$XDG_CACHE_HOME`, which is `~/.cache` by default.
+    A file under a URL is copied once, to the folder `tfcopy` of
+    `$XDG_CACHE_HOME`, by default `~/.cache`.
 
     Args:
         path: The file.
-        checksum: Of its content, which distinguishes copies.
+        checksum: Checksum of the file, which distinguishes copies.
     """
     if not is_url(path):
         return path
@@ -253,19 +205,6 @@ def local_cache(path, checksum) -> str:
     return cached
 
 
-def _one_part(pattern):
-    """A regular expression of the names that one part of a pattern matches."""
-    expression = fnmatch.translate(pattern).replace(".*", "[^/]*")
-    return f"(?:{expression.removesuffix(chr(92) + 'Z')})"
-
-
-def _clear_memory(path):
-    """TensorFlow's memory appends where it should replace."""
-    if str(path).startswith("ram://"):
-        with contextlib.suppress(FileNotFoundError):
-            remove(path)
-
-
 def _gfile():
     import tensorflow as tf  # late: local paths need no TensorFlow
 
@@ -274,7 +213,7 @@ def _gfile():
 
 @contextlib.contextmanager
 def _os_errors(path):
-    """TensorFlow's errors as those of `os`, which name the path."""
+    """Raises TensorFlow's errors as `OSError`s that name the path."""
     import tensorflow as tf
 
     try:
@@ -300,54 +239,34 @@ def _os_errors(path):
         raise OSError(number, reason, os.fspath(path)) from error
 
 
-class _RawFile(io.RawIOBase):
-    """A file of TensorFlow, for Python's buffers."""
+class _RemoteFile(io.RawIOBase):
+    """A file under a URL to read, for Python's buffers."""
 
-    def __init__(self, file, kind):
-        self._file, self._kind = file, kind
-
-    def begin(self):
-        """Reads nothing: what is not there, or a folder, fails now."""
-        self._file.size()
-        self._file.read(0)
+    def __init__(self, url):
+        self._url = url
+        with _os_errors(url):
+            self._file = _gfile().GFile(url, "rb")
+            # Reads nothing: a missing file, or a folder, fails now.
+            self._file.size()
+            self._file.read(0)
 
     def readable(self):
-        return self._kind == "r"
-
-    def writable(self):
-        return self._kind == "w"
+        return True
 
     def seekable(self):
-        return self._kind == "r"
+        return True
 
     def readinto(self, buffer):
-        with _os_errors(self._file.name):
+        with _os_errors(self._url):
             data = self._file.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
 
-    def write(self, data):
-        with _os_errors(self._file.name):
-            self._file.write(bytes(data))
-        return len(data)
-
     def seek(self, offset, whence=os.SEEK_SET):
-        with _os_errors(self._file.name):
+        with _os_errors(self._url):
             self._file.seek(offset, whence)
             return self._file.tell()
 
-    def tell(self):
-        return self._file.tell()
-
-    def flush(self):
-        if self._kind == "w" and not self.closed:
-            with _os_errors(self._file.name):
-                self._file.flush()
-
     def close(self):
-        if not self.closed:
-            try:
-                with _os_errors(self._file.name):
-                    self._file.close()
-            finally:
-                super().close()
+        self._file.close()
+        super().close()

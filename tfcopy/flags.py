@@ -202,16 +202,9 @@ class Parser(argparse.ArgumentParser):
             argparse.ArgumentError: If it is not what the flag must be.
         """
         try:
-            return _value(kind, given)
-        except OverflowError:
-            expected = "a finite number"
-        except (ValueError, TypeError, LookupError):
-            expected = _expected(kind)
-        if not isinstance(given, str):  # It may be as large as it likes.
-            given = reprlib.repr(given)
-        raise argparse.ArgumentError(
-            None, f"--{name} must be {expected}. Received: {given}"
-        )
+            return parse(kind, given)
+        except ValueError as error:
+            raise argparse.ArgumentError(None, f"--{name} {error}") from None
 
     def _options(self, field):
         """Returns the arguments of `add_argument` for a field."""
@@ -354,6 +347,27 @@ def _program(module):
 
 
 # === Types ===
+
+
+def parse(kind, given):
+    """Parses a value of a flag's type.
+
+    Args:
+        kind: The type, such as `PositiveInt`.
+        given: A text, or what a file of YAML holds.
+
+    Raises:
+        ValueError: naming the expected form, if it is another value.
+    """
+    try:
+        return _value(kind, given)
+    except OverflowError:
+        expected = "a finite number"
+    except (ValueError, TypeError, LookupError):
+        expected = _expected(kind)
+    if not isinstance(given, str):  # It may be as large as it likes.
+        given = reprlib.repr(given)
+    raise ValueError(f"must be {expected}. Received: {given}")
 
 
 def _inner(kind):

@@ -1,8 +1,7 @@
-"""What Keras and TensorFlow have no public API for, one function each.
+"""Access to parts of Keras, KerasHub and TensorFlow without a public API.
 
-Each function states the release it was written for, and has a test in
-`tests/test_keras_internals.py` that fails if a release changes what it relies
-on. No other file uses names of Keras or TensorFlow with a leading underscore.
+Each function names the release that it was written for, and has a test in
+`tests/test_keras_internals.py` that fails if a release changes these parts.
 """
 
 import contextlib
@@ -16,9 +15,9 @@ from keras.src.saving.serialization_lib import ObjectSharingScope
 
 
 def trained_weights(layers):
-    """The trainable weights of layers, and the dtypes they are computed in.
+    """Returns the trainable weights of layers, and the dtypes of their use.
 
-    The public `trainable_weights` do not tell a weight's layer, and so not the
+    The public `trainable_weights` do not name a weight's layer, and so not the
     dtype of its computations.
 
     Args:
@@ -40,7 +39,7 @@ def trained_weights(layers):
 
 
 def weight_names(model):
-    """The weights of a model by the names of all their layers, and their own.
+    """Returns the weights of a model by the names of their layers and own.
 
     The public `path` of a weight lacks the outer layers if the inner one was
     built on its own, as it is when a model is made from its config.
@@ -67,7 +66,7 @@ def weight_names(model):
 
 
 def values_in_scope(variables, values):
-    """A scope in which variables have given values, of any dtype.
+    """Returns a scope in which variables have given values, of any dtype.
 
     The public constructor of `keras.StatelessScope` would cast the values
     back to the dtype of the variables.
@@ -79,7 +78,7 @@ def values_in_scope(variables, values):
 
 
 def serialize_shared(layer):
-    """The config of a layer that another part of a model may hold as well.
+    """Serializes a layer that other parts of a model may share.
 
     Keras writes the id of a shared layer too late for nested configs: the
     loaded model would have two layers.
@@ -89,7 +88,7 @@ def serialize_shared(layer):
 
 
 def sharing_layers():
-    """A scope in which a layer that occurs twice in a config remains one layer.
+    """Returns a scope in which a layer that a config has twice stays one layer.
 
     `keras.saving.save_model` and `load_model` open it; serialising a config
     alone does not. It is needed by models whose layers hold other layers of
@@ -100,11 +99,10 @@ def sharing_layers():
 
 @contextlib.contextmanager
 def importing_nothing():
-    """A scope in which no config makes Keras import a package.
+    """Keeps Keras from importing packages that a config names.
 
-    Of a config's `module`s, Keras 3.15 imports those of keras_cv and keras_nlp
-    as well. Where these are not installed, that could be any folder of such a
-    name.
+    Keras 3.15 imports a config's `module` if it is in keras_cv or keras_nlp.
+    Where these are not installed, any folder of such a name would do.
     """
     absent = {"keras_cv", "keras_nlp"} - sys.modules.keys()
     sys.modules.update(dict.fromkeys(absent))
@@ -118,8 +116,8 @@ def importing_nothing():
 def keep_own_policy(layer):
     """Gives a loaded quantized layer its policy instead of the model's map.
 
-    Keras 3.15 saves a layer by the map's default, as if it was not quantized,
-    so that what was loaded could not be saved again.
+    Keras 3.15 saves a layer with the map's default, as if it was not quantized,
+    so that a loaded model could not be saved again.
     """
     if layer.path and layer.quantization_mode:
         policies = layer.dtype_policy
@@ -128,10 +126,10 @@ def keep_own_policy(layer):
 
 
 def compiled_metrics(model):
-    """The metrics that `compile` was given, and what Keras makes of them.
+    """Returns the metrics that `compile` was given, and the group they are in.
 
     The public `metrics` hold the group, which matches each metric with an
-    output of the model, and gives no results before it has.
+    output of the model, and returns no results before it has.
 
     Returns:
         `(metrics, group)`; `([], None)` without any.
@@ -144,10 +142,10 @@ def compiled_metrics(model):
 
 
 def own_layers(layer):
-    """The layers inside a layer, by the names of its attributes.
+    """Returns the layers inside a layer, by the names of its attributes.
 
-    KerasHub's blocks and attentions keep theirs in attributes of which some
-    have a leading underscore and some have not; here none has.
+    Some of the attributes of KerasHub's blocks and attentions have a leading
+    underscore; the returned names have none.
 
     Returns:
         A namespace.
@@ -165,16 +163,16 @@ def own_layers(layer):
 
 
 def all_layers(model):
-    """A model's layers, including all nested ones.
+    """Returns a model's layers, including all nested ones.
 
     Keras 3.15, `Layer._flatten_layers`. The public `Model.layers` leaves out
-    what a layer has in its attributes.
+    the attributes of layers.
     """
     return model._flatten_layers()
 
 
 def adam_moments(optimizer, variable):
-    """Adam's two moments of a model's variable, as TensorFlow's variables.
+    """Returns Adam's two moments of a variable, as TensorFlow's variables.
 
     Keras 3.15, `_get_variable_index` (which the docstring of
     `keras.optimizers.Optimizer` recommends to authors of optimizers),
@@ -190,7 +188,7 @@ def adam_moments(optimizer, variable):
 
 
 def moving_averages(optimizer):
-    """The moving averages of the model's variables, in their order.
+    """Returns the moving averages of the model's variables, in their order.
 
     Keras 3.15, `_model_variables_moving_average`. The public
     `finalize_variable_values` can only write them into the model.
@@ -213,7 +211,7 @@ def switch_off_reduction(optimizer):
 
 
 def resource_of(writer):
-    """The resource of a `tf.summary` writer, for `tf.raw_ops`.
+    """Returns the resource of a `tf.summary` writer, for `tf.raw_ops`.
 
     TensorFlow 2.21, `_resource`. Its public functions write only summaries, not
     a `SessionLog`.

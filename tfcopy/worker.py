@@ -1,9 +1,9 @@
-"""One of several machines that train together: the command `tfcopy worker`.
+"""The command `tfcopy worker`: trains on several machines together.
 
-It tells TensorFlow which machines there are (TF_CONFIG) and runs a recipe. It
-starts and restarts nothing: an orchestrator does that (see `cluster/`). If a
-worker is lost, the others end with an error, so that all are started again and
-go on from the last checkpoint.
+It sets TensorFlow's list of machines (TF_CONFIG) and runs a recipe. An
+orchestrator starts and restarts the workers (see `cluster/`). If one is lost,
+the others end with an error; once all are started again, training continues
+from the last checkpoint.
 """
 
 import dataclasses
@@ -19,27 +19,27 @@ from tfcopy.__main__ import recipes
 from tfcopy.flags import Parser, PositiveInt
 
 _DESCRIPTION = """\
-Runs a recipe as one of several workers, each of which is started with the same
-command but for --index. They need the same data and the same --log_dir, which
-the first of them writes."""
+Runs a recipe as one of several workers. Start all of them with the same command
+except for --index. They need the same data and the same --log_dir, which the
+first worker writes."""
 _EXAMPLES = """\
 examples:
   %(prog)s --hosts w0:2222 w1:2222 --index 0 europarl_ps --log_dir /shared/logs
   %(prog)s --workers 2 --host 'tfcopy-{}.tfcopy:2222' europarl_ps ...
 
-Without --index it is JOB_COMPLETION_INDEX, which Kubernetes gives to the pods
-of an indexed Job."""
+The default of --index is JOB_COMPLETION_INDEX, which Kubernetes sets in the
+pods of an indexed Job."""
 
 
 def cluster(hosts, index) -> str:
-    """The value of TF_CONFIG.
+    """Returns the value of TF_CONFIG.
 
     Args:
-        hosts: `host:port` of each worker, the first one first.
-        index: Which of them this is, from 0.
+        hosts: `host:port` of each worker.
+        index: Index of this worker, from 0.
 
     Raises:
-        ValueError: If there is no such worker, or a host has no port.
+        ValueError: If the index is too large, or a host has no port.
     """
     for host in hosts:
         port = re.fullmatch(r"\S+:(\d{1,5})", host)
@@ -66,9 +66,9 @@ class Options:
 
     Attributes:
         hosts: host:port of all workers
-        workers: how many there are, else
+        workers: number of workers, instead of --hosts
         host: with --workers: host and port of each; {} is its index
-        index: which it is
+        index: index of this worker, from 0
     """
 
     hosts: list[str] | None = None
@@ -94,7 +94,7 @@ def main(arguments=None):
         try:
             index = int(os.environ["JOB_COMPLETION_INDEX"])
         except (KeyError, ValueError):
-            parser.error("--index is needed where JOB_COMPLETION_INDEX is not")
+            parser.error("--index must be given, or JOB_COMPLETION_INDEX set")
     hosts = options.hosts or [
         options.host.replace("{}", str(i)) for i in range(options.workers)
     ]
@@ -111,21 +111,21 @@ def main(arguments=None):
 
 
 def _check_free(host):
-    """TensorFlow would tell of a port that is taken, but not which."""
+    """Raises a ValueError that names a port in use; TensorFlow names none."""
     try:
         socket.create_server(("", int(host.rpartition(":")[2]))).close()
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise ValueError(
-                f"the port of {host} is taken on this machine. End what "
-                "listens there, or tell all workers another one."
+                f"the port of {host} is in use on this machine. End the "
+                "program that uses it, or give all workers another port."
             ) from None
 
 
 def _split(arguments):
-    """The command's own arguments, and the recipe with its own.
+    """Splits a command line into the command's arguments and the recipe's.
 
-    The recipe is the first argument that is no flag, and no flag's value.
+    The recipe is the first argument that is neither a flag nor its value.
     """
     place, values = 0, 0
     for argument in arguments:

@@ -130,7 +130,6 @@ def test_the_papers_baseline_has_the_updates_of_the_authors_code():
             "--dictionary none.tsv",
             "--dictionary: cannot read none.tsv",
         ),
-        ("lm", "--restricted", "--restricted needs --systems"),
         ("nli", "--corpus files", "--train_file must be given"),
         ("nli", "--wordnet nowhere", "--wordnet: "),
         ("nli", "--systems [glove] --vectors no.txt", "--vectors: cannot"),

@@ -188,13 +188,16 @@ def test_warm_up_records_are_those_of_tensorflow_serving(exported):
         b"2+\n)\n\x0f\n\x04demo\x1a\x07analyse\x12\x16\n\x04text\x12\x0e"
         b"\x08\x07\x12\x04\x12\x02\x08\x02B\x01aB\x01b"
     )
-    assert saved_model.prediction_log("analyse", ["a", "b"], "demo") == expected
-    long = saved_model.prediction_log("analyse", ["x" * 300], "demo")
+    assert (
+        saved_model.prediction_log("analyse", {"text": ["a", "b"]}, "demo")
+        == expected
+    )
+    long = saved_model.prediction_log("analyse", {"text": ["x" * 300]}, "demo")
     assert b"B\xac\x02" + b"x" * 300 in long
     path = os.path.join(exported, "assets.extra", saved_model.FILE_NAME)
     records = [x.numpy() for x in tf.data.TFRecordDataset(path)]
     assert records == [
-        saved_model.prediction_log(signature, texts, "demo")
+        saved_model.prediction_log(signature, {"text": texts}, "demo")
         for signature in ("serving_default", "analyse")
         for texts in (["the session"], ["the session", "x"])
     ]

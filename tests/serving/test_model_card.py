@@ -49,7 +49,7 @@ def test_all_that_is_known_is_told():
     card = model_card.card(json.loads(json.dumps(MUCH)))
     for expected in (
         "# europarl_ps: pointer_softmax\n",
-        "Translates en to fr, text to text.",
+        "Translates text from en to fr.",
         'tfcopy.load("savedmodels/europarl_ps")',
         "by TensorFlow 2.21 and Keras 3.15 on\n2026-11-23.",
         "Trained on: `--train 'my corpus.en' b.fr`",
@@ -60,8 +60,8 @@ def test_all_that_is_known_is_told():
         "## Scores on the test set (t.en t.fr)",
         "| bleu | 54.83 (53.4 to 56.2) |",
         "num_beams 5, merge max, forbid_unk false.",
-        "reads 10,000 different words and can write 9,000;",
-        "Of a text it reads 200 words.",
+        "knows 10,000 words of sources and generates 9,000;",
+        "Texts are truncated to 200 words.",
         "## Licence\n\nCC-BY-4.0\n",
     ):
         assert expected in card
@@ -72,7 +72,7 @@ def test_what_is_not_known_is_left_out():
     config = {**LITTLE, "recipe": "mine", "task": "entailment", "texts": ["a"]}
     card = model_card.card(config)
     assert "# mine\n\nTask: entailment; reads a." in card
-    assert "## Scores" not in card and "Where it is from" not in card
+    assert "## Scores" not in card and "## Origin" not in card
     assert "Not stated (`--license`)." in card
     generated = model_card.card(
         {**MUCH, "origin": {"of_preset": None}, "ensemble": ["a", "b"]}
@@ -116,11 +116,11 @@ def test_markup_and_commands_stay_what_they_are():
         "--systems '[]'\n",
         "| bleu | 5 |\n| bleu_signature | nrefs:1\\|bs:9 |\n"
         "| interval of 95 % | 4 to 6 |\n\n## Search",
-        "Of a text it reads 200 pieces.",
+        "Texts are truncated to 200 subwords.",
         "## Licence\n\n\\# \\<b\\>\\|\\*\\_x\\_\n",
     ):
         assert expected in card, card
-    assert "In brackets" not in card
+    assert "in brackets" not in card
 
 
 typed = st.text(st.characters(), max_size=9) | st.text("a #`|*_<>-.1\n\\[]'$")

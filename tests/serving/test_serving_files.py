@@ -20,7 +20,12 @@ from tensorflow_serving.config import model_server_config_pb2
 from tfcopy.serving import serving_files
 from tfcopy.serving.serving_files import FILES
 
-NAMES = {"compose.yaml", "batching.config", "monitoring.config", "c/ask.c"}
+NAMES = {
+    "compose.yaml",
+    "batching.config",
+    "monitoring.config",
+    "c/search_litert.c",
+}
 
 
 def content(folder):

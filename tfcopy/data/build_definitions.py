@@ -11,6 +11,7 @@ words of text files, plain or compressed, have definitions.
 
 import collections
 import dataclasses
+import glob
 import os
 import sys
 from collections.abc import Iterable, Mapping
@@ -56,7 +57,7 @@ def run(folder, path, texts: Iterable = ()) -> None:
         from tfcopy.data.definitions import DefinitionLookup, wordnet
 
     texts = list(texts)
-    database = filesystem.glob(os.path.join(filesystem.escape(folder), "*"))
+    database = filesystem.glob(os.path.join(glob.escape(folder), "*"))
     inputs = {"--words": texts, "--wordnet": database}
     check_not_read({"--output": path}, inputs)
     counts = {text: _count(text) for text in texts}  # to fail early

@@ -224,8 +224,11 @@ def record(recipe, flags, folder, begun):
 def _is_under_way(flags, folder):
     """Whether the very same command has been here and has not finished."""
     earlier = _read(folder, flags["systems"])
-    is_same = earlier is not None and earlier.values == flags
-    return is_same and not earlier.results
+    if earlier is None or not earlier.values or earlier.results:
+        return False
+    # A flag that only one of them has is of another release.
+    both = earlier.values.keys() & flags.keys()
+    return all(earlier.values[x] == flags[x] for x in both)
 
 
 def _read(folder, names):
@@ -256,14 +259,10 @@ def _read(folder, names):
 def _systems(folder, earlier, names=()):
     """The systems that a run has begun, as paths within its folder.
 
-    Where no config names them, they are those of known names that have what
-    only a run writes: its earlier release wrote none, or it is lost.
+    Where the config that names them is lost, they are those of known names that
+    have what only a run writes.
     """
     begun = earlier.begun if earlier else []
-    names = set(names)
-    if earlier is not None and not begun:
-        names |= {*earlier.values.get("systems", ())}
-        names |= {*earlier.results.get("systems", ())}
     found = {
         system
         for system in run_folder.system_folders(folder)

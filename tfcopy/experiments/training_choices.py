@@ -156,14 +156,12 @@ class Batching:
         batch_size: Examples of a batch, over all devices.
         batch_tokens: Tokens of a batch of training instead, or `None`.
         seed: What the order of examples is drawn with.
-        pad_multiple: Lengths are padded to a multiple of this.
         pool_batches: Batches whose examples are sorted by length together.
     """
 
     batch_size: int
     batch_tokens: int | None = None
     seed: int = 0
-    pad_multiple: int = 1
     pool_batches: int = 20
 
     def limit(self, shapes=None) -> int | TokenLimit:
@@ -174,8 +172,7 @@ class Batching:
         """
         if self.batch_tokens is None:
             return self.batch_size
-        shapes = shapes and tuple(shapes)
-        return TokenLimit(self.batch_tokens, self.pad_multiple, shapes)
+        return TokenLimit(self.batch_tokens, shapes=shapes and tuple(shapes))
 
     def check(self, lengths):
         """Raises a ValueError if `--batch_tokens` holds no training example.

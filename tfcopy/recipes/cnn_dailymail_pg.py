@@ -125,11 +125,6 @@ class Config(
         False,
         "Reset the optimizer's state when coverage starts, as the authors do.",
     )
-    refill_beams: bool = config.search(
-        True,
-        "Keep the beam at full size when hypotheses finish, as in the "
-        "authors' search.",
-    )
     decode_initial_attention: bool = config.search(
         False,
         "Attend once before the first word in search, as the authors' decoder "
@@ -292,7 +287,7 @@ def build(run, name, data):
         "min_length": config.min_summary_length,
         "max_length": config.max_summary_length,
         "length_offset": 1,
-        "refill": config.refill_beams,
+        "refill": True,  # as in the authors' search
     }
 
     coverage = kind_of(config, name) == "pointer_generator_coverage"

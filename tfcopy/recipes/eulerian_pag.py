@@ -61,9 +61,6 @@ class Config(model_flags.PlannerConfig):
     systems: list[Literal[SYSTEMS]] = config.systems(
         list(SYSTEMS), "Systems to train, any of baseline, pag and rpag."
     )
-    layer_norm: bool = config.model(
-        False, "Apply layer normalisation in the decoder."
-    )
 
 
 PRESETS = {
@@ -102,7 +99,7 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
 
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
-    planning.check(config, config.layer_norm)
+    planning.check(config)
     corpus = load_corpus(config)
     run = Run(config)
     data = prepare(config, corpus, run.data_folder)
@@ -113,8 +110,7 @@ def run(config):
             run,
             name,
             data,
-            layer_norm=config.layer_norm,
-            max_target_length=config.num_nodes + 1,
+            config.num_nodes + 1,
         )
         trained = planning.train(system, data)
         answers[name], scores = answer(system.served, data.test)

@@ -70,7 +70,6 @@ class Config(model_flags.CopyNetConfig, corpus_flags.CaseConfig):
         "score below --min_score are left out.",
         fixed=False,
     )
-    full: bool = config.data(False, "Generate as many news items as LCSTS has.")
     script: Literal["latin", "cjk"] = config.data(
         "latin",
         "Script of the names in generated news: latin, or cjk for ideographs, "

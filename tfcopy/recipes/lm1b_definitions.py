@@ -90,11 +90,6 @@ class Config(definition_flags.DefinitionsConfig):
         "does), dict2_spelling, dict_mean (mean of the embeddings of their "
         "words), dict_mean_spelling and glove.",
     )
-    restricted: bool = config.model(
-        False,
-        "Use definitions and vectors only for words that have both; --systems "
-        "must then need both.",
-    )
 
 
 PRESETS = {
@@ -158,11 +153,11 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
 def run(config):
     """Trains, compares and exports; returns the results."""
     run = Run(config)
-    data, only = prepare(config)
+    data = prepare(config)
 
     costs = {}
     for name in run.each(data.identity):
-        system = build(run, name, data, only)
+        system = build(run, name, data)
         trainer, trained = train(system, data)
 
         def score(texts):
@@ -207,29 +202,20 @@ def load_corpus(config):
 
 
 def prepare(config):
-    """The sentences as words, and what the systems read.
-
-    Returns:
-        `(data, only)`: `DefinitionData`; and the `Vocabulary` of the words that
-        all sources cover, `None` for all words.
-    """
+    """The sentences as words, and what the systems read: `DefinitionData`."""
 
     def read(split, tokenizer, _):
         return next_word_steps.read(split, tokenizer, config.max_length)
 
-    data = definition_data.prepare(
+    return definition_data.prepare(
         config,
         load_corpus(config),
         read,
         [SYSTEMS[name] for name in config.systems],
     )
-    only = None
-    if config.restricted:
-        only = definition_data.words_of_all_sources(config, data)
-    return data, only
 
 
-def build(run, name, data, only):
+def build(run, name, data):
     """A system that predicts the next word: `TextSystem`."""
     sources = SYSTEMS[name]
 
@@ -258,7 +244,6 @@ def build(run, name, data, only):
         finish=next_word_steps.finish_batch,
         exclude_top_k=-1,
         begin=True,
-        only=only,
     )
 
 

@@ -66,7 +66,6 @@ class Config(definition_flags.LabelledTextsConfig):
         "Training pairs, in the format of SNLI, MultiNLI or SICK, or another "
         "table."
     )
-    parses: bool = config.data(False, "Use the tokens of SNLI's binary parses.")
     max_length: PositiveInt = config.data(
         400, "Sentences are truncated to this many words."
     )
@@ -223,7 +222,7 @@ def load_corpus(config):
     """The corpus that the flags ask for."""
     if config.corpus == "demo":
         return demo_definitions.entailments(num_train=config.num_train)
-    return definition_data.load_labelled(config, nli, parses=config.parses)
+    return definition_data.load_labelled(config, nli)
 
 
 def prepare(config):

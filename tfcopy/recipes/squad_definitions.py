@@ -67,9 +67,6 @@ class Config(definition_flags.LabelledTextsConfig):
     train_file: str | None = config.corpus_file(
         "Training questions, JSON in the format of SQuAD 1.1."
     )
-    num_things: PositiveInt = config.data(
-        3, "Number of things in a context of the demo."
-    )
     systems: list[Literal[tuple(SYSTEMS)]] = config.systems(
         ["B", "D3", "G"],
         "Systems to train, any of B (baseline), D1 (adds the mean of "
@@ -77,7 +74,6 @@ class Config(definition_flags.LabelledTextsConfig):
         "it first), D4 (an LSTM reads definitions), S (spelling), SL (also "
         "that of lemmas), SD (spelling and definitions) and G (fixed vectors).",
     )
-    bidirectional: bool = config.model(False, "Make the encoder bidirectional.")
     max_answer_length: PositiveInt = config.search(
         30, "Maximum length of an answer, in words."
     )
@@ -220,9 +216,7 @@ def check(config):
 def load_corpus(config):
     """The corpus that the flags ask for."""
     if config.corpus == "demo":
-        return demo_definitions.questions(
-            num_train=config.num_train, num_things=config.num_things
-        )
+        return demo_definitions.questions(num_train=config.num_train)
     return definition_data.load_labelled(config, squad)
 
 
@@ -254,11 +248,7 @@ def build(run, name, data, questions):
 
     def make_model(own, make_embedding, options):
         return from_flags(
-            coattention,
-            own,
-            embedding=make_embedding(),
-            bidirectional_encoder=own.bidirectional,
-            **options,
+            coattention, own, embedding=make_embedding(), **options
         )
 
     examples = [

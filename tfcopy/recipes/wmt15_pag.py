@@ -163,7 +163,7 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.data import train_sentencepiece
     from tfcopy.data.text.tokenization import Tokenizer
     from tfcopy.experiments import flag_checks, reporting
-    from tfcopy.experiments.config import from_flags, kind_of
+    from tfcopy.experiments.config import from_flags
     from tfcopy.experiments.pairs import (
         pair_data,
         planning,
@@ -186,8 +186,7 @@ def run(config):
             run,
             name,
             data,
-            layer_norm=kind_of(config, name).endswith("_ln"),
-            max_target_length=config.max_target_length,
+            config.max_target_length,
         )
         trained = planning.train(system, data)
         answers[name], scores = translation_systems.answer(
@@ -212,7 +211,7 @@ def run(config):
 
 def check(config):
     """Raises a ValueError that names a flag which makes no sense."""
-    planning.check(config, any(x.endswith("_ln") for x in config.systems))
+    planning.check(config)
     uses_tfds = config.tfds is not None or config.preset == "paper"
     if config.data_dir is not None and (config.train or not uses_tfds):
         raise ValueError("--data_dir needs --tfds or --preset paper.")

@@ -17,11 +17,11 @@ _DESCRIPTION = """\
 Exports a system of a run, finished or interrupted, from its checkpoint, as a
 SavedModel for TensorFlow Serving. Nothing is trained or tested.
 
-RUN is the folder of logs that a recipe writes, <log_dir>/<run>. Of several, one
-model is made that averages their probabilities at each word (an ensemble): runs
-on the same data, such as with other --seed. Without
---system, the system that the run itself exported is chosen; if there is none,
-the best one in results.json, or else the last that has a checkpoint."""
+RUN is the folder of logs that a recipe writes, <log_dir>/<run>. Several runs on
+the same data, such as with other --seed, become an ensemble, which averages
+their probabilities at each word. Without --system, the system that the run
+itself exported is chosen; if there is none, the best one in results.json, or
+else the last one with a checkpoint."""
 
 _EXAMPLES = """\
 examples:
@@ -33,12 +33,12 @@ examples:
   %(prog)s tensorboard_logs/europarl_ps/demo \
     --set sample=true num_beams=10 temperature=0.7 top_p=0.9
 
-The best weights are those of the best dev score so far, or, of a finished run
-with --average, their mean. --set changes options of the search and lengths, not
-what training has fixed; an unknown name is answered with the list of all. RUN
-holds all that is needed, and may be moved.
+The best weights have the best dev score so far; a finished run with --average
+has their mean. --set changes options of the search and lengths, but nothing
+that training has fixed; an unknown name lists them all. RUN is complete, and
+may be moved.
 
-Ask what was exported: python -m tfcopy.serving.ask FOLDER"""
+Try the export: python -m tfcopy.serving.ask FOLDER"""
 
 
 _Setting = form("NAME=VALUE", "(?s).*=.*")
@@ -52,7 +52,7 @@ class Options:
         runs: folder of a run's logs
         list: list the systems that have a checkpoint, and export none
         system: system to export, as --list names it
-        checkpoint: the best weights, or those of the newest checkpoint
+        checkpoint: the best weights, or the newest checkpoint's
         to: folder of versions (default: the run's --savedmodel_dir)
         version: version number (default: one more than the highest)
     """
@@ -61,7 +61,7 @@ class Options:
 
     runs: list[str]
     set: list[_Setting] = flag(
-        [], "search options that replace those of the run", action="extend"
+        [], "search options that replace the run's", action="extend"
     )
     list: bool = False
     system: str | None = None
@@ -134,11 +134,10 @@ def _export(options):
 
 
 def together(translators: Mapping):
-    """The first of some translators, with the models of all.
+    """Combines translators: the first one, with an ensemble of all models.
 
     Args:
-        translators: Dict from what they are called in errors to the
-            `Translator`s.
+        translators: Dict from the names of `Translator`s in errors to them.
 
     Raises:
         ValueError: naming the first that does not fit.
@@ -176,7 +175,7 @@ def _parts(translator):
 
 
 def _system(run, options):
-    """The name of the system that is to be exported."""
+    """Returns the name of the system to export."""
     if options.system is not None:
         return run.find(options.system)
     system, reason = run.choose()
@@ -212,7 +211,7 @@ def _list_run(folder):
 
 
 def _cells(checkpoints):
-    """A system's updates, its best score with its update, and the time."""
+    """Returns a system's updates, its best score and update, and the time."""
     paths = checkpoints.paths()
     if filesystem.exists(checkpoints.best_path):
         paths.append(checkpoints.best_path)

@@ -1,6 +1,6 @@
-"""The model card of an export, `README.md`: what it is, and where it is from.
+"""The model card of an export, `README.md`: task, use, origin, scores, limits.
 
-Its parts are those that [Mitchell et al., 2019](https://arxiv.org/abs/1810.03993)
+It has the parts that [Mitchell et al., 2019](https://arxiv.org/abs/1810.03993)
 propose, as far as a run knows them.
 """
 
@@ -17,15 +17,13 @@ _FIRST = re.compile(r"^(\d*)([-#+=.)])")
 
 
 def card(config: Mapping, name: str | None = None) -> str:
-    """A model card, Markdown; what users have typed is shown as it is.
+    """Returns a model card in Markdown; values that users typed are escaped.
 
     Args:
-        config: What `assets.extra/tfcopy.json` holds. Of an export that was
-            made by a recipe, `flags` are those that its command changed,
-            `origin` tells which of them name what it was made from,
-            `scores` those of the test set, `parameters` a number.
-        name: The name of the model, that of its folder; that of the recipe if
-            not given.
+        config: Content of `assets.extra/tfcopy.json`. Exports of recipes have
+            the `flags` of the command, the `origin` of the data among them,
+            the `scores` of the test set, and the number of `parameters`.
+        name: Name of the model's folder; by default the recipe's name.
     """
     recipe = config["recipe"]
     system = config.get("system")
@@ -47,11 +45,11 @@ def _purpose(config):
     languages = [config.get(f"{x}_language") for x in ("source", "target")]
     if all(languages):
         languages = list(map(_text, languages))
-        return f"Translates {languages[0]} to {languages[1]}, text to text."
+        return f"Translates text from {languages[0]} to {languages[1]}."
     if "task" in config:
         texts = " and ".join(map(_text, config.get("texts", ())))
         return f"Task: {_text(config['task'])}; reads {texts}."
-    return "Reads a text, and writes one."
+    return "Generates text from text."
 
 
 def _use(config, name):
@@ -66,7 +64,7 @@ In Python:
     import tfcopy
     model = tfcopy.load({json.dumps(folder, ensure_ascii=False)})
 
-TensorFlow Serving loads the folder above this one as a model. It was exported
+TensorFlow Serving loads the parent of this folder as a model. It was exported
 by TensorFlow {config["tensorflow"]} and Keras {config["keras"]} on
 {config["created"]}."""
 
@@ -93,8 +91,8 @@ def _origin(config):
         lines.append(f"Parameters: {config['parameters']:,}")
     if "ensemble" in config:
         lines.append(f"An ensemble of {len(config['ensemble'])} runs.")
-    lines.append(f"The same is trained by:\n\n    {command}")
-    return "## Where it is from\n\n" + "\n\n".join(lines)
+    lines.append(f"The command that trains it again:\n\n    {command}")
+    return "## Origin\n\n" + "\n\n".join(lines)
 
 
 def _scores(config):
@@ -115,7 +113,7 @@ def _scores(config):
         value = _cell(value)
         if name in intervals:
             value += f" ({intervals[name]})"
-            note = "\n\nIn brackets intervals of 95 %."
+            note = "\n\nConfidence intervals of 95 % in brackets."
         rows.append(f"| {_text(name)} | {_text(value)} |")
     if "interval" in intervals:
         rows.append(f"| interval of 95 % | {intervals['interval']} |")
@@ -144,19 +142,19 @@ def _limits(config):
     limits = []
     sizes = [config.get(f"{x}_vocabulary_size") for x in ("source", "target")]
     pieces = config.get("pieces") or {}
-    unit = "pieces" if pieces.get("source") else "words"
+    unit = "subwords" if pieces.get("source") else "words"
     if all(sizes):
         limits.append(
-            f"It reads {sizes[0]:,} different {unit} and can write "
-            f"{sizes[1]:,}; others it can only copy, if its head copies."
+            f"It knows {sizes[0]:,} {unit} of sources and generates "
+            f"{sizes[1]:,}; it can only copy others, if its head copies."
         )
     longest = config.get("max_source_length") or config.get("max_length")
     if longest:
-        limits.append(f"Of a text it reads {longest} {unit}.")
+        limits.append(f"Texts are truncated to {longest} {unit}.")
     limits.append(
-        "It says what is likely after its training texts; nobody has checked "
-        "that it is true, or fair to whom it is about. Scores hold for texts "
-        "like those of the test set."
+        "Its answers are likely by its training texts; nobody has checked that "
+        "they are true, or fair to the people in them. The scores hold for "
+        "texts similar to the test set."
     )
     return "## Limits\n\n" + "\n".join(f"- {x}" for x in limits)
 
@@ -165,18 +163,16 @@ def _licence(config):
     stated = (config.get("flags") or {}).get("license")
     if stated:
         return _FIRST.sub(r"\1\\\2", _text(stated))
-    return (
-        "Not stated (`--license`). What it was trained on may restrict its use."
-    )
+    return "Not stated (`--license`). The training data may restrict its use."
 
 
 def _given(flags):
-    """Flags as a command line has them."""
+    """Returns flags as on a command line."""
     return [f"--{name} {_value(value)}" for name, value in flags.items()]
 
 
 def _value(value):
-    """The value of a flag, as a shell reads it."""
+    """Returns the value of a flag, quoted for a shell."""
     if isinstance(value, (list, tuple)):
         return " ".join(map(_value, value)) or "'[]'"
     return _quoted(value) if isinstance(value, str) else _cell(value)
@@ -191,7 +187,7 @@ def _cell(value):
 
 
 def _quoted(text):
-    """A text as one word of a shell, in one line."""
+    """Quotes a text for a shell, in one line."""
     if text.isprintable():
         return shlex.quote(text)
     text = text.replace("\\", r"\\").replace("'", r"\'")
@@ -200,13 +196,13 @@ def _quoted(text):
 
 
 def _text(text):
-    """A text in one line, without what Markdown takes for markup."""
+    """Returns a text in one line, with Markdown's markup escaped."""
     text = " ".join(printable(text).split())
     return _MARKUP.sub(r"\\\g<0>", text)
 
 
 def _code(text):
-    """A text as code within a line."""
+    """Formats a text as inline code."""
     fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     blank = " " if len(fence) > 1 else ""
     return f"{fence}{blank}{text}{blank}{fence}"

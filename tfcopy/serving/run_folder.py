@@ -1,4 +1,4 @@
-"""Folder of a run: its recipe, its systems and their checkpoints.
+"""Reading the folder of a run: its recipe, systems and checkpoints.
 
 <run>/config.json              {"format": 1, "recipe": ..., "config": {...},
                                "begun": [<system>, <part>/<system>, ...]}
@@ -31,15 +31,15 @@ _LESS_IS_BETTER = ("error_rate", "perplexity")
 
 
 class RunError(ValueError):
-    """A folder is not what it should be; the message names it."""
+    """A folder is not a run's, or damaged; the message names it."""
 
 
 class FormatError(RunError):
-    """A folder is of a later release of tfcopy."""
+    """A folder was written by a later release of tfcopy."""
 
 
 class ForeignFileError(RunError):
-    """A file has the name of a run's, but is another program's."""
+    """A file of another program has the name of a run's file."""
 
 
 class RunFolder:
@@ -51,9 +51,8 @@ class RunFolder:
     Attributes:
         recipe: Name of the recipe.
         values: Dict from its flags to their values.
-        begun: Its systems, as paths within the folder, trained or not; empty
-            if an earlier release wrote it.
-        results: What is in `results.json`; empty if the run is not finished.
+        begun: Its systems, trained or not, as paths within the folder.
+        results: Content of `results.json`; empty if the run is not finished.
 
     Raises:
         RunError: If it is not the folder of a run.
@@ -66,7 +65,7 @@ class RunFolder:
         config = read(self.folder, CONFIG_NAME)
         if config is None:
             raise RunError(self._no_run())
-        number = config.get("format", 1)  # Earlier releases wrote none.
+        number = config.get("format", FORMAT)
         if number != FORMAT:
             raise FormatError(
                 f"{self.folder} is of another release of tfcopy (format "
@@ -91,22 +90,18 @@ class RunFolder:
         )
 
     def path(self, system) -> str:
-        """The folder of a system."""
+        """Returns the folder of a system."""
         return os.path.join(self.folder, system)
 
     def checkpoints(self, system) -> Checkpoints:
-        """The checkpoints of a system; errors are left to it."""
+        """Returns the checkpoints of a system, whether there are any or not."""
         return checkpoints_of(self.path(system))
 
     def systems(self) -> list[str]:
-        """Names of the systems that can be exported, as trained.
+        """Returns the systems that can be exported, in the order of training.
 
         Each is the path of a folder: `pointer_softmax`, `words/copynet`.
         """
-        return [x for x in self._trained() if self._is_stored(x)]
-
-    def _trained(self):
-        """Names of the systems that have a checkpoint."""
         lists = [x for x in self.values.values() if isinstance(x, list)]
         order = [name for names in lists for name in names]
 
@@ -116,7 +111,7 @@ class RunFolder:
                 for part in system.split("/")
             ]
 
-        systems = system_folders(self.folder)
+        systems = filter(self._is_stored, system_folders(self.folder))
         return sorted(
             (x for x in systems if is_trained(self.path(x))), key=place
         )
@@ -126,49 +121,37 @@ class RunFolder:
         return filesystem.isfile(path)
 
     def find(self, system) -> str:
-        """The full name of a system, whose last part is enough if unique.
+        """Returns the full name of a system, given a unique last part.
 
         Raises:
             RunError: If there is none, or it cannot be exported.
         """
-        trained = self._trained()
-        named = [x for x in trained if x.endswith(f"/{system}")]
-        if system in trained:
-            named = [system]
+        systems = self.systems()
+        if system in systems:
+            return system
+        named = [x for x in systems if x.endswith(f"/{system}")]
         if len(named) == 1:
-            if not self._is_stored(named[0]):
-                raise RunError(self._of_earlier_release(named[0]))
             return named[0]
-        choices = named or self.systems()
-        listed = self.values.get("systems", ())
         reason = "there is no such system"
         if named:
             reason = "several end in this name"
-        elif self._is_stored(system) or system in listed:
-            reason = "it has no checkpoint"
+        elif self._is_stored(system) or system in self.values.get(
+            "systems", ()
+        ):
+            reason = f"it has no checkpoint, or no {SERVABLE_NAME}"
         raise RunError(
-            f"{self.folder}: --system {system}: {reason}. "
-            f"Those with a checkpoint: {', '.join(choices) or 'none'}."
-        )
-
-    def _of_earlier_release(self, system):
-        return (
-            f"{self.path(system)}: no {SERVABLE_NAME}, as an earlier release "
-            f"trained it. Repeat the command of {self.recipe}: what is trained "
-            "is then tested again and exported, without training."
+            f"{self.folder}: --system {system}: {reason}. Systems that can be "
+            f"exported: {', '.join(named or systems) or 'none'}."
         )
 
     def choose(self) -> tuple[str, str]:
-        """The system to export where none is named, and the reason.
+        """Returns the system to export if none is named, and the reason.
 
         Raises:
             RunError: If no system can be exported.
         """
         systems = self.systems()
         if not systems:
-            trained = self._trained()
-            if trained:
-                raise RunError(self._of_earlier_release(trained[-1]))
             raise RunError(
                 f"{self.folder}: no checkpoint yet. The first is written "
                 "after 1,000 updates, 10 minutes, or the first dev score."
@@ -213,9 +196,9 @@ def read(folder, name) -> dict | None:
 
 
 def system_folders(run_folder) -> list[str]:
-    """The folders that may be of systems, as paths within a run's folder.
+    """Lists the folders that may hold systems, as paths within a run's folder.
 
-    Folders of other runs, and what is behind symbolic links, are left out.
+    Folders of other runs and symbolic links are left out.
     """
     found = []
     for folder, folders, _ in filesystem.walk(run_folder):
@@ -236,7 +219,7 @@ def is_run(folder) -> bool:
 
 
 def checkpoints_of(folder) -> Checkpoints:
-    """The checkpoints in the folder of a system."""
+    """Returns the checkpoints in the folder of a system."""
     return Checkpoints(os.path.join(os.fspath(folder), "checkpoints"))
 
 

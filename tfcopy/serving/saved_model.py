@@ -1,4 +1,4 @@
-"""Writes what is served as a SavedModel that TensorFlow Serving loads.
+"""Export of servables as SavedModels, for TensorFlow Serving and `tfcopy.load`.
 
     <directory>/<version>/saved_model.pb
                           variables/
@@ -7,9 +7,9 @@
                           assets.extra/tf_serving_warmup_requests
                           README.md                      the model card
 
-Signatures `serving_default` and `analyse` take texts, strings `(B,)`. Those of
-a `Translator` take `text`, and give what its `translate` and its `analyse`
-give; those of a `TextModel` take texts by their names, see there.
+Signatures `serving_default` and `analyse` take texts, strings `(B,)`. A
+`Translator`'s take `text`, and return the outputs of its `translate` and
+`analyse`; a `TextModel`'s take texts by their names.
 
 The messages of warm-up records are few and stable, so they are written out by
 field number:
@@ -42,36 +42,18 @@ from tfcopy.serving.client_library.local_model import (
 from tfcopy.serving.servables import litert_export
 from tfcopy.terminal import one_line, quiet
 
-Inputs = Mapping[str, Sequence] | Sequence[str]
-
 # In the folder `assets.extra` of a SavedModel.
 FILE_NAME = "tf_serving_warmup_requests"
 
 
-def write(path, requests: Sequence[tuple[str, Inputs]], name: str):
-    """Writes a TFRecord file of PredictionLog messages.
-
-    Args:
-        path: The file.
-        requests: `(signature, inputs)` of each request, as below.
-        name: Name of the model.
-    """
-    with tf.io.TFRecordWriter(str(path)) as writer:
-        for signature, inputs in requests:
-            writer.write(prediction_log(signature, inputs, name))
-
-
-def prediction_log(signature: str, inputs: Inputs, name: str) -> bytes:
-    """A PredictionLog that asks a signature.
+def prediction_log(signature: str, inputs: Mapping, name: str) -> bytes:
+    """Returns a PredictionLog of a request to a signature.
 
     Args:
         signature: Its name.
-        inputs: Dict of its inputs: texts, or rows of equally many texts. Or
-            just the texts, if `text` is the only input.
+        inputs: Dict of its inputs: texts, or rows of equally many texts.
         name: Name of the model.
     """
-    if not isinstance(inputs, Mapping):
-        inputs = {"text": inputs}
     model_spec = _field(1, name.encode()) + _field(3, signature.encode())
     request = _field(1, model_spec)
     for key, texts in inputs.items():
@@ -88,7 +70,7 @@ def _encoded(texts):
 
 
 def _field(number, content):
-    """A field of bytes, a string or a message in protobuf's wire format."""
+    """Encodes bytes, a string or a message as a field of protobuf."""
     return bytes([number << 3 | 2]) + _varint(len(content)) + content
 
 
@@ -112,21 +94,20 @@ def export(
     """Writes a new version, all of it or nothing.
 
     Args:
-        served: What to serve: a `Translator`, an `AnswerFinder` or another
+        served: The servable: a `Translator`, an `AnswerFinder` or another
             `TextModel`. It has `signatures`, concrete functions by name;
-            `resources`, what they use; `config`, what to remember;
+            `resources`, their variables and tables; `config`, facts to store;
             `with_files(folder)`, a copy with files as assets; and
-            `with_constants()`, one that is as fast as it can be.
+            `with_constants()`, a copy optimised for speed.
         directory: Folder of the versions, `savedmodels/<recipe>`.
-        recipe: Name of the recipe; the last part of `directory` if not given.
-        version: Positive integer; one more than the highest there if not
-            given.
-        warmup_texts: What TensorFlow Serving asks before it answers others,
-            so that the first user need not wait: of models with one text
-            that text, of others dicts of texts by name. An example may have
-            a `dictionary`, a list of lines, for models that take one. The
-            demo page shows them as examples.
-        details: What else `assets.extra/tfcopy.json` holds.
+        recipe: Name of the recipe; by default the last part of `directory`.
+        version: Positive integer; by default the highest version plus one.
+        warmup_texts: Requests that TensorFlow Serving runs when it loads the
+            model, so that the first user need not wait: texts, or dicts of
+            texts by name for models of several texts. An example may have a
+            `dictionary`, a list of lines, for models that take one. The demo
+            page shows them as examples.
+        details: Further content of `assets.extra/tfcopy.json`.
 
     Returns:
         The folder that was written, `<directory>/<version>`.
@@ -207,11 +188,13 @@ def _write(served, folder, target, names, warmup_texts, details):
         for x in ("serving_default",)
         for words in (size - 1 for size in lengths)
     ]
-    write(os.path.join(extra, FILE_NAME), requests, name)
+    with tf.io.TFRecordWriter(os.path.join(extra, FILE_NAME)) as writer:
+        for signature, inputs in requests:
+            writer.write(prediction_log(signature, inputs, name))
 
 
 def _example(texts):
-    """Texts by name, as JSON and UTF-8 can hold them."""
+    """Returns texts by name, as valid JSON and UTF-8."""
     if isinstance(texts, str):
         texts = {"text": texts}
     text = json.dumps(dict(texts), ensure_ascii=False)
@@ -219,7 +202,7 @@ def _example(texts):
 
 
 def _request(function, examples):
-    """The inputs of a signature, by name, for examples."""
+    """Returns the inputs of a signature, by name, for examples."""
     inputs = {}
     for spec in tf.nest.flatten(function.structured_input_signature):
         name = spec.name
@@ -246,7 +229,7 @@ def _config(served, recipe, examples, details):
 
 
 def _check_operations(target, compiles):
-    """Refuses what `tfcopy.load` would, and XLA if it is not asked for.
+    """Refuses operations that `tfcopy.load` refuses, and unrequested XLA.
 
     Servers refuse to compile on a CPU unless a flag allows it.
     """
@@ -261,26 +244,21 @@ def _check_operations(target, compiles):
         )
 
 
-def _path(directory, version):
-    return os.path.join(directory, str(version))
-
-
 def _publish(target, directory, version):
-    """Renames the finished folder; another export may take a number first."""
+    """Moves the finished folder; another export may take a number first."""
     while True:
         number = version or max(dict(numbers_in(directory)), default=0) + 1
+        path = os.path.join(directory, str(number))
         try:
-            publish_folder(
-                target, _path(directory, number), last="saved_model.pb"
-            )
-            return _path(directory, number)
+            publish_folder(target, path, last="saved_model.pb")
+            return path
         except OSError:
-            if version or not filesystem.exists(_path(directory, number)):
+            if version or not filesystem.exists(path):
                 raise
 
 
 def shown(path) -> str:
-    """A path as users would write it: relative, if below the current folder."""
+    """Returns a path, relative if it is below the current folder."""
     if filesystem.is_url(path):
         return path
     relative = os.path.relpath(path)

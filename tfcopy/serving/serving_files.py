@@ -1,4 +1,4 @@
-"""Writes what TensorFlow Serving needs: a Compose file and its settings.
+"""The command `tfcopy serving_files`: configuration of TensorFlow Serving.
 
 Reference: `tensorflow_serving/config/model_server_config.proto`.
 """
@@ -21,17 +21,16 @@ from tfcopy.terminal import printable
 
 FILES = pathlib.Path(__file__).with_name("server_files")
 CONFIG = "models.config"
-# A file that begins otherwise is somebody else's.
+# Files of this name that begin differently are not ours.
 _OURS = b"# Written by tfcopy serving_files, which replaces it.\n"
 
 _DESCRIPTION = """\
 Writes the files that TensorFlow Serving is started with: models.config, which
 lists the exported models of a folder; compose.yaml, which serves them; the
-settings that it names; and a C program that asks a model without Python. Run it
-again after exporting a new model: models.config is replaced as long as its
-first line is there. No other file that differs is ever replaced: move it away,
-or choose another --to. The server finds new versions of a listed model by
-itself."""
+settings that it names; and a C program that runs a model on a phone. Run it
+again after exporting a new model: models.config is replaced as long as it has
+its first line. Any other file that differs is kept: move it away, or choose
+another --to. The server finds new versions of a listed model by itself."""
 
 _EXAMPLES = """\
 examples:
@@ -76,8 +75,8 @@ def write(options: Options) -> None:
     """Writes the files to a folder, and prints what it has done.
 
     Raises:
-        AskError: If another file is there, or a label's version does not
-            exist; then nothing is written.
+        AskError: If a file is not ours, or a label's version does not exist;
+            nothing is written then.
         OSError: If the folder cannot be written.
     """
     contents = {
@@ -119,12 +118,12 @@ def models_config(
 
     Args:
         models: Names of models, and their versions.
-        latest: How many of the highest versions of a model are served.
+        latest: Number of versions of a model to serve, the highest ones.
         labels: Labels of versions, as `NAME:LABEL=VERSION`.
 
     Raises:
-        AskError: If a label is of a version that is not served, or a name
-            cannot be part of an address.
+        AskError: If the version of a label is not served, or a name cannot be
+            part of an address.
     """
     of_models = {name: [] for name in models}
     for text in labels:
@@ -156,7 +155,7 @@ def models_config(
 
 
 def _is_new(path, text):
-    """Returns whether to write a path; raises if another file is there."""
+    """Returns whether to write a path; raises if the file is not ours."""
     if filesystem.isfile(path):
         with filesystem.open(path, "rb") as file:
             found = file.read()

@@ -6,6 +6,7 @@ shows a line for each system.
 """
 
 import contextlib
+import glob
 import os
 import re
 
@@ -14,6 +15,7 @@ import tensorflow as tf
 from tensorboard.plugins.custom_scalar import layout_pb2, summary
 
 from tfcopy import filesystem
+from tfcopy.atomic_files import write_atomically
 from tfcopy.keras_internals import resource_of
 
 _CATEGORIES = {"dev": "Validation", "train": "Training", "test": "Test"}
@@ -126,10 +128,7 @@ def log_embeddings(folder, tables, max_words=10_000):
         matrix, words = _with_vectors(np.asarray(matrix)[: len(words)], words)
         arrays[key] = matrix
         metadata = f"metadata_{key}.tsv"
-        with filesystem.open(
-            os.path.join(folder, metadata), "w", encoding="utf-8"
-        ) as f:
-            f.writelines(f"{_one_field(word)}\n" for word in words)
+        _write(folder, metadata, (f"{_one_field(word)}\n" for word in words))
         config.append(
             "embeddings {\n"
             f'  tensor_name: "{key}"\n'
@@ -149,10 +148,12 @@ def log_embeddings(folder, tables, max_words=10_000):
         "projector_config.pbtxt": config,
     }
     for file, lines in files.items():
-        with filesystem.open(
-            os.path.join(folder, file), "w", encoding="utf-8"
-        ) as f:
-            f.writelines(lines)
+        _write(folder, file, lines)
+
+
+def _write(folder, name, lines):
+    data = "".join(lines).encode()
+    write_atomically(os.path.join(folder, name), lambda file: file.write(data))
 
 
 def _with_vectors(matrix, words):
@@ -200,9 +201,9 @@ class EventLog:
     def _open(self, folder, first_step, fresh):
         suffix = "" if self._name is None else f".{self._name}"
         if fresh:
-            pattern = f"events.out.tfevents.*{filesystem.escape(suffix)}"
+            pattern = f"events.out.tfevents.*{glob.escape(suffix)}"
             for path in filesystem.glob(
-                os.path.join(filesystem.escape(folder), pattern)
+                os.path.join(glob.escape(folder), pattern)
             ):
                 filesystem.remove(path)
         self.writer = tf.summary.create_file_writer(

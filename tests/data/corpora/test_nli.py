@@ -108,18 +108,6 @@ def test_reads_what_publishers_give(tmp_path, name, text, suffix):
     assert not corpus.tokenized
 
 
-@pytest.mark.parametrize("name, text", [("a.jsonl", jsonl()), ("a.txt", tsv())])
-def test_tokens_of_the_parses(tmp_path, name, text):
-    path = write(tmp_path / name, text)
-    corpus = nli.load(path, path, path, parses=True)
-    texts = ("A man ( tall ) sings .", "A man sings .")
-    # Blank sentences have parses here.
-    assert list(corpus.train) == [Example(*texts, i) for i in (2, 0, 1, 1)]
-    assert corpus.tokenized
-    plain = nli.load(path, path, path)
-    assert corpus.fingerprint != plain.fingerprint
-
-
 def test_columns_may_be_given(tmp_path):
     bare = generic("\t").split("\n", 1)[1]
     path = write(tmp_path / "a.tsv", bare)

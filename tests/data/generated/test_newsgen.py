@@ -135,20 +135,6 @@ def test_other_files_are_left_alone(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["PART_II.txt"]
 
 
-def test_full_is_as_large_as_lcsts(tmp_path, monkeypatch):
-    newsgen._grammar_fingerprint()  # kept from what replaces `generate`
-    sizes = {}
-
-    def generate(split, number, **options):
-        sizes[split] = number
-        return iter(())
-
-    monkeypatch.setattr(newsgen, "generate", generate)
-    newsgen.write(tmp_path, full=True)
-    expected = {"train": 2_400_591, "validation": 10_666, "test": 1_106}
-    assert sizes == expected
-
-
 def test_bad_arguments_give_clear_messages(tmp_path):
     with pytest.raises(ValueError, match="`script` must be one.*'greek'"):
         newsgen.write(tmp_path, script="greek")

@@ -69,7 +69,7 @@ def make_model(family, config):
         return copynet_steps.make_model(config, DATA, "copynet")
     if family == "planner":
         planning.check(config)
-        return planning.make_model(config, DATA, "baseline", False)
+        return planning.make_model(config, DATA, "baseline")
     cnn_dailymail_pg.check(config)
     run = ModelsOnly(config)
     return cnn_dailymail_pg.build(run, "pointer_generator_coverage", DATA)
@@ -240,9 +240,11 @@ def test_flags_that_do_not_go_together_are_named(family, flags, message):
 
 
 def test_a_transformer_takes_no_more_normalisation():
-    config = dataclasses.replace(CONFIGS["planner"], decoder="transformer")
+    config = dataclasses.replace(
+        CONFIGS["planner"], decoder="transformer", systems=["baseline_ln"]
+    )
     with pytest.raises(ValueError, match="layer normalisation of its own"):
-        planning.check(config, layer_norm=True)
+        planning.check(config)
 
 
 RECIPES = """cnn_dailymail_pg copy_rules_copynet dialogue_copynet eulerian_pag

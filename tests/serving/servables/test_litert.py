@@ -215,19 +215,6 @@ def test_a_program_answers(export, monkeypatch, engine):
     assert found == [True, True, by_program, by_program, False]
 
 
-@pytest.mark.long
-def test_older_programs_of_several_texts_are_passed_over(models, monkeypatch):
-    search, _ = (x._programs for x in models)
-    with search._interpreter() as interpreter:
-        names = interpreter.get_signature_list()
-        older = [*names, *(x.replace("_1x", "_8x") for x in names)]
-        monkeypatch.setattr(interpreter, "get_signature_list", lambda: older)
-        path, monkeypatched = search._path, lambda _: interpreter
-    monkeypatch.setattr(litert_search, "_open", monkeypatched)
-    found = litert_search.LitertSearch(path, search._model, 1)
-    assert found._programs == search._programs
-
-
 @pytest.mark.parametrize(
     "options",
     [

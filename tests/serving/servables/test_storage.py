@@ -63,7 +63,10 @@ def store(servable, run, trained=None, name="system"):
         warmup_texts=EXAMPLES,
         details=details,
         model=trained,
-        identity={"--switch_activation": "relu"},
+        identity={
+            "--switch_activation": "relu",
+            "vocabulary of the source": "words",
+        },
     )
     checkpoints = Checkpoints(folder / "checkpoints")
     checkpoints.save_best((trained or servable.model).get_weights(), {})
@@ -339,7 +342,7 @@ def test_options_of_the_search_can_be_set(system):
         "length_offset": "3",
         "min_summary_length": "4",
         "max_summary_length": "40",
-        "refill_beams": "false",
+        "refill": "false",
         "merge": "sum",
         "coverage_penalty": "0",
         "no_repeat_ngram": "3",
@@ -403,13 +406,13 @@ def test_what_else_can_be_set(system, tmp_path):
             "precision must be float32 or mixed_bf.*: half",
         ),
         ({"xla": "true"}, "xla: a search with a shortlist"),
-        ({"num_beams": "x"}, "num_beams must be an integer .*: x"),
+        ({"num_beams": "x"}, "num_beams must be a non-negative integer.*: x"),
         ({"num_beams": "0"}, "num_beams. must be from 1"),
         ({"min_length": "99"}, "min_length. must be .*below"),
-        ({"length_penalty": "nan"}, "length_penalty must be a number"),
-        ({"refill": "yes"}, "refill must be true or false"),
+        ({"length_penalty": "nan"}, "length_penalty must be a finite number"),
+        ({"refill": "perhaps"}, "refill must be true or false"),
         ({"merge": "min"}, "merge. must be 'sum' or 'max'"),
-        ({"max_source_length": "0"}, "integer of at least 1"),
+        ({"max_source_length": "0"}, "must be a positive integer.*: 0"),
         ({"dictionary": "gone.txt"}, "dictionary: cannot read gone.txt"),
     ],
 )

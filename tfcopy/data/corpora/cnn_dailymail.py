@@ -13,6 +13,7 @@ Reference:
 
 import dataclasses
 import functools
+import glob
 import os
 import re
 import struct
@@ -116,7 +117,7 @@ def _with_lines(pair: tuple[str, str]) -> tuple[str, str]:
 
 
 def _paths(folder: str, name: str) -> list[str]:
-    pattern = os.path.join(filesystem.escape(folder), f"{name}_*.bin")
+    pattern = os.path.join(glob.escape(folder), f"{name}_*.bin")
     paths = sorted(filesystem.glob(pattern))
     whole = os.path.join(folder, f"{name}.bin")
     if not paths and filesystem.exists(whole):

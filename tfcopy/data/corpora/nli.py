@@ -34,10 +34,8 @@ _COLUMNS = (
     ("sentence_A", "sentence_B", "entailment_label"),  # SICK, complete
     ("premise", "hypothesis", "label"),
 )
-_PARSES = ("sentence1_binary_parse", "sentence2_binary_parse", "gold_label")
 _NO_LABELS = ("-", "")  # The annotators did not agree; not published.
 _NUMBERS = {label: number for number, label in enumerate(LABELS)}
-_BRACKETS = {"-LRB-": "(", "-RRB-": ")"}
 _TFDS_FEATURES = ("premise", "hypothesis", "label")
 
 PathLike = str | os.PathLike
@@ -65,7 +63,6 @@ def load(
     columns: tuple[str | int, str | int, str | int] | None = None,
     format: str | None = None,
     has_header: bool | None = None,
-    parses: bool = False,
     num_held_out: int | None = None,
     seed: int = 0,
     tokenized: bool = False,
@@ -92,29 +89,24 @@ def load(
         format: `"csv"`, `"tsv"` or `"jsonl"`; by default according to the name
             of each file, `.txt` being a TSV.
         has_header: As in `tables.load`.
-        parses: Whether to take the tokens of the binary parses of SNLI and
-            MultiNLI instead of the sentences.
         num_held_out: Number of pairs to hold out for each split that has no
             file. By default one in twenty, at most 2,000.
         seed: Chooses the pairs that are held out.
         tokenized: Whether the sentences are already tokens between blanks.
-            Sentences of parses always are.
         name: Name of the corpus; by default the name of the file.
 
     Raises:
         CorpusError: naming file and line.
     """
-    if parses:
-        columns = columns or _PARSES
     checked = [
-        path and _check(path, columns, format, has_header, parses)
+        path and _check(path, columns, format, has_header)
         for path in (train, validation, test)
     ]
     parts = splits(*checked, num_held_out=num_held_out, seed=seed)
     return Corpus(
         name=name or os.path.basename(train),
         splits=map_examples(parts, _example),
-        tokenized=tokenized or parses,
+        tokenized=tokenized,
     )
 
 
@@ -150,7 +142,7 @@ def load_tfds(
     )
 
 
-def _check(path, columns, format, has_header, parses):
+def _check(path, columns, format, has_header):
     if format is None and file_forms.plain_name(path).endswith(".txt"):
         format = "tsv"
     # Rows have as many labels as there were annotators.
@@ -161,7 +153,7 @@ def _check(path, columns, format, has_header, parses):
     table = Table.of(path, columns, has_header, **options)
     return CheckedPairs.check(
         str(path),
-        functools.partial(_read, table, parses),
+        functools.partial(_read, table),
         "Give tables with a premise, a hypothesis and a label in each row.",
         noun="labelled sentence pair",
     )
@@ -178,11 +170,9 @@ def _known_columns(path, names):
     )
 
 
-def _read(table: Table, parses: bool) -> Iterator[tuple[str, str, str]]:
+def _read(table: Table) -> Iterator[tuple[str, str, str]]:
     """Yields premise, hypothesis and label number, which may be blank."""
     for line, (premise, hypothesis, label) in table.rows():
-        if parses:
-            premise, hypothesis = map(_leaves, (premise, hypothesis))
         number = ""
         if label.strip() not in _NO_LABELS:
             number = _NUMBERS.get(label.strip().lower())
@@ -193,15 +183,6 @@ def _read(table: Table, parses: bool) -> Iterator[tuple[str, str, str]]:
                     f"none. Received: {label[:40]!r}",
                 )
         yield premise, hypothesis, str(number)
-
-
-def _leaves(parse: str) -> str:
-    """Joins the tokens of a binary parse such as `( ( a man ) sleeps )`."""
-    return " ".join(
-        _BRACKETS.get(token, token)
-        for token in parse.split()
-        if token not in ("(", ")")
-    )
 
 
 def _example(row: tuple[str, str, str]) -> Example:

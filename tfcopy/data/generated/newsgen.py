@@ -168,7 +168,6 @@ def write(
     num_train: int = 50_000,
     num_validation: int = 2_000,
     num_test: int = 1_106,
-    full: bool = False,
     script: str = "latin",
     seed: int = 0,
 ) -> None:
@@ -185,7 +184,6 @@ def write(
         num_validation: Number of records of part II.
         num_test: Number of records of part III; by default as many as in LCSTS,
             of which 725 have a score of 3 or more.
-        full: Whether parts I and II are also as large as in LCSTS.
         script: `"latin"`, or `"cjk"` to write each syllable of a name as one
             of 6,000 ideographs, the rare ones outside of a vocabulary of
             characters.
@@ -199,9 +197,6 @@ def write(
         raise ValueError(
             f"`script` must be one of {SCRIPTS}. Received: {script!r}."
         )
-    if full:
-        num_train = lcsts.NUM_TRAIN
-        num_validation = sum(lcsts.SCORE_COUNTS["validation"])
     sizes = (num_train, num_validation, num_test)
     check_sizes(sizes)
     key = fingerprint(sizes, script, seed, _grammar_fingerprint())

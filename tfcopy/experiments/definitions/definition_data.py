@@ -219,13 +219,12 @@ def tokenizer_of(corpus: Corpus) -> Tokenizer:
     return Tokenizer(mode="space" if corpus.tokenized else "moses")
 
 
-def load_labelled(config: LabelledTextsConfig, reader, **options) -> Corpus:
+def load_labelled(config: LabelledTextsConfig, reader) -> Corpus:
     """The corpus of files or of TFDS that the flags ask for.
 
     Args:
         config: The recipe's config.
         reader: Module with `load` of files and `load_tfds` of a dataset.
-        **options: More arguments of `load`.
 
     Raises:
         ValueError: naming `--train_file`, if it is not given.
@@ -241,7 +240,6 @@ def load_labelled(config: LabelledTextsConfig, reader, **options) -> Corpus:
         config.validation_file,
         config.test_file,
         num_held_out=config.num_held_out,
-        **options,
     )
 
 
@@ -310,36 +308,6 @@ def _load_vectors(path, words, dim):
         raise type(error)(f"--vectors: {error}") from error
     print(f"{loaded.coverage:.1f} % of the words have a vector")
     return loaded.matrix
-
-
-def words_of_all_sources(
-    config: DefinitionsConfig, data: DefinitionData
-) -> Vocabulary:
-    """The words that have both a definition and a vector.
-
-    Systems whose sources cover only these words can be compared; the paper
-    marks them (R).
-
-    Raises:
-        ValueError: naming `--restricted`, if there is no dictionary or there
-            are no vectors.
-    """
-    for kind, source in (
-        ("definitions", data.definitions),
-        ("vectors", data.vectors),
-    ):
-        if source is None:
-            raise ValueError(
-                "--restricted needs --systems that read definitions and ones "
-                f"that read vectors. Received: none that reads {kind}."
-            )
-    words = Vocabulary.build(dict.fromkeys(filter(None, data.words), 1))
-    has_vector = vectors_of(words, config, data).any(axis=1)
-    has_entry = data.lookup.entries_of_all(words.words)[:, 0] > 0
-    both = np.flatnonzero(has_vector & has_entry)
-    return Vocabulary.build(
-        {words.word(i): 1 for i in both if i >= NUM_SPECIALS}
-    )
 
 
 def definition_vocabulary(data: DefinitionData, max_size: int) -> Vocabulary:

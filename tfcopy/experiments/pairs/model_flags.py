@@ -153,9 +153,6 @@ def _check_heads(size, what, heads, side):
 class PairsConfig(TransformerConfig, TrainingConfig, RunConfig):
     """Training an encoder and a decoder on pairs of texts."""
 
-    pad_multiple: PositiveInt = training(
-        1, "Sequence lengths are padded to a multiple of this."
-    )
     pool_batches: PositiveInt = training(
         20,
         "Batches whose pairs, drawn at random, are sorted by length together; "
@@ -390,9 +387,6 @@ class PlannerConfig(PairsConfig):
     commitment_penalty: NonNegativeFloat = training(
         3e-5, "Weight of the penalty on overconfident commitment plans."
     )
-    planner_layer_norm: bool = model(
-        False, "Apply layer normalisation in the planner."
-    )
     initializers: Literal["keras", "dl4mt"] = model(
         "keras", "Weight initializers: keras, or dl4mt (the authors')."
     )
@@ -436,9 +430,6 @@ class RarestWordConfig(TrainingConfig, RunConfig):
         "dense",
         "Pointer: dense (an output for each position, as in the paper), or "
         "attention.",
-    )
-    activation: Literal["relu", "tanh"] = model(
-        "relu", "Activation of the hidden layers: relu or tanh."
     )
     temperature: PositiveFloat = model(
         2.0, "Inverse temperature of the switch."

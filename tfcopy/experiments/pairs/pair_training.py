@@ -137,7 +137,6 @@ def dev_batches(batching: Batching, data, shapes=None) -> tf.data.Dataset:
     dev = pipeline.evaluation_batches(
         data.validation,
         batching.batch_size,
-        pad_multiple=batching.pad_multiple,
         shapes=shapes,
     )
     return dev.map(lambda batch: {name: batch[name] for name in BATCH})
@@ -163,7 +162,6 @@ def train_batches(batching: Batching, encoded, change=None, shapes=None):
                 epoch=epoch,
                 start_batch=start_batch // replicas,
                 pool_batches=batching.pool_batches,
-                pad_multiple=batching.pad_multiple,
                 shapes=shapes,
                 replicas=range(replicas),
                 num_replicas=replicas,

@@ -18,21 +18,20 @@ from tfcopy.experiments.reporting import figures
 from tfcopy.layers import PlannedDistribution
 
 
-def build(run, name, data, *, layer_norm, max_target_length):
+def build(run, name, data, max_target_length):
     """A system, text in and text out.
 
     Args:
         run: `Run` of a `PlannerConfig`.
         name: Of a kind in `models.planner.SYSTEMS`, `_ln` behind it or not.
         data: `PairData`.
-        layer_norm: Whether the decoder's layers are normalised.
         max_target_length: Most tokens of an answer, with its end.
     """
     config = of_system(run.config, name)
-    kind = kind_of(config, name).removesuffix("_ln")
+    kind = kind_of(config, name)
     return run.build(
         name,
-        lambda: make_model(config, data, kind, layer_norm),
+        lambda: make_model(config, data, kind),
         lambda model: pair_training.make_translator(
             config,
             model,
@@ -43,13 +42,8 @@ def build(run, name, data, *, layer_norm, max_target_length):
     )
 
 
-def check(config: PlannerConfig, layer_norm=False):
-    """Raises a ValueError that names flags which do not go together.
-
-    Args:
-        config: The flags.
-        layer_norm: Whether a decoder's layers are to be normalised.
-    """
+def check(config: PlannerConfig):
+    """Raises a ValueError that names flags which do not go together."""
     for name in config.systems:
         own = of_system(config, name)
         model_flags.check(own, encoder_units=own.encoder_units)
@@ -59,24 +53,27 @@ def check(config: PlannerConfig, layer_norm=False):
             "--decoder transformer does not plan: it needs --systems "
             f"baseline. Received: {config.systems}."
         )
-    if config.decoder == "transformer" and layer_norm:
+    if config.decoder == "transformer" and "baseline_ln" in config.systems:
         raise ValueError(
             "--decoder transformer has layer normalisation of its own, and "
             "takes no other."
         )
 
 
-def make_model(config: PlannerConfig, data, system, layer_norm):
-    """The model of `system`, one of `models.planner.SYSTEMS`."""
+def make_model(config: PlannerConfig, data, kind):
+    """The model of a kind in `models.planner.SYSTEMS`, `_ln` behind it or not.
+
+    `_ln` means that the decoder's layers are normalised.
+    """
     source, target = data.vocabularies
     return from_flags(
         models.planner,
         config,
         source_vocabulary_size=source.size,
         target_vocabulary_size=target.size,
-        system=system,
+        system=kind.removesuffix("_ln"),
         use_gate=config.update_gate,
-        layer_norm=layer_norm,
+        layer_norm=kind.endswith("_ln"),
         **model_flags.model_options(config),
     )
 

@@ -71,8 +71,7 @@ class LitertSearch:
             self._free.put(None)
         with self._interpreter() as interpreter:
             names = [x.split("_1x") for x in interpreter.get_signature_list()]
-        # Earlier releases had programs of several texts, too.
-        self._programs = [(x[0], int(x[1])) for x in names if len(x) == 2]
+        self._programs = [(kind, int(length)) for kind, length in names]
 
     def answer(self, signature: str, inputs: dict):
         """Outputs of a signature by name, or `None` if no program fits.

@@ -3,8 +3,7 @@
 TensorFlow starts some hundred operations at each step of a search; LiteRT runs
 a program of fixed shapes with hardly anything between its products. One file
 holds a program of one text for each of a few lengths; they share their weights.
-Texts are still cut into words, and answers written, by functions of the
-SavedModel.
+Functions of the SavedModel still tokenize texts and detokenize answers.
 
 Shapes: B texts, S source positions, N hypotheses, L maximum length.
 """
@@ -34,15 +33,15 @@ def write(path, translator, module, examples) -> dict:
     Args:
         path: The file.
         translator: A `Translator`.
-        module: What holds its `text_functions`.
-        examples: Dicts of texts by name, as of warm-up.
+        module: Module with its `text_functions`.
+        examples: Dicts of texts by name, such as warm-up texts.
 
     Returns:
-        What `tfcopy.json` tells of the file.
+        Facts about the file, for `tfcopy.json`.
 
     Raises:
-        ValueError: If LiteRT lacks an operation, or answers an example
-            otherwise than TensorFlow in float32.
+        ValueError: If LiteRT lacks an operation, or in float32 its answer to an
+            example differs from TensorFlow's.
     """
     with without_gradients():
         functions = {
@@ -61,7 +60,7 @@ def write(path, translator, module, examples) -> dict:
 
 
 def convert(functions: dict, resources: list, precision: str) -> bytes:
-    """A file of programs.
+    """Converts functions to a file of programs.
 
     Args:
         functions: Concrete functions of known shapes, by name.
@@ -128,8 +127,8 @@ def text_functions(translator) -> dict:
     Returns:
         Dict of `read` and `write`, of the signature `serving_default`, and if
         words may be required `read_with_glossary` and `write_with_glossary`. A
-        `read` takes the signature's inputs and gives a dict; a `write` takes
-        this and the results of a program, and gives the signature's outputs.
+        `read` maps the signature's inputs to a dict; a `write` maps this dict
+        and the results of a program to the signature's outputs.
     """
     functions = {}
     for name in ("", "_with_glossary")[: 1 + translator.protects]:
@@ -201,7 +200,7 @@ def _answers_changed(path, translator, module, examples):
 
 
 def _reason(error):
-    """The operation that LiteRT lacks, or the first line of an error."""
+    """Returns the operation that LiteRT lacks, or an error's first line."""
     lines = [x.strip() for x in str(error).splitlines() if x.strip()]
     missing = [x for x in lines if x.startswith(("TF Select", "Custom "))]
     return (missing or lines or [type(error).__name__])[0]

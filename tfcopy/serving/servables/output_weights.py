@@ -1,7 +1,7 @@
 """Weights of a decoder's step: constants, and columns of few words.
 
-The weights are constants of the graph, for exports. Which words may be
-generated for a source is told by a bilingual dictionary.
+The weights are constants of the graph, for exports. A bilingual dictionary
+lists the words that may be generated for a source.
 
 Shapes: B sentences, S source positions, K candidates, M translations of a word.
 """
@@ -24,9 +24,9 @@ class ConstantWeights:
     """A `Seq2Seq` to search with, whose steps read constants.
 
     TensorFlow's library of products arranges a constant matrix once for its
-    processor; one that might change, at each product. The weights are those at
-    the time it is made. TensorFlow keeps about 25 copies of a graph's constants
-    as it loads it.
+    processor, but a variable one at each product. The constants have the values
+    of the weights when this is made. TensorFlow keeps about 25 copies of a
+    graph's constants when it loads it.
 
     Args:
         model: A `Seq2Seq`.
@@ -50,13 +50,13 @@ class ConstantWeights:
             )
 
     def arrays(self) -> list:
-        """The constants."""
+        """Returns the constants."""
         parts = tree.flatten(self._weights)
         return [array for part in parts for array in part.arrays]
 
     @property
     def variables(self) -> list:
-        """Weights that are no constants: those of the encoder."""
+        """Weights that are no constants: the encoder's."""
         constant = {id(x) for x in self.model.variables_of_steps()}
         return [x for x in self.model.variables if id(x) not in constant]
 
@@ -92,7 +92,7 @@ class ConstantWeights:
         return self.model.decode_step(ids, state, memory)
 
     def _constants(self):
-        """The weights, as constants of the graph that is being made."""
+        """Returns the weights as constants of the current graph."""
         return tree.map_structure(lambda x: x.constant(), self._weights)
 
 
@@ -156,13 +156,13 @@ class Shortlist:
         self.vocabulary_size = target_vocabulary.size
 
     def candidates(self, source_ids) -> Candidates:
-        """The words of a batch, and which sentence may generate which.
+        """Returns the words of a batch, and which sentence may generate which.
 
         Args:
             source_ids: int32 `(B, S)`.
 
         Returns:
-            `Candidates`, those of `always` first.
+            `Candidates`, with `always` first.
         """
         rows = tf.shape(source_ids)[0]
         found = tf.gather(tf.constant(self.table), source_ids)  # (B, S, M)

@@ -1,7 +1,7 @@
 """Definitions that come with a request, as TensorFlow ops.
 
 Shapes: B examples, R lines of each; N definitions of all of them, H headwords
-(those of different examples are different); W words of texts, L entries and C
+(different examples have different ones); W words of texts, L entries and C
 possible headwords of a word.
 """
 
@@ -41,18 +41,17 @@ class RequestedDefinitions(tf.Module):
 
     A line of any other form is ignored, and so is one without a word in its
     headword or in its definition: a server must not refuse a whole batch for
-    one line. A third field is ignored. All definitions of a headword count, cut
-    as those of the dictionary are; their words that are not in the vocabulary
-    are unknown, whatever the packer's depth.
+    one line. A third field is ignored. All definitions of a headword count, and
+    are truncated like the dictionary's. Words outside of the vocabulary are
+    unknown.
 
     Args:
         packer: The `DefinitionPacker` of the model.
         vocabulary: The packer's vocabulary of definitions; it may read another
             file.
-        tokenizer: Cuts definitions into tokens, as those of the dictionary
-            were.
-        lemmas: Whether words are looked up by their lemmas too, those that
-            the rules for English give.
+        tokenizer: `Tokenizer` of definitions, as for the dictionary.
+        lemmas: Whether words are looked up by their lemmas, too, by the rules
+            for English.
         irregular: Forms in lower case, to which the rules do not apply.
     """
 
@@ -79,7 +78,7 @@ class RequestedDefinitions(tf.Module):
 
     @tf.function(input_signature=_LINES, autograph=False)
     def read(self, lines) -> Requested:
-        """The definitions of lines, strings of shape `(B, R)`."""
+        """Reads the definitions of lines, strings of shape `(B, R)`."""
         examples = tf.range(tf.shape(lines)[0])[:, None]
         examples = tf.reshape(tf.broadcast_to(examples, tf.shape(lines)), [-1])
         fields = tf.strings.split(tf.reshape(lines, [-1]), "\t")
@@ -114,7 +113,7 @@ class RequestedDefinitions(tf.Module):
         )
 
     def _pack(self, words, owners, size):
-        """Ragged tokens of definitions, `(N, None)`, and their headwords."""
+        """Packs ragged tokens of definitions, `(N, None)`, by headword."""
         mark = tf.ones([words.nrows(), 1], tf.int32)
         begin, end = [special.BOS * mark], [special.EOS * mark]
         ids = self.vocabulary.lookup(words)
@@ -144,15 +143,15 @@ class RequestedDefinitions(tf.Module):
     def find(self, requested: Requested, words, examples, headwords):
         """Finds the headword of its own example that defines each word.
 
-        That is the first one there is: the word as it is written; in lower
-        case; the headwords of the entries that it has in the dictionary; and
-        what the rules say may be its lemma.
+        It is the first one that exists of: the word itself; the word in lower
+        case; the headwords of its entries in the dictionary; and its possible
+        lemmas by the rules.
 
         Args:
-            requested: What `read` gave.
+            requested: The result of `read`.
             words: Strings, `(W,)`.
             examples: int32 `(W,)`, the example of each word.
-            headwords: Strings, `(W, L)`, those of its entries, `""` for none.
+            headwords: Strings, `(W, L)`, of its entries, `""` for none.
 
         Returns:
             int32 `(W,)`, the slot of the headword, 0 for none.
@@ -179,7 +178,7 @@ class RequestedDefinitions(tf.Module):
         return tf.where(tf.reduce_any(is_headword, axis=1), slots, 0)
 
     def _forms(self, words):
-        """A word, in lower case, and its stems: `(W,)` to `(W, C - L)`."""
+        """Returns words, in lower case, too, and their stems: `(W, C - L)`."""
         lower = tokenization.lower(words)
         forms = [words, lower]
         if self.lemmas:
@@ -192,7 +191,7 @@ class RequestedDefinitions(tf.Module):
 
 
 def _keys(examples, numbers, size):
-    """Pairs as one number each, -1 if the second is no headword's."""
+    """Encodes pairs as numbers, -1 if the second is no headword's."""
     size = tf.cast(size, tf.int64)
     numbers = tf.cast(numbers, tf.int64)
     keys = tf.cast(examples, tf.int64) * size + numbers

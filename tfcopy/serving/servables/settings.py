@@ -2,18 +2,19 @@
 
 import dataclasses
 import functools
-import math
 from collections.abc import Callable, Mapping
+from typing import Literal
 
 import numpy as np
 
-from tfcopy import filesystem
+from tfcopy import filesystem, flags
 from tfcopy.data.definitions import Definitions, wordnet
 from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.entities import placeholder_ids
 from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.decoding import SearchOptions
+from tfcopy.flags import NonNegativeInt, PositiveInt
 from tfcopy.serving.client_library.litert_search import LITERT_PRECISIONS
 from tfcopy.training.distribution import PRECISIONS
 
@@ -22,7 +23,6 @@ ALIASES = {
     "min_summary_length": "min_length",
     "max_summary_length": "max_length",
     "max_target_length": "max_length",
-    "refill_beams": "refill",
     "search_candidates": "candidates",
     "output_dictionary": "dictionary",
 }
@@ -36,15 +36,15 @@ class SettingError(ValueError):
 
 
 def parse(content: Mapping, changes: Mapping) -> dict:
-    """The values of settings.
+    """Parses the values of settings.
 
     Args:
         content: The stored form of a servable.
         changes: Dict from names, or `ALIASES`, to values or texts of them.
 
     Returns:
-        Dict by the names of settings; that of a `dictionary` of definitions
-        is named `definitions`.
+        Dict by the names of settings; a `dictionary` of definitions is named
+        `definitions`.
 
     Raises:
         SettingError: If there is no such setting, or its value is wrong.
@@ -73,7 +73,7 @@ def parse(content: Mapping, changes: Mapping) -> dict:
 
 
 def change_model(config: dict, values: Mapping):
-    """Sets, in the config of a model, what is an option of its layers."""
+    """Sets the options of layers in the config of a model."""
     if "decode_initial_attention" in values:
         value = values["decode_initial_attention"]
         _cell_options(config)["decode_initial_attention"] = value
@@ -98,16 +98,13 @@ def _set_precision(config, precision):
 
 
 def change_arguments(arguments: dict, values: Mapping) -> dict:
-    """The arguments of a servable with some values changed.
+    """Returns the arguments of a servable with some values changed.
 
     Raises:
         SettingError: If options of the search do not fit each other.
     """
     arguments = dict(arguments)
     if "options" in arguments:
-        # Earlier releases stored none of them.
-        unset = {"shortlist": None, "glossary": None, "litert": None}
-        arguments = unset | {"xla": False, "constants": False} | arguments
         fields = {x.name for x in dataclasses.fields(SearchOptions)}
         search = {k: x for k, x in values.items() if k in fields}
         if "forbid_unk" in search and arguments["entities"] is not None:
@@ -147,48 +144,49 @@ def change_arguments(arguments: dict, values: Mapping) -> dict:
 
 
 def _parsers(content) -> dict[str, Callable]:
-    """Functions of a name and a text to a value, by the names of settings."""
+    """Returns functions from a name and a text to a value, by setting."""
     arguments = content["arguments"]
     if content["kind"] == "Translator":
-        fields = dataclasses.fields(SearchOptions)
-        parsers = {
-            x.name: _OF_TYPE[x.type] for x in fields if x.name not in _DERIVED
-        }
         languages = [
             content.get("details", {}).get(f"{side}_language")
             for side in ("source", "target")
         ]
-        loads = (
-            Dictionary.load,
-            functools.partial(Glossary.load, languages=languages),
-        )
-        dictionary, glossary = (
-            _optional(functools.partial(_loaded, load)) for load in loads
-        )
-        parsers |= {"max_source_length": _positive, "replace_unk": _truth}
-        parsers |= {"dictionary": dictionary, "shortlist": dictionary}
-        parsers |= {"candidates": _optional(_positive)}
-        parsers |= {"precision": _dtype_policy, "xla": _truth}
-        parsers |= {"constants": _truth, "glossary": glossary}
-        parsers |= {"litert": _optional(_litert)}
+        glossary = functools.partial(Glossary.load, languages=languages)
+        fields = dataclasses.fields(SearchOptions)
+        parsers = {
+            x.name: _flag(NonNegativeInt if x.type is int else x.type)
+            for x in fields
+            if x.name not in _DERIVED
+        } | {
+            "max_source_length": _flag(PositiveInt),
+            "replace_unk": _flag(bool),
+            "dictionary": _optional(_file(Dictionary.load)),
+            "shortlist": _optional(_file(Dictionary.load)),
+            "candidates": _optional(_flag(PositiveInt)),
+            "precision": _flag(Literal[PRECISIONS]),
+            "xla": _flag(bool),
+            "constants": _flag(bool),
+            "glossary": _optional(_file(glossary)),
+            "litert": _optional(_flag(Literal[LITERT_PRECISIONS])),
+        }
         if "decode_initial_attention" in _cell_options(content["model"]):
-            parsers["decode_initial_attention"] = _truth
+            parsers["decode_initial_attention"] = _flag(bool)
         return parsers
     lengths = ("max_length", "max_answer_length", "num_words")
-    parsers = {name: _positive for name in lengths if name in arguments}
+    parsers = {x: _flag(PositiveInt) for x in lengths if x in arguments}
     if len(_definition_files(arguments)) == 1:
-        parsers["dictionary"] = _definitions
+        parsers["dictionary"] = _file(_load_definitions)
     return parsers
 
 
 def _cell_options(config):
-    """The options of the decoder cell in the config of a model."""
+    """Returns the options of the decoder cell in the config of a model."""
     cell = config["config"].get("cell") or {}
     return cell.get("config", {})
 
 
 def _definition_files(content):
-    """The names of all files of definitions.
+    """Returns the names of all files of definitions.
 
     Systems that read something else as definitions have two.
     """
@@ -201,69 +199,42 @@ def _definition_files(content):
     return set()
 
 
-def _whole(name, text, least=0):
-    if not text.isdecimal() or int(text) < least:
-        raise _error(name, f"an integer of at least {least}", text)
-    return int(text)
+def _flag(kind):
+    """Returns a parser of values of a flag's type."""
+
+    def parse(name, text):
+        try:
+            return flags.parse(kind, text)
+        except ValueError as error:
+            raise SettingError(f"{name} {error}.") from error
+
+    return parse
 
 
-def _positive(name, text):
-    return _whole(name, text, 1)
+def _file(load):
+    """Returns a parser of the paths of files that a function loads."""
+
+    def parse(name, path):
+        try:
+            return load(path)
+        except OSError as error:
+            reason = error.strerror or error
+            raise SettingError(
+                f"{name}: cannot read {path} ({reason})."
+            ) from error
+        except ValueError as error:
+            raise SettingError(f"{name}: {error}") from error
+
+    return parse
 
 
 def _optional(parse):
-    """A function that reads `None`, too."""
+    """Returns a parser that accepts `None`, too."""
     return lambda name, text: (
         None if text in ("None", "null") else parse(name, text)
     )
 
 
-def _number(name, text):
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise _error(name, "a number", text)
-    return value
-
-
-def _truth(name, text):
-    values = {"true": True, "false": False}
-    if text.lower() not in values:
-        raise _error(name, "true or false", text)
-    return values[text.lower()]
-
-
-def _dtype_policy(name, text):
-    if text not in PRECISIONS:
-        raise _error(name, " or ".join(PRECISIONS), text)
-    return text
-
-
-def _litert(name, text):
-    if text not in LITERT_PRECISIONS:
-        raise _error(name, " or ".join(LITERT_PRECISIONS), text)
-    return text
-
-
-def _definitions(name, path):
+def _load_definitions(path):
     read = wordnet.read if filesystem.isdir(path) else Definitions.load
-    return _loaded(read, name, path)
-
-
-def _loaded(load, name, path):
-    try:
-        return load(path)
-    except OSError as error:
-        reason = error.strerror or error
-        raise SettingError(f"{name}: cannot read {path} ({reason}).") from error
-    except ValueError as error:
-        raise SettingError(f"{name}: {error}") from error
-
-
-_OF_TYPE = {int: _whole, float: _number, bool: _truth, str: lambda _, x: x}
-
-
-def _error(name, expected, received):
-    return SettingError(f"{name} must be {expected}. Received: {received}.")
+    return read(path)

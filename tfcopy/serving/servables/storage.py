@@ -1,16 +1,16 @@
 """A servable in the folder of its system, so that it can be made again.
 
-    <run>/<system>/servable.json     what it is made of
+    <run>/<system>/servable.json     its class and arguments
                    checkpoints/      its weights
     <run>/data/                      vocabularies, dictionaries, definitions
 
 `save` is called before training begins, so that an interrupted run can be
-exported, too. `load` makes the same servable, with the weights of a checkpoint;
-it needs neither the recipe nor the corpus.
+exported, too. `load` builds the same servable, with the weights of a
+checkpoint; it needs neither the recipe nor the corpus.
 
-In `servable.json` an object is a dict of the name of its `class` and the
-arguments that it was made with. Large tables are files of the run, see
-`StoredFiles`. A layer of the model is named; the model itself is stored apart.
+In `servable.json` an object is a dict of the name of its `class` and its
+arguments. Large tables are files of the run, see `StoredFiles`. Layers of the
+model are stored by name, and the model itself separately.
 """
 
 import contextlib
@@ -109,15 +109,15 @@ def save(
         servable: A `Translator` or a `TextModel`.
         folder: The folder of the system, where its `checkpoints` are.
         warmup_texts: As in `saved_model.export`.
-        details: As in `saved_model.export`; JSON must be able to hold it.
-        model: The model that is trained, whose weights the checkpoints hold,
-            if it is not that of the servable: it has the same weights, in the
-            same order, such as `Seq2Seq.with_candidates()`.
-        identity: What its checkpoints were trained with, as they tell it too;
-            JSON must be able to hold it.
+        details: As in `saved_model.export`; must be valid JSON.
+        model: The trained model, whose weights the checkpoints hold, if it is
+            not the servable's. It has the same weights in the same order, such
+            as `Seq2Seq.with_candidates()`.
+        identity: The identity of the checkpoints, such as flags and data; must
+            be valid JSON.
 
     Raises:
-        TypeError: If the servable holds what cannot be stored.
+        TypeError: If the servable holds an object that cannot be stored.
         OSError: naming the file, if it cannot be written.
     """
     arguments = dict(servable.arguments)
@@ -144,14 +144,14 @@ def save(
 def load(
     folder, changes: Mapping | None = None, checkpoint: str = "best"
 ) -> StoredServable:
-    """Makes a servable that was stored, with the weights of a checkpoint.
+    """Builds a stored servable, with the weights of a checkpoint.
 
     Args:
         folder: The folder of the system.
-        changes: Dict from names of `settings` to other values, or to texts
-            that say them.
+        changes: Dict from names of `settings` to other values, or to their
+            texts.
         checkpoint: `"best"`, the weights of the best dev score, or `"last"`,
-            those of the newest checkpoint.
+            the weights of the newest checkpoint.
 
     Raises:
         StorageError: naming the file that is missing or damaged.
@@ -175,7 +175,7 @@ def load(
         decode = Decoder(StoredFiles(folder), model, values.get("definitions"))
         encoded = content["arguments"]
         arguments = {name: decode(x) for name, x in encoded.items()}
-        identity = _identity(arguments, values) | content.get("identity", {})
+        identity = content.get("identity", {})
         _load_weights(trained, folder, checkpoint, identity)
         if trained is not model:
             model.set_weights(trained.get_weights())
@@ -199,7 +199,7 @@ def _make_model(config):
 
 
 def _content_of(path):
-    """The content of a file, whose format must be known."""
+    """Reads a file, and checks its format."""
     try:
         content = read_json(path)
         number, kind = content["format"], content["kind"]
@@ -212,9 +212,8 @@ def _content_of(path):
         check_fields(path, content, *_FIELDS)
     except FileNotFoundError:
         raise StorageError(
-            f"{path}: no such file. An earlier release trained this "
-            "system: repeat the recipe's command, which tests a finished run "
-            "again and exports it without training."
+            f"{path}: no such file. Repeat the recipe's command, which writes "
+            "it, and exports a finished run without training."
         ) from None
     except DamagedFileError as error:
         raise StorageError(str(error)) from error
@@ -245,7 +244,7 @@ def _damaged(path, error):
 
 @contextlib.contextmanager
 def _precision(policy):
-    """Models make further layers as they are made again."""
+    """Sets the global dtype policy, which rebuilt models read."""
     before = keras.config.dtype_policy()
     keras.config.set_dtype_policy(policy)
     try:
@@ -254,30 +253,8 @@ def _precision(policy):
         keras.config.set_dtype_policy(before)
 
 
-def _identity(arguments, values):
-    """Returns the identity of the words that a checkpoint was trained with.
-
-    Earlier releases stored no identity.
-
-    Definitions count where they are text, unless others were asked for.
-    """
-    tables = {
-        f"vocabulary of the {side}": arguments.get(f"{side}_vocabulary")
-        for side in ("source", "target")
-    }
-    if "features" in arguments:
-        tables["vocabulary"] = arguments["features"].vocabulary
-        if arguments["definition_tokenizer"] and "definitions" not in values:
-            tables["definitions"] = arguments["definitions"]
-    return {
-        name: table.fingerprint
-        for name, table in tables.items()
-        if table is not None
-    }
-
-
 def _load_weights(model, folder, checkpoint, identity):
-    """Gives a model the weights that it has been trained to."""
+    """Loads the weights of a checkpoint into a model."""
     checkpoints = checkpoints_of(folder)
     info = checkpoints.newest_info() or {}
     there = info.get("identity", {})
@@ -293,9 +270,9 @@ def _load_weights(model, folder, checkpoint, identity):
 class StoredFiles:
     """The files that a system's folder refers to.
 
-    They lie in the folder `data` beside it, so that the systems of a run keep
-    one copy together. A file is named by its checksum, unless there is one
-    with this very content already.
+    They are in the folder `data` beside it, so that the systems of a run share
+    one copy. The name of a file has its checksum, unless a file with the same
+    content exists already.
 
     Args:
         folder: The folder of a system.
@@ -334,7 +311,7 @@ class StoredFiles:
         return {"file": relative, "sha256": checksum}
 
     def path(self, reference: dict) -> str:
-        """The path of a file that was stored.
+        """Returns the path of a file that was stored.
 
         Raises:
             StorageError: If it is missing, or its content has changed.
@@ -357,7 +334,7 @@ def _checksum(data):
 
 
 def _read(path):
-    """The content of a file; `None` if it cannot be read."""
+    """Reads a file; `None` if it cannot be read."""
     with contextlib.suppress(OSError):
         return _bytes_of(path)
 
@@ -397,7 +374,7 @@ _CLASSES = {
 
 
 class Encoder:
-    """Turns objects into what JSON can hold.
+    """Encodes objects as JSON.
 
     Args:
         files: `StoredFiles`, where tables are written.
@@ -408,7 +385,7 @@ class Encoder:
         self._references = {}
 
     def __call__(self, value):
-        """The JSON of an object, or of a list or dict of them.
+        """Encodes an object, or a list of objects, as JSON.
 
         Raises:
             TypeError: If a servable cannot hold such an object.
@@ -450,7 +427,7 @@ class Encoder:
 
 
 class Decoder:
-    """Makes the objects again; equal ones are one object.
+    """Builds objects from JSON; equal ones are one object.
 
     Args:
         files: `StoredFiles`, where tables are read.
@@ -465,7 +442,7 @@ class Decoder:
         self._made = {}
 
     def __call__(self, content):
-        """The object of such JSON.
+        """Builds the object that JSON describes.
 
         Raises:
             StorageError: If a file is missing or has changed.

@@ -33,35 +33,33 @@ from tfcopy.serving.servables.text_reader import (
 
 @dataclasses.dataclass(eq=False, repr=False)
 class TextModel:
-    """A model of `definition_inputs`, of texts; the base of what is served.
+    """A model of texts whose words have definitions; the base of servables.
 
-    Definitions are not read anew for each text: the reader's output for all
-    entries of the dictionary is a table, made from the weights at the time a
-    signature is first requested, and again by `with_files`. A request may bring
-    its own definitions, a `dictionary` of lines `headword<TAB>definition` for
-    each example. A word that one of these headwords defines (see
-    `RequestedDefinitions.find`) has the mean of their definitions instead of
-    those of its entries; lines of any other form are ignored. That is so for
-    frequent words as well, even if they had no definition in training
-    (`exclude_top_k`); but with `combine="replace"` known words have no
-    definition at all. A phrase keeps its own. No example sees the dictionary of
-    another.
+    Definitions are encoded once: the reader's output for all entries of the
+    dictionary is a table, computed when a signature is first requested, and
+    again by `with_files`. A request may bring its own definitions, a
+    `dictionary` of lines `headword<TAB>definition` for each example. A word
+    that one of these headwords defines (see `RequestedDefinitions.find`) has
+    the mean of these definitions instead of its entries'; lines of any other
+    form are ignored. That holds for frequent words, too, even if they had no
+    definition in training (`exclude_top_k`); but with `combine="replace"` known
+    words have no definition at all. No example sees the dictionary of another.
 
-    Texts are cut at `max_length` words. Any bytes are read; a blank text is an
-    unknown word, unless the model's texts have marks.
+    Texts are truncated to `max_length` words. Any bytes are accepted; a blank
+    text is an unknown word, unless the model's texts have marks.
 
     Args:
         model: A Keras model, such as `models.esim`.
         embedding: Its embedding: a `DefinitionEmbedding`, or any other layer.
         features: The `DefinitionFeatures` of its batches.
-        tokenizer: Cuts texts into words, as in training.
+        tokenizer: `Tokenizer` of texts, as in training.
         definitions: The `Definitions` that the features look up; `None` if
             the embedding reads none.
-        max_length: Positive integer, the words of a text that are read.
-        definition_tokenizer: Cuts the definitions of requests into tokens, as
-            those of the dictionary were; `None` if requests bring none, for
-            models whose definitions are not text. A model that reads no
-            definitions takes none either.
+        max_length: Positive integer, the maximum length of a text in words.
+        definition_tokenizer: `Tokenizer` of the definitions of requests, as for
+            the dictionary; `None` if requests bring none, for models whose
+            definitions are not text. A model that reads no definitions takes
+            none either.
 
     Raises:
         ValueError: If arguments do not belong together.
@@ -105,7 +103,7 @@ class TextModel:
             expected = features.packer.num_entries
             if len(definitions.headwords) != expected:
                 raise ValueError(
-                    f"`definitions` must be those of the packer, of {expected} "
+                    f"`definitions` must be the packer's, of {expected} "
                     f"headwords. Received: {len(definitions.headwords)}."
                 )
         if self.max_length < 1:
@@ -127,7 +125,7 @@ class TextModel:
 
     @property
     def takes_dictionary(self) -> bool:
-        """Whether requests may bring definitions."""
+        """Returns whether requests may bring definitions."""
         return self.reads_definitions and self.definition_tokenizer is not None
 
     @functools.cached_property
@@ -176,7 +174,7 @@ class TextModel:
         return {name: self.signature(name) for name in names}
 
     def signature(self, name):
-        """The concrete function of one signature."""
+        """Returns the concrete function of one signature."""
         inputs = self.texts
         if self.takes_dictionary and name != "serving_default":
             inputs = (*inputs, "dictionary")
@@ -191,7 +189,7 @@ class TextModel:
         )
 
     def with_files(self, folder) -> "TextModel":
-        """A copy whose vocabularies are files, saved in a folder."""
+        """Returns a copy whose vocabularies are files, saved in a folder."""
         saved, files = {}, {}
         for name, vocabulary in self._vocabularies.items():
             if id(vocabulary) not in files:
@@ -204,7 +202,7 @@ class TextModel:
         return other
 
     def with_constants(self) -> "TextModel":
-        """Itself: it reads each weight once for a request, not in a loop."""
+        """Returns itself: a request reads each weight once, not in a loop."""
         return self
 
     def _answer(self, texts, read: Read) -> dict:
@@ -214,10 +212,6 @@ class TextModel:
     def _analyse(self, texts, read: Read) -> dict:
         """Returns the outputs of `analyse`."""
         raise NotImplementedError
-
-    def _about_words(self, read: Read) -> dict:
-        """The words of each text with its marks, and what defined them."""
-        return self._reader.about_words(read)
 
 
 def _vocabularies(features):
@@ -235,7 +229,7 @@ def _spec(name):
 
 
 def _ask(reader, first, texts, say):
-    """The model's output for texts by name, the first of which is `name`."""
+    """Returns the model's output for texts by name."""
     size = tf.shape(texts[first])[0]
     for name, x in texts.items():
         tf.debugging.assert_equal(
@@ -243,7 +237,7 @@ def _ask(reader, first, texts, say):
             size,
             f"All inputs must have one row per example; {name} has not.",
         )
-    # An empty batch has no longest text: give it one.
+    # An empty batch has no longest text: add one.
     more = tf.cast(size == 0, tf.int32)
     texts = {
         name: tf.pad(x, [[0, more]] + [[0, 0]] * (x.shape.rank - 1))
@@ -260,19 +254,19 @@ class AnswerFinder(TextModel):
 
     Signatures, whose texts are strings `(B,)`:
 
-    - `serving_default`, of `context` and `question`, gives `text`, strings
+    - `serving_default`, of `context` and `question`, returns `text`, strings
       `(B,)`: the words of the context, just as they are typed there; `score`,
       float32 `(B,)`: their log-probability; `start` and `end`, int32 `(B,)`:
       where they stand in the context, in code points. A context without any
       word has the answer `""` with a score of 0.
-    - `with_dictionary`, of `dictionary`, strings `(B, R)`, too, gives the
+    - `with_dictionary`, of `dictionary`, strings `(B, R)`, too, returns the
       same.
     - `analyse`, of all of these (without `dictionary`, where there is no
-      `with_dictionary`), gives more: `context_tokens`, `(B, N)`, and
+      `with_dictionary`), returns more: `context_tokens`, `(B, N)`, and
       `question_tokens`, `(B, M)`, strings, `</s>` at the end, then `""`; of
       models that read definitions `context_headwords`, `(B, N, L)`, and
-      `question_headwords`, `(B, M, L)`, strings: whose definitions a word
-      has; `start_probability` and `end_probability`, float32 `(B, N)`, of
+      `question_headwords`, `(B, M, L)`, strings, which define each word;
+      `start_probability` and `end_probability`, float32 `(B, N)`, of
       the answer to begin at a word and to end before it; and, if the model
       has a `Coattention` of this name, `attention`, float32 `(B, N, M)`:
       the attention of each word of the context to the question.
@@ -333,7 +327,7 @@ class AnswerFinder(TextModel):
         }
         outputs = {
             **self._answer(texts, read),
-            **self._about_words(read),
+            **self._reader.about_words(read),
             **probabilities,
         }
         if "coattention" in read.details:
@@ -349,14 +343,14 @@ def _wrong_marks(expected, features):
 
 
 def _value_at(offsets, place, is_blank):
-    """Offsets, ragged `(B, None)`, at a place of each row; 0 if blank."""
+    """Returns the offset at a place of each row, `(B,)`; 0 if blank."""
     rows = tf.cast(offsets.row_starts(), tf.int32)
     values = tf.concat([offsets.flat_values, [0]], 0)
     picked = tf.gather(values, tf.where(is_blank, 0, rows + place))
     return tf.where(is_blank, 0, picked)
 
 
-# Their order is that of `tfcopy.data.corpora.nli`.
+# In the order of `tfcopy.data.corpora.nli`.
 LABELS = ("contradiction", "neutral", "entailment")
 
 
@@ -366,15 +360,16 @@ class EntailmentClassifier(TextModel):
 
     Signatures, whose texts are strings `(B,)`:
 
-    - `serving_default`, of `premise` and `hypothesis`, gives `label`, strings
-      `(B,)`, and `probabilities`, float32 `(B, C)`, in the order of `labels`.
-    - `with_dictionary`, of `dictionary`, strings `(B, R)`, too, gives the
+    - `serving_default`, of `premise` and `hypothesis`, returns `label`,
+      strings `(B,)`, and `probabilities`, float32 `(B, C)`, in the order of
+      `labels`.
+    - `with_dictionary`, of `dictionary`, strings `(B, R)`, too, returns the
       same.
     - `analyse`, of all of these (without `dictionary`, where there is no
-      `with_dictionary`), gives more: `premise_tokens` and
+      `with_dictionary`), returns more: `premise_tokens` and
       `hypothesis_tokens`, strings `(B, T)`, then `""`; and of models that
       read definitions `premise_headwords` and `hypothesis_headwords`, strings
-      `(B, T, L)`: whose definitions a word has.
+      `(B, T, L)`, which define each word.
 
     Args:
         *args: As in `TextModel`.
@@ -400,7 +395,7 @@ class EntailmentClassifier(TextModel):
         }
 
     def _analyse(self, texts, read):
-        return {**self._answer(texts, read), **self._about_words(read)}
+        return {**self._answer(texts, read), **self._reader.about_words(read)}
 
 
 NUM_SPECIALS = len(special.SPECIAL_TOKENS)
@@ -415,18 +410,17 @@ class WordPredictor(TextModel):
 
     Signatures, whose texts are strings `(B,)`:
 
-    - `serving_default`, of `text`, gives `next_words`, strings `(B, K)`, and
-      `next_probabilities`, float32 `(B, K)`, the best first, without special
-      words; `log_probability`, float32 `(B,)`, of the whole text, nats; and
-      `perplexity`, float32 `(B,)`, 1 for a text without any word.
-    - `with_dictionary`, of `dictionary`, strings `(B, R)`, too, gives the
+    - `serving_default`, of `text`, returns `next_words`, strings `(B, K)`,
+      and `next_probabilities`, float32 `(B, K)`, the best first, without
+      special words; `log_probability`, float32 `(B,)`, of the whole text, nats;
+      and `perplexity`, float32 `(B,)`, 1 for a text without any word.
+    - `with_dictionary`, of `dictionary`, strings `(B, R)`, too, returns the
       same.
     - `analyse`, of both (without `dictionary`, where there is no
-      `with_dictionary`), gives more: `tokens`, strings `(B, T)`, then `""`;
+      `with_dictionary`), returns more: `tokens`, strings `(B, T)`, then `""`;
       `token_log_probabilities`, float32 `(B, T)`, of each after those before
       it, 0 on padding; `is_known`, boolean `(B, T)`; and of models that read
-      definitions `headwords`, strings `(B, T, L)`: whose definitions a word
-      has.
+      definitions `headwords`, strings `(B, T, L)`, which define each word.
 
     Args:
         *args: As in `TextModel`.
@@ -474,14 +468,14 @@ class WordPredictor(TextModel):
         }
 
     def _log_probabilities(self, read):
-        """The log-probability of each word, `(B, T)`, 0 on padding."""
+        """Returns the log-probability of each word, `(B, T)`, 0 on padding."""
         ids = read.inputs["text_ids"][:, 1:]
         logits = tf.cast(read.outputs[:, :-1], tf.float32)
         costs = tf.nn.sparse_softmax_cross_entropy_with_logits(ids, logits)
         return tf.where(ids == special.PAD, 0.0, -costs)
 
     def _analyse(self, texts, read):
-        about = self._about_words(read)
+        about = self._reader.about_words(read)
         ids = read.inputs["text_ids"][:, 1:]
         return {
             **self._answer(texts, read),

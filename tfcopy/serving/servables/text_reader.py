@@ -1,10 +1,10 @@
 """From texts to the output of a model of their words.
 
-A model's reading of all entries of a dictionary is computed once.
+The encodings of all entries of a dictionary are computed once.
 
 Shapes: B examples, R lines of a request's dictionary, T words of a text with
 its marks, L entries of a word, N entries of the dictionary, U entries of a
-batch, D size of what a reader returns.
+batch, D size of a reader's output.
 """
 
 from typing import Any, NamedTuple
@@ -28,9 +28,8 @@ _BLOCK = 1024  # entries that are read at once
 class DefinitionTable(tf.Module):
     """A table with a row for each entry, used instead of its definitions.
 
-    It is a packer for `DefinitionFeatures`, after which nothing is left to
-    read. Numbers beyond those of the entries stand for further rows, such as
-    those that a request brings.
+    It is a packer for `DefinitionFeatures`, after which no definition is left
+    to encode. Numbers above the entries' are further rows, such as a request's.
 
     Args:
         embedding: `DefinitionEmbedding` with a reader. Its present weights
@@ -48,7 +47,7 @@ class DefinitionTable(tf.Module):
             self._counts = tf.Variable(counts, trainable=False, name="counts")
 
     def pack(self, entries, ids):
-        """The entries of the words of one batch.
+        """Packs the entries of the words of one batch.
 
         Args:
             entries: Dict of int32 `(B, T, L)`, numbers of entries, 0 for none,
@@ -58,7 +57,7 @@ class DefinitionTable(tf.Module):
 
         Returns:
             Dict of `slots`, int32 of the structure and shapes of `entries`,
-            and `numbers`, int32 `(U + 1,)`, what each slot stands for.
+            and `numbers`, int32 `(U + 1,)`, the entry of each slot.
         """
         usable = without_frequent(entries, ids, self.exclude_top_k, 0)
         entries = tf.nest.map_structure(
@@ -68,10 +67,10 @@ class DefinitionTable(tf.Module):
         return {"slots": slots, "numbers": numbers}
 
     def rows(self, numbers, further=None):
-        """The reader's output for entries.
+        """Returns the reader's output for entries.
 
         Args:
-            numbers: int32 `(U + 1,)`, as `pack` gives them.
+            numbers: int32 `(U + 1,)`, as in `pack`.
             further: Optional pair, `(R, D)` and `(R,)`: sums and numbers of
                 definitions of further rows.
 
@@ -116,8 +115,8 @@ class Read(NamedTuple):
     Attributes:
         words: Ragged strings, `(B, None)`, of each text by name.
         inputs: Dict of the inputs of the model.
-        outputs: What the model gives.
-        details: Dict of the outputs of the layers that were asked for.
+        outputs: The model's output.
+        details: Dict of the outputs of the requested layers.
     """
 
     words: dict
@@ -177,7 +176,7 @@ class TextReader:
         return [x for x in tables if x is not None]
 
     def _make_core(self, model, layers):
-        """The model; with a table, only the part after its embedding."""
+        """Returns the model, or with a table the part after its embedding."""
         names = {layer.name for layer in model.layers}
         details = {
             name: model.get_layer(name).output
@@ -193,7 +192,7 @@ class TextReader:
         return keras.Function(inputs, (model.output, details))
 
     def readable(self, texts) -> dict:
-        """Texts, strings `(B,)` by name, as far as the model reads them."""
+        """Truncates texts, strings `(B,)` by name, to the model's length."""
         read = {
             name: readable_text(texts[name], self._tokenizer, self._max_length)
             for name in self._names
@@ -201,7 +200,7 @@ class TextReader:
         return {**texts, **read}
 
     def read(self, texts) -> Read:
-        """The model's output for texts, strings `(B,)` by name.
+        """Returns the model's output for texts, strings `(B,)` by name.
 
         There may be a `dictionary` of further definitions, `(B, R)`.
         """
@@ -252,7 +251,7 @@ class TextReader:
             )
 
     def _run(self, inputs):
-        """The model's outputs and details."""
+        """Returns the model's outputs and details."""
         if self._table is None:
             return self._core(inputs)
         spellings = None
@@ -271,7 +270,7 @@ class TextReader:
         return self._core([*keras.tree.flatten(vectors), *ids.values()])
 
     def _headwords_of(self, inputs, numbers, names):
-        """Strings `(B, T, L)` by name: whose definitions a word has."""
+        """Returns the headwords of each word, strings `(B, T, L)` by name."""
         headwords = self._headwords
         if names is not None:
             headwords = tf.concat([headwords, names], axis=0)
@@ -286,7 +285,7 @@ class TextReader:
         return {name: inputs[f"{name}_{kind}"] for name in self._names}
 
     def about_words(self, read: Read) -> dict:
-        """The words of each text with its marks, and what defined them."""
+        """Returns the words of each text with marks, and their headwords."""
         about = {}
         for name, words in read.words.items():
             begin, end = (
@@ -304,7 +303,7 @@ class TextReader:
 
 
 def _without_middles(words):
-    """Words of which huge ones have only their ends, which no table holds.
+    """Cuts the middles out of huge words, which no table holds.
 
     Rules and spellings look at the ends of a word.
     """

@@ -1,4 +1,4 @@
-"""The steps of a translation: texts, sources, a search, hypotheses, words.
+"""The steps of a translation: encoding texts, search, decoding hypotheses.
 
 Shapes: B texts, S source positions (with EOS), N hypotheses, T words of the
 longest hypothesis, R lines of a text's glossary.
@@ -36,11 +36,11 @@ class RequestedTerms(NamedTuple):
     translations: Any
 
     def translated(self, text):
-        """Translations in place of marks, strings of any shape."""
+        """Replaces marks by translations, in strings of any shape."""
         return terms.unmark(text, self.translations)
 
     def as_typed(self, text):
-        """Phrases in place of marks, strings of any shape."""
+        """Replaces marks by phrases, in strings of any shape."""
         return terms.unmark(text, self.phrases)
 
 
@@ -79,7 +79,7 @@ def mark_terms(text, glossary: Glossary | None, lines, protect: str):
 
 
 def program_lengths(longest: int) -> list[int]:
-    """The source positions of programs for texts of so many words."""
+    """Returns the source positions of programs for texts up to a length."""
     lengths = [_POSITIONS]
     while lengths[-1] <= longest:
         lengths.append(2 * lengths[-1])
@@ -87,7 +87,7 @@ def program_lengths(longest: int) -> list[int]:
 
 
 def what_answers_must_have(options, requested, tokenizer):
-    """Options of the search, and which words of a source must be said.
+    """Returns options of the search, and which source words are required.
 
     Args:
         options: `SearchOptions`.
@@ -95,8 +95,8 @@ def what_answers_must_have(options, requested, tokenizer):
         tokenizer: The source's tokenizer.
 
     Returns:
-        `(options, function)`; the function of ragged words gives the
-        `protected` of `beam_search`, and is `None` if nothing must be said.
+        `(options, function)`; the function maps ragged words to the `protected`
+        of `beam_search`, and is `None` if no word is required.
     """
     if options.must_copy:
         return options, tokenizer.needed
@@ -122,12 +122,11 @@ class Sources(NamedTuple):
         words: Strings, `(B, S)`; `</s>` at EOS, `""` on padding.
         keys: Strings, `(B, S)`, what `Entities` make of the words; `None`
             without.
-        protected: int32 `(B, S)`, the words that an answer must have, as in
-            `beam_search`; `None` if it need not have any.
+        protected: int32 `(B, S)`, the required words, as in `beam_search`;
+            `None` if no word is required.
         is_blank: Boolean, `(B,)`; texts without a word.
-        inputs: Dict of what else the model reads, by name.
-        longest: int32, the positions of the longest text; there is padding
-            behind them.
+        inputs: Dict of the model's further inputs, by name.
+        longest: int32, the length of the longest text; padding follows.
     """
 
     ids: Any
@@ -141,15 +140,14 @@ class Sources(NamedTuple):
 
 
 def read_sources(translator, text, rows, must_have=None) -> Sources:
-    """Cuts texts into words and looks these up.
+    """Encodes texts as `Sources`.
 
     Args:
         translator: The `Translator`, whose tokenizer, vocabularies and limits
             apply.
         text: Strings.
-        rows: int32 `(B,)`, which of the texts to read, some of them repeatedly.
-        must_have: As `what_answers_must_have` gives it; `None` if an answer
-            need not have any.
+        rows: int32 `(B,)`, the texts to encode, some of them repeatedly.
+        must_have: Function of `what_answers_must_have`, or `None`.
     """
     tokenizer = translator.source_tokenizer
     longest = translator.max_source_length
@@ -224,8 +222,8 @@ class SourceSearch:
     Args:
         model: A `Seq2Seq`, or anything else that `beam_search` takes.
         candidate_ids: Optional `(K,)`, the only words that are generated.
-        shortlist: Optional `Shortlist`, whose `always` are the candidates:
-            what else a source may become.
+        shortlist: Optional `Shortlist` of further words for a source; its
+            `always` are the candidates.
         compiled_sizes: The numbers of source positions for which XLA compiles
             the search for a single text; none for no compilation.
     """
@@ -252,7 +250,7 @@ class SourceSearch:
         return search_among(candidates, *arguments, options, **more)
 
     def search_sources(self, source, options) -> SearchResult:
-        """`search` for `Sources`, by XLA if there is a single text."""
+        """Searches for `Sources`, by XLA if there is a single text."""
 
         ids = [source.ids, source.copy_ids]
         plain = functools.partial(
@@ -292,7 +290,7 @@ class SourceSearch:
 
 
 class HypothesisWriter:
-    """Writes the words that a search has generated or pointed at.
+    """Decodes the results of a search to words, generated or copied.
 
     Args:
         vocabulary: `Vocabulary` of the decoder.
@@ -320,7 +318,7 @@ class HypothesisWriter:
         return [x for x in tables if x is not None]
 
     def write(self, result, source):
-        """The words of hypotheses.
+        """Decodes hypotheses to words.
 
         Args:
             result: `SearchResult`.
@@ -376,7 +374,7 @@ class HypothesisWriter:
 
 
 def _words_by_id(vocabulary):
-    """The table from int64 id to word, from the vocabulary's file if any."""
+    """Makes the table from int64 id to word, from the file if there is one."""
     if vocabulary.path is None:
         initializer = tf.lookup.KeyValueTensorInitializer(
             tf.range(vocabulary.size, dtype=tf.int64),

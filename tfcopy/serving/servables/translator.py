@@ -1,4 +1,4 @@
-"""Text in, text out: what training evaluates and what is exported.
+"""Translation from text to text, for evaluation in training and for exports.
 
 Shapes: B sentences, S source positions (with EOS), N hypotheses, T words of
 the longest hypothesis.
@@ -49,11 +49,11 @@ _LINES = tf.TensorSpec([None, None], tf.string, name="glossary")
 
 @dataclasses.dataclass(eq=False, repr=False)
 class Translator:
-    """A model with all that is needed to translate text, as one graph.
+    """A model with tokenizers and vocabularies: text to text in one graph.
 
-    A text without words gives an empty answer with a score of 0; one of more
-    than `max_source_length` words is cut there. Control characters count as
-    blanks, invalid UTF-8 as U+FFFD. No answer depends on the other texts of
+    The answer to a text without words is empty, with a score of 0; a text of
+    more than `max_source_length` words is truncated. Control characters count
+    as blanks, invalid UTF-8 as U+FFFD. No answer depends on the other texts of
     its batch, to the last bit on processors with AVX-512: batches are filled
     up to shapes that are rounded alike there.
 
@@ -66,14 +66,14 @@ class Translator:
             the answer.
         options: `SearchOptions`; `translate` returns the best hypothesis and
             `analyse` all `num_beams`, whatever `num_hypotheses` says.
-        max_source_length: Words of a text that are read, EOS not counted; the
-            rest is cut off before unknown words are numbered, as `encode` does
+        max_source_length: Maximum length of a text in words, without EOS; the
+            rest is cut off before unknown words are numbered, as in `encode`
             with `truncate`.
         append_eos: Whether source sentences end with the position of EOS; as
             in training.
         replace_unk: Whether a generated `<unk>` becomes the source word with
-            the highest attention (what is often done for models that cannot
-            copy). If not, it stays `<unk>`; `options.forbid_unk` avoids it.
+            the highest attention (often used for models that cannot copy). If
+            not, it stays `<unk>`; `options.forbid_unk` avoids it.
         dictionary: Optional `Dictionary` of source to target language: words
             pointed at are written as their best translation, if they are not
             words of the target vocabulary.
@@ -94,12 +94,11 @@ class Translator:
         entities: Optional `Entities`, as in training. A placeholder in an
             answer, pointed at or generated, becomes the first source word
             that it stands for; `<unk>` if there is none.
-        glossary: Optional `Glossary`: where one of its phrases stands in a
-            text, the answer says the given translation. It needs tokenizers
-            that are `ProtectedTokenizer`s.
+        glossary: Optional `Glossary` of phrases with required translations. It
+            needs tokenizers that are `ProtectedTokenizer`s.
         definitions: Optional `tf.Module` for a model whose source words have
             definitions. Its `source_inputs(words, ids)`, of strings `(B, S)`,
-            `""` at EOS and on padding, and of int32 `(B, S)`, gives a dict of
+            `""` at EOS and on padding, and of int32 `(B, S)`, returns a dict of
             the further inputs of the model's `encode`, in TensorFlow ops. A
             SavedModel holds the tables that it tracks.
     """
@@ -173,7 +172,7 @@ class Translator:
             task: A `CopySeq2SeqLM` or `CopyCausalLM` with a preprocessor.
             folder: Where `hub_pieces` writes the tokenizer's files, which have
                 to stay.
-            **arguments: As of `Translator`, in place of those of the task; by
+            **arguments: Arguments of `Translator` that replace the task's; by
                 default a beam of 4.
         """
         pieces = hub_pieces(task.preprocessor.tokenizer, folder)
@@ -235,7 +234,7 @@ class Translator:
         }
 
     def with_files(self, folder) -> "Translator":
-        """A copy whose vocabularies are files, saved in a folder.
+        """Returns a copy whose vocabularies are files, saved in a folder.
 
         It is the same translator, with its graphs, if they are files of the
         same names already, wherever these are.
@@ -248,9 +247,9 @@ class Translator:
         return self.copy(**dict(zip(names, saved)))
 
     def with_constants(self) -> "Translator":
-        """A copy with the present weights as constants, if `constants`.
+        """Returns a copy with the current weights as constants, if `constants`.
 
-        It goes on to answer as it does now if the model is trained.
+        Further training of the model does not change its answers.
         """
         if not self.constants or isinstance(self.model, ConstantWeights):
             return self
@@ -262,12 +261,12 @@ class Translator:
         return {x.name: getattr(self, x.name) for x in dataclasses.fields(self)}
 
     def copy(self, **changes) -> "Translator":
-        """A copy of the translator, with other arguments where given."""
+        """Returns a copy of the translator with some arguments changed."""
         return dataclasses.replace(self, **changes)
 
     @tf.function(input_signature=_TEXT, autograph=False)
     def translate(self, text):
-        """The best answer to each text.
+        """Translates each text to the best answer.
 
         Args:
             text: Strings, `(B,)`.
@@ -280,13 +279,13 @@ class Translator:
 
     @tf.function(input_signature=[*_TEXT, _LINES], autograph=False)
     def translate_with_glossary(self, text, glossary):
-        """The best answer to each text, with given translations of phrases.
+        """Translates each text, with given translations of phrases.
 
         Args:
             text: Strings, `(B,)`.
             glossary: Strings, `(B, R)`, lines `phrase<TAB>translation` for
-                each text; those of any other form are ignored. They come
-                before those of the translator's own glossary.
+                each text; lines of any other form are ignored. They come
+                before the translator's own glossary.
 
         Returns:
             As `translate`.
@@ -296,7 +295,7 @@ class Translator:
 
     @tf.function(input_signature=_TEXT, autograph=False)
     def analyse(self, text):
-        """The best answers to each text, and where their words come from.
+        """Translates each text to its best answers, with their sources.
 
         Args:
             text: Strings, `(B,)`.
@@ -361,7 +360,7 @@ class Translator:
         batch_size: int = 32,
         progress: bool = True,
     ) -> list[list[str]]:
-        """The best answers to many texts.
+        """Returns the best answers to many texts.
 
         Args:
             texts: Strings, or UTF-8 bytes.
@@ -388,15 +387,15 @@ class Translator:
     def search(
         self, source_ids, source_copy_ids, options=None, source_inputs=None
     ) -> SearchResult:
-        """Searches for the answers to sources that are ids already.
+        """Searches for the answers to encoded sources.
 
-        Ids do not tell which words are protected: none need be copied.
+        Ids do not show which words are protected: none is required.
 
         Args:
             source_ids: int32 `(B, S)`.
             source_copy_ids: int32 `(B, S)`.
-            options: `SearchOptions`; by default those of `translate`.
-            source_inputs: Dict of what else the model's `encode` takes.
+            options: `SearchOptions`; by default `translate`'s.
+            source_inputs: Dict of further arguments of the model's `encode`.
         """
         options = options or self.search_options()
         options = dataclasses.replace(options, must_copy=False)
@@ -448,7 +447,7 @@ class Translator:
         return np.flatnonzero(is_span).tolist()
 
     def _answers(self, text, options):
-        """`_answer` as one graph for all that search with the same options."""
+        """Runs `_answer` as a graph, made once for equal options."""
         if options not in self._graphs:
             graph = tf.function(
                 functools.partial(self._answer, options),
@@ -460,7 +459,7 @@ class Translator:
         return self._graphs[options](text)
 
     def _answer(self, options, text, lines=None):
-        """Dict of all outputs of `analyse`, `attention` if there is any.
+        """Returns all outputs of `analyse`; `attention` if there is any.
 
         Args:
             options: `SearchOptions`.
@@ -473,7 +472,7 @@ class Translator:
         more = tf.where(num_texts < 2, alone, rows) - num_texts
         if not self.options.same_in_every_batch:
             more = tf.maximum(1 - num_texts, 0)
-        # An empty batch has no longest sentence: give it one.
+        # An empty batch has no longest sentence: add one.
         count = tf.maximum(num_texts, 1)
         text = tf.concat([text, [""]], axis=0)[:count]
         rows = tf.concat([tf.range(num_texts), tf.zeros([more], tf.int32)], 0)
@@ -485,7 +484,7 @@ class Translator:
         return {name: x[:num_texts] for name, x in outputs.items()}
 
     def read(self, options, text, rows, lines=None):
-        """`SearchOptions`, `Sources` and `RequestedTerms` (or `None`)."""
+        """Encodes texts: `(SearchOptions, Sources, RequestedTerms or None)`."""
         terms = None
         if self.glossary is not None or lines is not None:
             protect = self.source_tokenizer.pattern
@@ -547,7 +546,7 @@ class Translator:
 
 
 def _first(batch, count):
-    """The first examples of a named tuple of tensors."""
+    """Returns the first examples of a named tuple of tensors."""
     return batch._replace(
         **{
             name: x[:count]
@@ -558,10 +557,10 @@ def _first(batch, count):
 
 
 def _told_once(found):
-    """Hypotheses, without those whose text a better one says.
+    """Removes hypotheses with the text of a better one.
 
-    These are as if not found, behind the others. Other words may be one text:
-    of other pieces, or pointed at instead of generated.
+    They are moved behind the others, as if not found. Different words may be
+    the same text: other subwords, or copied instead of generated.
 
     Args:
         found: Dict of tensors `(B, N, ...)`, by the names of outputs.
