@@ -75,15 +75,15 @@ NonNegativeFloat = Annotated[
 ]
 
 
-def flag(default, help, **more):
-    """A field whose help is no text of the docstring.
+def flag(default, help=None, **more):
+    """Declares a flag that needs more than a type and a default.
 
     Args:
         default: Its default; each object gets its own copy of a list.
-        help: Its description in `--help`.
-        more: `action`, argparse's, and what else is to be known of it.
+        help: Its description in `--help`, if the docstring has none.
+        more: `action` of argparse, and other metadata.
     """
-    options = {"metadata": {"help": help, **more}}
+    options = {"metadata": more | ({"help": help} if help else {})}
     if isinstance(default, list):
         return dataclasses.field(default_factory=default.copy, **options)
     return dataclasses.field(default=default, **options)

@@ -11,6 +11,7 @@ import tfcopy
 from tfcopy.decoding.options import MOST_BEAMS, SearchOptions
 from tfcopy.experiments import command_line, config
 from tfcopy.experiments.config import TOPICS, RunConfig, TrainingConfig
+from tfcopy.flags import Parser
 from tfcopy.recipes import europarl_ps
 from tfcopy.serving import model_card
 from tfcopy.tokens import HEADS
@@ -113,9 +114,12 @@ def test_flags_of_a_recipe_have_a_topic_a_help_and_a_type(name):
     recipe = importlib.import_module(f"tfcopy.recipes.{name}")
     assert recipe.Config.recipe == name
     kinds = typing.get_type_hints(recipe.Config)
+    helps = Parser(recipe.Config, "").helps
+    assert helps.keys() <= recipe.Config.__dataclass_fields__.keys()
     for field in dataclasses.fields(recipe.Config):
         assert field.metadata["topic"] in TOPICS, field.name
-        assert len(field.metadata["help"].split()) > 1, field.name
+        help = field.metadata.get("help") or helps[field.name]
+        assert len(help.split()) > 1, field.name
         assert field.name in kinds
     for preset in recipe.PRESETS.values():
         recipe.Config(**preset)

@@ -98,11 +98,11 @@ systems = functools.partial(training.common, fixed=False)
 file = _declaring(None, topic="data", fixed=False, is_file=True, role="input")
 
 
-def corpus_file(help, corpus="file", **more):
+def corpus_file(help=None, corpus="file", **more):
     """Declares a flag that names a corpus, which is read first of all.
 
     Args:
-        help: Its description in `--help`.
+        help: Its description in `--help`, if the docstring has none.
         corpus: What it names, after which a run is named: a `"file"`, a
             `"folder"`, a `"dataset"`, or a `"place"` that has the corpus that
             another flag or the preset names.
@@ -165,7 +165,30 @@ def configuration(
 
 @group
 class RunConfig:
-    """Where a run comes from and where its results go."""
+    """Where a run comes from and where its results go.
+
+    Attributes:
+        systems: Systems to train.
+        preset: Set of defaults for corpus, model sizes and training. What is
+            shown below holds where a flag names your data. Without one, demo is
+            the quickest way to see what a recipe does; thorough takes longer.
+        devices: Where to train: cpu, cpu:2 (two logical CPUs), gpu (all GPUs),
+            gpu:0,2 (two of them); by default all GPUs, or the CPU if there is
+            none. `tfcopy worker` uses several machines.
+        seed: Random seed of weights, shuffling and noise.
+        init_from: Folder of an earlier run, or of one of its systems: training
+            begins with its best weights (fine-tuning). Words of other
+            vocabularies are matched by their spelling.
+        run: Name of the run; if not given, that of your data, or the preset's.
+        log_dir: Folder for logs, checkpoints and results; like all paths it may
+            be a URL, such as gs://bucket/logs.
+        savedmodel_dir: Folder for the SavedModel of the exported system.
+        license: Licence of the exported model, for its model card, such as
+            CC-BY-4.0.
+        fresh: Start over: discard the checkpoints and logs of an earlier run of
+            this name. The same command, repeated after an interruption, resumes
+            even so.
+    """
 
     recipe: ClassVar[str]
     presets: ClassVar[dict[str, dict]] = {}
@@ -179,159 +202,97 @@ class RunConfig:
     untrained: ClassVar[tuple[str, ...]] = ()
     renamed: ClassVar[dict[str, list[str]]] = {}
 
-    systems: list[str] = systems([], "Systems to train.")
-    preset: str = results.common(
-        "demo",
-        "Set of defaults for corpus, model sizes and training. What is shown "
-        "below holds where a flag names your data. Without one, demo is the "
-        "quickest way to see what a recipe does; thorough takes longer.",
-    )
-    devices: str | None = training.common(
-        None,
-        "Where to train: cpu, cpu:2 (two logical CPUs), gpu (all GPUs), "
-        "gpu:0,2 (two of them); by default all GPUs, or the CPU if there is "
-        "none. `tfcopy worker` uses several machines.",
-        fixed=False,
-        role="aside",
-    )
-    seed: Seed = training.common(
-        0, "Random seed of weights, shuffling and noise."
-    )
-    init_from: str | None = file(
-        "Folder of an earlier run, or of one of its systems: training begins "
-        "with its best weights (fine-tuning). Words of other vocabularies are "
-        "matched by their spelling.",
-        topic="training",
-        fixed=True,
-    )
-    run: str | None = aside.common(
-        None,
-        "Name of the run; if not given, that of your data, or the preset's.",
-    )
-    log_dir: str = aside(
-        "",
-        "Folder for logs, checkpoints and results; like all paths it may be a "
-        "URL, such as gs://bucket/logs.",
-    )
-    savedmodel_dir: str = aside.common(
-        "", "Folder for the SavedModel of the exported system."
-    )
-    license: str | None = aside(
-        None,
-        "Licence of the exported model, for its model card, such as CC-BY-4.0.",
-    )
-    fresh: bool = aside.common(
-        False,
-        "Start over: discard the checkpoints and logs of an earlier run "
-        "of this name. The same command, repeated after an interruption, "
-        "resumes even so.",
-    )
+    systems: list[str] = systems([])
+    preset: str = results.common("demo")
+    devices: str | None = training.common(None, fixed=False, role="aside")
+    seed: Seed = training.common(0)
+    init_from: str | None = file(topic="training", fixed=True)
+    run: str | None = aside.common(None)
+    log_dir: str = aside("")
+    savedmodel_dir: str = aside.common("")
+    license: str | None = aside(None)
+    fresh: bool = aside.common(False)
 
 
 @group
 class TrainingConfig:
-    """How a system is trained."""
+    """How a system is trained.
 
-    optimizer: Literal["adam", "adagrad", "adadelta"] = training(
-        "adam", "adam, adagrad (accumulators start at 0.1), or adadelta."
-    )
-    learning_rate: PositiveFloat = training.common(
-        2e-3, "Learning rate of the optimizer."
-    )
-    weight_decay: NonNegativeFloat = training(
-        0.0,
-        "Share of the weights, times the learning rate, that each update also "
-        "subtracts: of matrices and tables, not of biases and other vectors, "
-        "such as those of normalisation.",
-    )
+    Attributes:
+        optimizer: adam, adagrad (accumulators start at 0.1), or adadelta.
+        learning_rate: Learning rate of the optimizer.
+        weight_decay: Share of the weights, times the learning rate, that each
+            update also subtracts: of matrices and tables, not of biases and
+            other vectors, such as those of normalisation.
+        schedule: Learning rate schedule: constant; linear or cosine decay to
+            zero right after the last update; inverse_sqrt, decay with the
+            inverse square root of the number of updates, after --warmup; or
+            plateau, by half after --plateau evaluations without improvement.
+        plateau: Evaluations without improvement after which --schedule plateau
+            halves the learning rate.
+        warmup: Updates over which the learning rate rises linearly to
+            --learning_rate, before the --schedule begins.
+        batch_size: Examples per batch, over all devices; all of them if there
+            are fewer.
+        batch_tokens: Tokens per batch, over all devices, padding included and
+            of pairs the longer side, instead of --batch_size, which then counts
+            on the validation set alone.
+        accumulate: Batches per update, whose gradients are accumulated.
+        clip_norm: Gradients are clipped to this global norm; null for no
+            clipping.
+        updates: Maximum number of updates for each system.
+        eval_every: Updates between evaluations on the validation set.
+        save_every: Updates between checkpoints; they are also written each 10
+            minutes.
+        patience: Stop early after this many evaluations without improvement;
+            never if not given.
+        ema: Keep an exponential moving average of the weights with this
+            momentum, such as 0.999; it is what is scored, chosen and exported.
+        average: End with the mean of the weights of the last, or the best,
+            evaluations on the validation set, instead of the best weights.
+        average_of: Number of evaluations whose weights --average averages.
+        xla: Compile training by XLA: on, off, or auto (if there is a GPU). Each
+            shape of a batch is compiled anew; those of pairs of texts are at
+            most 16 then.
+        precision: Numeric precision: float32 or mixed_bfloat16.
+    """
+
+    optimizer: Literal["adam", "adagrad", "adadelta"] = training("adam")
+    learning_rate: PositiveFloat = training.common(2e-3)
+    weight_decay: NonNegativeFloat = training(0.0)
     schedule: Literal[
         "constant", "linear", "cosine", "inverse_sqrt", "plateau"
-    ] = training(
-        "linear",
-        "Learning rate schedule: constant; linear or cosine decay to zero "
-        "right after the last update; inverse_sqrt, decay with the inverse "
-        "square root of the number of updates, after --warmup; or plateau, by "
-        "half after --plateau evaluations without improvement.",
-    )
-    plateau: PositiveInt = training(
-        1,
-        "Evaluations without improvement after which --schedule plateau "
-        "halves the learning rate.",
-    )
-    warmup: NonNegativeInt = training(
-        0,
-        "Updates over which the learning rate rises linearly to "
-        "--learning_rate, before the --schedule begins.",
-    )
-    batch_size: PositiveInt = training.common(
-        32,
-        "Examples per batch, over all devices; all of them if there are fewer.",
-    )
-    batch_tokens: PositiveInt | None = training(
-        None,
-        "Tokens per batch, over all devices, padding included and of pairs "
-        "the longer side, instead of --batch_size, which then counts on the "
-        "validation set alone.",
-    )
-    accumulate: PositiveInt = training(
-        1, "Batches per update, whose gradients are accumulated."
-    )
-    clip_norm: PositiveFloat | None = training(
-        5.0, "Gradients are clipped to this global norm; null for no clipping."
-    )
-    updates: PositiveInt = training.common(
-        1_000, "Maximum number of updates for each system.", fixed=False
-    )
-    eval_every: PositiveInt = training(
-        250, "Updates between evaluations on the validation set.", fixed=False
-    )
-    save_every: PositiveInt = training(
-        1_000,
-        "Updates between checkpoints; they are also written each 10 minutes.",
-        fixed=False,
-    )
-    patience: PositiveInt | None = training(
-        None,
-        "Stop early after this many evaluations without improvement; "
-        "never if not given.",
-        fixed=False,
-    )
-    ema: Share | None = training(
-        None,
-        "Keep an exponential moving average of the weights with this "
-        "momentum, such as 0.999; it is what is scored, chosen and exported.",
-    )
-    average: Literal["last", "best"] | None = training(
-        None,
-        "End with the mean of the weights of the last, or the best, "
-        "evaluations on the validation set, instead of the best weights.",
-    )
-    average_of: PositiveInt = training(
-        5, "Number of evaluations whose weights --average averages."
-    )
-    xla: Literal["auto", "on", "off"] = training(
-        "auto",
-        "Compile training by XLA: on, off, or auto (if there is a GPU). Each "
-        "shape of a batch is compiled anew; those of pairs of texts are at "
-        "most 16 then.",
-        fixed=False,
-    )
-    precision: Literal["float32", "mixed_bfloat16"] = training(
-        "float32", "Numeric precision: float32 or mixed_bfloat16."
-    )
+    ] = training("linear")
+    plateau: PositiveInt = training(1)
+    warmup: NonNegativeInt = training(0)
+    batch_size: PositiveInt = training.common(32)
+    batch_tokens: PositiveInt | None = training(None)
+    accumulate: PositiveInt = training(1)
+    clip_norm: PositiveFloat | None = training(5.0)
+    updates: PositiveInt = training.common(1_000, fixed=False)
+    eval_every: PositiveInt = training(250, fixed=False)
+    save_every: PositiveInt = training(1_000, fixed=False)
+    patience: PositiveInt | None = training(None, fixed=False)
+    ema: Share | None = training(None)
+    average: Literal["last", "best"] | None = training(None)
+    average_of: PositiveInt = training(5)
+    xla: Literal["auto", "on", "off"] = training("auto", fixed=False)
+    precision: Literal["float32", "mixed_bfloat16"] = training("float32")
 
 
 @group
 class ModelConfig:
-    """Sizes that nearly all models have."""
+    """Sizes that nearly all models have.
 
-    embedding_dim: PositiveInt = model(64, "Size of the embeddings.")
-    units: PositiveInt = model.common(
-        128, "Size of the recurrent layers, per direction in an encoder."
-    )
-    dropout: Share = model(
-        0.0, "Dropout rate of embeddings, of outputs and in Transformers."
-    )
+    Attributes:
+        embedding_dim: Size of the embeddings.
+        units: Size of the recurrent layers, per direction in an encoder.
+        dropout: Dropout rate of embeddings, of outputs and in Transformers.
+    """
+
+    embedding_dim: PositiveInt = model(64)
+    units: PositiveInt = model.common(128)
+    dropout: Share = model(0.0)
 
 
 # === Flags beside `--backbone` ===

@@ -61,80 +61,61 @@ class Config(
     model_flags.BackboneConfig,
     corpus_flags.SummariesConfig,
 ):
-    """Corpus, model, training, search, and where the results go."""
+    """Corpus, model, training, search, and where the results go.
+
+    Attributes:
+        bin_dir: Folder with the publisher's files train_*.bin, val_*.bin and
+            test_*.bin.
+        vocabulary: Vocabulary file; built from the training data if not given.
+        vocabulary_size: Size of the vocabulary that both sides share, special
+            words included.
+        systems: Systems to train, any of lead_3 (which needs no training),
+            seq2seq_attention, pointer_generator and pointer_generator_coverage.
+        head: Output head of the systems that point: pointer_generator,
+            pointer_softmax, copynet, or your own, as MODULE:CLASS.
+        encoder: Encoder: lstm (the paper's), or transformer, twice --units
+            wide.
+        decoder: Decoder: lstm (the paper's), or transformer, --units wide.
+        initializers: Weight initializers: keras, or paper (the authors').
+        normalize: Loss per update: mean over examples of their mean token loss
+            (examples), mean over tokens, or mean over sentences of their summed
+            loss (sentences); the baseline always uses tokens, as in the paper.
+        coverage_updates: Number of updates with coverage, after those without;
+            if not given, coverage starts within --updates, so that all systems
+            are trained equally long.
+        coverage_start_step: Train pointer_generator_coverage in one run and
+            switch coverage on at this update. If not given: with
+            --coverage_updates it starts from the weights of pointer_generator,
+            or, where that is not among --systems, after --updates; without,
+            after half of --updates.
+        coverage_weight: Weight of the coverage loss.
+        reset_optimizer: Reset the optimizer's state when coverage starts, as
+            the authors do.
+        refill_beams: Keep the beam at full size when hypotheses finish, as in
+            the authors' search.
+        decode_initial_attention: Attend once before the first word in search,
+            as the authors' decoder does.
+    """
 
     plain, untrained = ("seq2seq_attention",), ("lead_3",)
 
-    bin_dir: str | None = config.corpus_file(
-        "Folder with the publisher's files train_*.bin, val_*.bin and "
-        "test_*.bin.",
-        "folder",
-        of_preset=True,
-    )
-    vocabulary: str | None = config.file(
-        "Vocabulary file; built from the training data if not given."
-    )
-    vocabulary_size: config.VocabularySize = config.data.common(
-        800,
-        "Size of the vocabulary that both sides share, special words included.",
-    )
-    systems: list[Literal[SYSTEMS]] = config.systems(
-        list(SYSTEMS),
-        "Systems to train, any of lead_3 (which needs no training), "
-        "seq2seq_attention, pointer_generator and pointer_generator_coverage.",
-    )
-    head: config.PointingHead = config.part.common(
-        "pointer_generator",
-        "Output head of the systems that point: pointer_generator, "
-        "pointer_softmax, copynet, or your own, as MODULE:CLASS.",
-    )
-    encoder: Literal["lstm", "transformer"] = config.part.common(
-        "lstm",
-        "Encoder: lstm (the paper's), or transformer, twice --units wide.",
-    )
-    decoder: Literal["lstm", "transformer"] = config.part.common(
-        "lstm", "Decoder: lstm (the paper's), or transformer, --units wide."
-    )
-    initializers: Literal["keras", "paper"] = config.model(
-        "keras", "Weight initializers: keras, or paper (the authors')."
-    )
+    bin_dir: str | None = config.corpus_file(corpus="folder", of_preset=True)
+    vocabulary: str | None = config.file()
+    vocabulary_size: config.VocabularySize = config.data.common(800)
+    systems: list[Literal[SYSTEMS]] = config.systems(list(SYSTEMS))
+    head: config.PointingHead = config.part.common("pointer_generator")
+    encoder: Literal["lstm", "transformer"] = config.part.common("lstm")
+    decoder: Literal["lstm", "transformer"] = config.part.common("lstm")
+    initializers: Literal["keras", "paper"] = config.model("keras")
     normalize: Literal["examples", "tokens", "sentences"] = config.training(
-        "examples",
-        "Loss per update: mean over examples of their mean token loss "
-        "(examples), mean over tokens, or mean over sentences of their summed "
-        "loss (sentences); the baseline always uses tokens, as in the paper.",
+        "examples"
     )
-    coverage_updates: PositiveInt | None = config.training(
-        None,
-        "Number of updates with coverage, after those without; if not given, "
-        "coverage starts within --updates, so that all systems are trained "
-        "equally long.",
-        fixed=False,
-    )
-    coverage_start_step: NonNegativeInt | None = config.training(
-        None,
-        "Train pointer_generator_coverage in one run and switch coverage on at "
-        "this update. If not given: with --coverage_updates it starts from the "
-        "weights of pointer_generator, or, where that is not among --systems, "
-        "after --updates; without, after half of --updates.",
-    )
-    coverage_weight: NonNegativeFloat = config.training(
-        1.0, "Weight of the coverage loss."
-    )
-    reset_optimizer: bool = config.training(
-        False,
-        "Reset the optimizer's state when coverage starts, as the authors do.",
-    )
-    refill_beams: bool = config.search(
-        True,
-        "Keep the beam at full size when hypotheses finish, as in the "
-        "authors' search.",
-    )
-    decode_initial_attention: bool = config.search(
-        False,
-        "Attend once before the first word in search, as the authors' decoder "
-        "does.",
-    )
+    coverage_updates: PositiveInt | None = config.training(None, fixed=False)
+    coverage_start_step: NonNegativeInt | None = config.training(None)
+    coverage_weight: NonNegativeFloat = config.training(1.0)
+    reset_optimizer: bool = config.training(False)
+    refill_beams: bool = config.search(True)
+    decode_initial_attention: bool = config.search(False)
 
 
 PRESETS = {

@@ -40,44 +40,36 @@ PAPER = {
     length_penalty=0.0,
 )
 class Config(model_flags.CopyNetConfig):
-    """Rules, model, training, search, and where the results go."""
+    """Rules, model, training, search, and where the results go.
 
-    rules_per_type: PositiveInt = config.data.common(
-        8, "Number of rules of each of the five types."
-    )
-    instances: PositiveInt = config.data.common(
-        200, "Number of pairs per rule; half for training, half for testing."
-    )
-    num_symbols: PositiveInt = config.data(
-        100, "Number of symbols that rules and fillings are made of."
-    )
-    longest_filling: PositiveInt = config.data(
-        6, "Maximum number of symbols that a variable stands for."
-    )
-    longest_left: PositiveInt = config.data(
-        8, "Maximum number of symbols on a rule's left side, without variables."
-    )
-    longest_right: PositiveInt = config.data(
-        4,
-        "Maximum number of symbols on a rule's right side, without variables.",
-    )
-    count: Literal["both", "source"] = config.data(
-        "both",
-        "What the paper's rule length of 5 to 20 symbols counts: both sides "
-        "of a rule, or its source side alone.",
-    )
-    no_collision: bool = config.data(
-        False, "Keep the symbols of a rule out of its fillings."
-    )
-    test_pairs: PositiveInt | None = config.data(
-        100,
-        "Maximum number of test pairs per type to answer; all if not given.",
-        fixed=False,
-    )
-    systems: list[Literal[SYSTEMS]] = config.systems(
-        list(SYSTEMS),
-        "Systems to train, any of enc_dec, rnnsearch and copynet.",
-    )
+    Attributes:
+        rules_per_type: Number of rules of each of the five types.
+        instances: Number of pairs per rule; half for training, half for
+            testing.
+        num_symbols: Number of symbols that rules and fillings are made of.
+        longest_filling: Maximum number of symbols that a variable stands for.
+        longest_left: Maximum number of symbols on a rule's left side, without
+            variables.
+        longest_right: Maximum number of symbols on a rule's right side, without
+            variables.
+        count: What the paper's rule length of 5 to 20 symbols counts: both
+            sides of a rule, or its source side alone.
+        no_collision: Keep the symbols of a rule out of its fillings.
+        test_pairs: Maximum number of test pairs per type to answer; all if not
+            given.
+        systems: Systems to train, any of enc_dec, rnnsearch and copynet.
+    """
+
+    rules_per_type: PositiveInt = config.data.common(8)
+    instances: PositiveInt = config.data.common(200)
+    num_symbols: PositiveInt = config.data(100)
+    longest_filling: PositiveInt = config.data(6)
+    longest_left: PositiveInt = config.data(8)
+    longest_right: PositiveInt = config.data(4)
+    count: Literal["both", "source"] = config.data("both")
+    no_collision: bool = config.data(False)
+    test_pairs: PositiveInt | None = config.data(100, fixed=False)
+    systems: list[Literal[SYSTEMS]] = config.systems(list(SYSTEMS))
 
 
 PRESETS = {

@@ -54,41 +54,31 @@ SHOWN = 4  # answers
 class Config(
     model_flags.CopyNetConfig, corpus_flags.FilesConfig, corpus_flags.CaseConfig
 ):
-    """Dialogues, model, training, search, and where the results go."""
+    """Dialogues, model, training, search, and where the results go.
+
+    Attributes:
+        datasets: Generated datasets to train on, DS-I, DS-II or both.
+        tokenization: words, or characters, as in the paper (of Chinese).
+        min_count: Words that occur less often are left out of the vocabulary;
+            characters never are.
+        max_size: Maximum size of the vocabulary, special words included; no
+            limit if not given.
+        max_source_length: Inputs are truncated to this many tokens.
+        num_train: Number of dialogues to generate for training.
+        num_test: Number of dialogues to generate for testing.
+        systems: Systems to train, any of enc_dec, rnnsearch and copynet.
+    """
 
     datasets: list[Literal["DS-I", "DS-II"]] = config.data.common(
-        ["DS-I", "DS-II"],
-        "Generated datasets to train on, DS-I, DS-II or both.",
-        fixed=False,
+        ["DS-I", "DS-II"], fixed=False
     )
-    tokenization: Literal["words", "characters"] = config.data.common(
-        "words", "words, or characters, as in the paper (of Chinese)."
-    )
-    min_count: PositiveInt = config.data(
-        2,
-        "Words that occur less often are left out of the vocabulary; "
-        "characters never are.",
-    )
-    max_size: PositiveInt | None = config.data(
-        None,
-        "Maximum size of the vocabulary, special words included; no limit "
-        "if not given.",
-    )
-    max_source_length: PositiveInt = config.data.common(
-        200, "Inputs are truncated to this many tokens."
-    )
-    num_train: PositiveInt = config.data.common(
-        6_500, "Number of dialogues to generate for training."
-    )
-    num_test: PositiveInt = config.data(
-        1_500,
-        "Number of dialogues to generate for testing.",
-        fixed=False,
-    )
-    systems: list[Literal[SYSTEMS]] = config.systems(
-        ["rnnsearch", "copynet"],
-        "Systems to train, any of enc_dec, rnnsearch and copynet.",
-    )
+    tokenization: Literal["words", "characters"] = config.data.common("words")
+    min_count: PositiveInt = config.data(2)
+    max_size: PositiveInt | None = config.data(None)
+    max_source_length: PositiveInt = config.data.common(200)
+    num_train: PositiveInt = config.data.common(6_500)
+    num_test: PositiveInt = config.data(1_500, fixed=False)
+    systems: list[Literal[SYSTEMS]] = config.systems(["rnnsearch", "copynet"])
 
 
 PRESETS = {

@@ -41,29 +41,25 @@ PAPER = {"baseline": {"exact_match": 90.4}, "pag": {"exact_match": 100.0}}
     length_penalty=0.0,
 )
 class Config(model_flags.PlannerConfig):
-    """Graphs, models, training, search, and where the results go."""
+    """Graphs, models, training, search, and where the results go.
 
-    num_nodes: PositiveInt = config.data.common(
-        5, "Number of nodes in the ring."
-    )
-    num_distractors: config.Seed = config.data(
-        4, "Number of nodes outside the ring: 0, or at least 3."
-    )
-    num_train: PositiveInt = config.data.common(
-        60_000, "Number of training graphs."
-    )
-    num_validation: PositiveInt = config.data(
-        300, "Number of validation graphs."
-    )
-    num_test: PositiveInt = config.data(
-        500, "Number of test graphs.", fixed=False
-    )
-    systems: list[Literal[SYSTEMS]] = config.systems(
-        list(SYSTEMS), "Systems to train, any of baseline, pag and rpag."
-    )
-    layer_norm: bool = config.model(
-        False, "Apply layer normalisation in the decoder."
-    )
+    Attributes:
+        num_nodes: Number of nodes in the ring.
+        num_distractors: Number of nodes outside the ring: 0, or at least 3.
+        num_train: Number of training graphs.
+        num_validation: Number of validation graphs.
+        num_test: Number of test graphs.
+        systems: Systems to train, any of baseline, pag and rpag.
+        layer_norm: Apply layer normalisation in the decoder.
+    """
+
+    num_nodes: PositiveInt = config.data.common(5)
+    num_distractors: config.Seed = config.data(4)
+    num_train: PositiveInt = config.data.common(60_000)
+    num_validation: PositiveInt = config.data(300)
+    num_test: PositiveInt = config.data(500, fixed=False)
+    systems: list[Literal[SYSTEMS]] = config.systems(list(SYSTEMS))
+    layer_norm: bool = config.model(False)
 
 
 PRESETS = {

@@ -38,19 +38,17 @@ PAPER = {"nmt": {"bleu": 20.19}, "pointer_softmax": {"bleu": 23.76}}
     num_beams=5,
 )
 class Config(corpus_flags.TranslatorConfig, corpus_flags.DemoConfig):
-    """Corpus, model, training, search, and where the results go."""
+    """Corpus, model, training, search, and where the results go.
 
-    data_dir: str | None = config.corpus_file(
-        "Folder with europarl-v7.fr-en.en and .fr (or fr-en.tgz); with "
-        "--tfds, where TFDS keeps its datasets.",
-        "place",
-    )
+    Attributes:
+        data_dir: Folder with europarl-v7.fr-en.en and .fr (or fr-en.tgz); with
+            --tfds, where TFDS keeps its datasets.
+        download: Download Europarl into --data_dir if it is not there.
+    """
+
+    data_dir: str | None = config.corpus_file(corpus="place")
     download: bool = config.data(
-        False,
-        "Download Europarl into --data_dir if it is not there.",
-        fixed=False,
-        corpus="place",
-        of_preset=True,
+        False, fixed=False, corpus="place", of_preset=True
     )
 
 

@@ -78,50 +78,41 @@ class Config(
     corpus_flags.VocabulariesConfig,
     corpus_flags.SummariesConfig,
 ):
-    """Corpus, model, training, search, and where the results go."""
+    """Corpus, model, training, search, and where the results go.
+
+    Attributes:
+        num_validation: Maximum number of validation pairs, drawn at random; all
+            if not given.
+        num_test: Maximum number of test pairs, drawn at random; all if not
+            given.
+        min_count: Words that occur less often on a side are left out of its
+            vocabulary.
+        source_vectors: File of word vectors to initialise the source
+            embeddings: word2vec's text or binary format, or GloVe's, plain or
+            compressed.
+        target_vectors: File of word vectors to initialise the target
+            embeddings; it may be the same file.
+        systems: Systems to train, any of nmt_lvt and pointer_softmax_lvt.
+        merge: How search combines several ways to produce a word (generating,
+            copying): max (the paper's) or sum.
+        run: Name of the run; if not given, that of your data, or the preset's,
+            with the suffix _entity for --pointers entity.
+    """
 
     plain = ("nmt_lvt",)
 
-    num_validation: PositiveInt | None = config.data(
-        None,
-        "Maximum number of validation pairs, drawn at random; all if not "
-        "given.",
-    )
-    num_test: PositiveInt | None = config.data(
-        None,
-        "Maximum number of test pairs, drawn at random; all if not given.",
-        fixed=False,
-    )
-    min_count: PositiveInt = config.data(
-        5,
-        "Words that occur less often on a side are left out of its vocabulary.",
-    )
-    source_vectors: str | None = config.file(
-        "File of word vectors to initialise the source embeddings: word2vec's "
-        "text or binary format, or GloVe's, plain or compressed."
-    )
-    target_vectors: str | None = config.file(
-        "File of word vectors to initialise the target embeddings; it may be "
-        "the same file."
-    )
-    systems: list[Literal[SYSTEMS]] = config.systems(
-        list(SYSTEMS),
-        "Systems to train, any of nmt_lvt and pointer_softmax_lvt.",
-    )
+    num_validation: PositiveInt | None = config.data(None)
+    num_test: PositiveInt | None = config.data(None, fixed=False)
+    min_count: PositiveInt = config.data(5)
+    source_vectors: str | None = config.file()
+    target_vectors: str | None = config.file()
+    systems: list[Literal[SYSTEMS]] = config.systems(list(SYSTEMS))
     head: config.PointingHead = config.part.common(
         "pointer_softmax",
         f"Output head of the system that points: {config.POINTING}",
     )
-    merge: Literal["max", "sum"] = config.search(
-        "max",
-        "How search combines several ways to produce a word (generating, "
-        "copying): max (the paper's) or sum.",
-    )
-    run: str | None = config.aside.common(
-        None,
-        "Name of the run; if not given, that of your data, or the preset's, "
-        "with the suffix _entity for --pointers entity.",
-    )
+    merge: Literal["max", "sum"] = config.search("max")
+    run: str | None = config.aside.common(None)
 
 
 PRESETS = {

@@ -52,59 +52,48 @@ LEAST_OOV_RATE = 10.0
     batch_size=64,
 )
 class Config(model_flags.CopyNetConfig, corpus_flags.CaseConfig):
-    """News, model, training, search, and where the results go."""
+    """News, model, training, search, and where the results go.
+
+    Attributes:
+        data_dir: Folder with PART_I.txt, PART_II.txt and PART_III.txt of LCSTS;
+            news are generated if not given.
+        num_train: Number of news items to generate for training.
+        num_test: Number of news items to generate for testing, before those
+            with a score below --min_score are left out.
+        full: Generate as many news items as LCSTS has.
+        script: Script of the names in generated news: latin, or cjk for
+            ideographs, the rare ones of which are in no character vocabulary.
+        tokenizations: Tokenisations to train with: characters, words, or both
+            in turn.
+        min_score: Lowest score (1, 2, 3, 4 or 5) of the pairs of parts II and
+            III that are kept.
+        character_vocabulary_size: Size of the character vocabulary, special
+            words included.
+        word_vocabulary_size: Size of the word vocabulary, special words
+            included.
+        max_source_length: Texts are truncated to this many tokens; if not
+            given, to 140, or to 600 for characters of English.
+        max_target_length: Maximum length of a summary in tokens, without the
+            end of sequence; if not given, 32, or 160 for characters of English.
+        systems: Systems to train, any of rnn_context and copynet.
+    """
 
     renamed = {"rnn_context": ["rnnsearch"]}
 
-    data_dir: str | None = config.corpus_file(
-        "Folder with PART_I.txt, PART_II.txt and PART_III.txt of LCSTS; news "
-        "are generated if not given.",
-        "place",
-    )
-    num_train: PositiveInt = config.data.common(
-        20_000, "Number of news items to generate for training."
-    )
-    num_test: PositiveInt = config.data(
-        400,
-        "Number of news items to generate for testing, before those with a "
-        "score below --min_score are left out.",
-        fixed=False,
-    )
-    full: bool = config.data(False, "Generate as many news items as LCSTS has.")
-    script: Literal["latin", "cjk"] = config.data(
-        "latin",
-        "Script of the names in generated news: latin, or cjk for ideographs, "
-        "the rare ones of which are in no character vocabulary.",
-    )
+    data_dir: str | None = config.corpus_file(corpus="place")
+    num_train: PositiveInt = config.data.common(20_000)
+    num_test: PositiveInt = config.data(400, fixed=False)
+    full: bool = config.data(False)
+    script: Literal["latin", "cjk"] = config.data("latin")
     tokenizations: list[Literal["characters", "words"]] = config.data.common(
-        ["words"],
-        "Tokenisations to train with: characters, words, or both in turn.",
-        fixed=False,
+        ["words"], fixed=False
     )
-    min_score: Literal[1, 2, 3, 4, 5] = config.data(
-        3,
-        "Lowest score (1, 2, 3, 4 or 5) of the pairs of parts II and III that "
-        "are kept.",
-    )
-    character_vocabulary_size: config.VocabularySize = config.data(
-        3_000, "Size of the character vocabulary, special words included."
-    )
-    word_vocabulary_size: config.VocabularySize = config.data(
-        10_000, "Size of the word vocabulary, special words included."
-    )
-    max_source_length: PositiveInt | None = config.data.common(
-        None,
-        "Texts are truncated to this many tokens; if not given, to 140, or to "
-        "600 for characters of English.",
-    )
-    max_target_length: PositiveInt | None = config.data(
-        None,
-        "Maximum length of a summary in tokens, without the end of sequence; "
-        "if not given, 32, or 160 for characters of English.",
-    )
-    systems: list[Literal[tuple(SYSTEMS)]] = config.systems(
-        list(SYSTEMS), "Systems to train, any of rnn_context and copynet."
-    )
+    min_score: Literal[1, 2, 3, 4, 5] = config.data(3)
+    character_vocabulary_size: config.VocabularySize = config.data(3_000)
+    word_vocabulary_size: config.VocabularySize = config.data(10_000)
+    max_source_length: PositiveInt | None = config.data.common(None)
+    max_target_length: PositiveInt | None = config.data(None)
+    systems: list[Literal[tuple(SYSTEMS)]] = config.systems(list(SYSTEMS))
 
 
 PRESETS = {

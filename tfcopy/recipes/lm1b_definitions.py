@@ -62,39 +62,34 @@ PAPER = {
     eval_every=150,
 )
 class Config(definition_flags.DefinitionsConfig):
-    """Text, models, training, and where the results go."""
+    """Text, models, training, and where the results go.
+
+    Attributes:
+        corpus: demo (invented words), brown, lm1b (One Billion Words) or files.
+        data: Where the corpus is: brown.zip or its folder; the folder of One
+            Billion Words, downloaded by TensorFlow Datasets if not given; or a
+            file or folder with one sentence per line.
+        num_shards: Number of training shards of One Billion Words to read, each
+            about a hundredth of it.
+        max_length: Sentences are truncated to this many words.
+        systems: Systems to train, any of baseline, lemma, spelling, dict1 (the
+            language model's own LSTM reads definitions), dict2 (another LSTM
+            does), dict2_spelling, dict_mean (mean of the embeddings of their
+            words), dict_mean_spelling and glove.
+        restricted: Use definitions and vectors only for words that have both;
+            --systems must then need both.
+    """
 
     corpus: Literal["demo", "brown", "lm1b", "files"] = config.data.common(
-        "demo",
-        "demo (invented words), brown, lm1b (One Billion Words) or files.",
-        corpus="dataset",
+        "demo", corpus="dataset"
     )
-    data: str | None = config.corpus_file(
-        "Where the corpus is: brown.zip or its folder; the folder of One "
-        "Billion Words, downloaded by TensorFlow Datasets if not given; or a "
-        "file or folder with one sentence per line.",
-        of_preset=True,
-    )
-    num_shards: PositiveInt = config.data(
-        1,
-        "Number of training shards of One Billion Words to read, each "
-        "about a hundredth of it.",
-    )
-    max_length: PositiveInt = config.data(
-        100, "Sentences are truncated to this many words."
-    )
+    data: str | None = config.corpus_file(of_preset=True)
+    num_shards: PositiveInt = config.data(1)
+    max_length: PositiveInt = config.data(100)
     systems: list[Literal[tuple(SYSTEMS)]] = config.systems(
-        ["baseline", "dict_mean", "glove"],
-        "Systems to train, any of baseline, lemma, spelling, dict1 (the "
-        "language model's own LSTM reads definitions), dict2 (another LSTM "
-        "does), dict2_spelling, dict_mean (mean of the embeddings of their "
-        "words), dict_mean_spelling and glove.",
+        ["baseline", "dict_mean", "glove"]
     )
-    restricted: bool = config.model(
-        False,
-        "Use definitions and vectors only for words that have both; --systems "
-        "must then need both.",
-    )
+    restricted: bool = config.model(False)
 
 
 PRESETS = {

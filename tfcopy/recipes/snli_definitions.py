@@ -60,43 +60,39 @@ PAPER = {
     eval_every=500,
 )
 class Config(definition_flags.LabelledTextsConfig):
-    """Pairs, models, training, and where the results go."""
+    """Pairs, models, training, and where the results go.
 
-    train_file: str | None = config.corpus_file(
-        "Training pairs, in the format of SNLI, MultiNLI or SICK, or another "
-        "table."
-    )
-    parses: bool = config.data(False, "Use the tokens of SNLI's binary parses.")
-    max_length: PositiveInt = config.data(
-        400, "Sentences are truncated to this many words."
-    )
+    Attributes:
+        train_file: Training pairs, in the format of SNLI, MultiNLI or SICK, or
+            another table.
+        parses: Use the tokens of SNLI's binary parses.
+        max_length: Sentences are truncated to this many words.
+        systems: Systems to train, any of baseline, spelling, dict (definitions)
+            and glove (fixed vectors).
+        combine: How dict and spelling combine what they read with the word's
+            own embedding: bands (the paper's), transform, sum or replace.
+        share_encoders: Share the LSTMs between premise and hypothesis, as in
+            ESIM's own paper.
+        baseline_embedding_dim: The baseline's --embedding_dim, if it differs.
+        baseline_units: The --units of baseline and glove, if they differ.
+        baseline_updates: The --updates of baseline and glove, if they differ.
+        baseline_dropout: The --dropout of baseline and glove, if it differs.
+    """
+
+    train_file: str | None = config.corpus_file()
+    parses: bool = config.data(False)
+    max_length: PositiveInt = config.data(400)
     systems: list[Literal[tuple(SYSTEMS)]] = config.systems(
-        ["baseline", "dict", "glove"],
-        "Systems to train, any of baseline, spelling, dict (definitions) and "
-        "glove (fixed vectors).",
+        ["baseline", "dict", "glove"]
     )
     combine: Literal["bands", "transform", "sum", "replace"] = config.model(
-        "transform",
-        "How dict and spelling combine what they read with the word's own "
-        "embedding: bands (the paper's), transform, sum or replace.",
+        "transform"
     )
-    share_encoders: bool = config.model(
-        True,
-        "Share the LSTMs between premise and hypothesis, as in ESIM's own "
-        "paper.",
-    )
-    baseline_embedding_dim: PositiveInt | None = config.model(
-        None, "The baseline's --embedding_dim, if it differs."
-    )
-    baseline_units: PositiveInt | None = config.model(
-        None, "The --units of baseline and glove, if they differ."
-    )
-    baseline_updates: PositiveInt | None = config.training(
-        None, "The --updates of baseline and glove, if they differ."
-    )
-    baseline_dropout: config.Share | None = config.model(
-        None, "The --dropout of baseline and glove, if it differs."
-    )
+    share_encoders: bool = config.model(True)
+    baseline_embedding_dim: PositiveInt | None = config.model(None)
+    baseline_units: PositiveInt | None = config.model(None)
+    baseline_updates: PositiveInt | None = config.training(None)
+    baseline_dropout: config.Share | None = config.model(None)
 
 
 PRESETS = {

@@ -62,47 +62,35 @@ PAPER = {
     units=48,
 )
 class Config(definition_flags.LabelledTextsConfig):
-    """Questions, models, training, and where the results go."""
+    """Questions, models, training, and where the results go.
 
-    train_file: str | None = config.corpus_file(
-        "Training questions, JSON in the format of SQuAD 1.1."
-    )
-    num_things: PositiveInt = config.data(
-        3, "Number of things in a context of the demo."
-    )
-    systems: list[Literal[tuple(SYSTEMS)]] = config.systems(
-        ["B", "D3", "G"],
-        "Systems to train, any of B (baseline), D1 (adds the mean of "
-        "definitions, without gradient), D2 (with gradient), D3 (transforms "
-        "it first), D4 (an LSTM reads definitions), S (spelling), SL (also "
-        "that of lemmas), SD (spelling and definitions) and G (fixed vectors).",
-    )
-    bidirectional: bool = config.model(False, "Make the encoder bidirectional.")
-    max_answer_length: PositiveInt = config.search(
-        30, "Maximum length of an answer, in words."
-    )
-    anneal_epoch: PositiveInt | None = config.training(
-        None,
-        "After this epoch, continue from the best weights at a tenth of the "
-        "learning rate.",
-        fixed=False,
-    )
-    updates: PositiveInt | None = config.training.common(
-        3_000,
-        "Maximum number of updates for each system.",
-        fixed=False,
-    )
-    epochs: PositiveInt | None = config.training(
-        None,
-        "Maximum number of epochs for each system.",
-        fixed=False,
-    )
-    eval_every: PositiveInt | None = config.training(
-        750,
-        "Updates between evaluations on the validation set; once per epoch if "
-        "not given.",
-        fixed=False,
-    )
+    Attributes:
+        train_file: Training questions, JSON in the format of SQuAD 1.1.
+        num_things: Number of things in a context of the demo.
+        systems: Systems to train, any of B (baseline), D1 (adds the mean of
+            definitions, without gradient), D2 (with gradient), D3 (transforms
+            it first), D4 (an LSTM reads definitions), S (spelling), SL (also
+            that of lemmas), SD (spelling and definitions) and G (fixed
+            vectors).
+        bidirectional: Make the encoder bidirectional.
+        max_answer_length: Maximum length of an answer, in words.
+        anneal_epoch: After this epoch, continue from the best weights at a
+            tenth of the learning rate.
+        updates: Maximum number of updates for each system.
+        epochs: Maximum number of epochs for each system.
+        eval_every: Updates between evaluations on the validation set; once per
+            epoch if not given.
+    """
+
+    train_file: str | None = config.corpus_file()
+    num_things: PositiveInt = config.data(3)
+    systems: list[Literal[tuple(SYSTEMS)]] = config.systems(["B", "D3", "G"])
+    bidirectional: bool = config.model(False)
+    max_answer_length: PositiveInt = config.search(30)
+    anneal_epoch: PositiveInt | None = config.training(None, fixed=False)
+    updates: PositiveInt | None = config.training.common(3_000, fixed=False)
+    epochs: PositiveInt | None = config.training(None, fixed=False)
+    eval_every: PositiveInt | None = config.training(750, fixed=False)
 
 
 _REAL = {

@@ -68,51 +68,45 @@ class Config(
     corpus_flags.TranslationConfig,
     corpus_flags.DemoConfig,
 ):
-    """Corpus, models, training, search, and where the results go."""
+    """Corpus, models, training, search, and where the results go.
 
-    bpe_merges: PositiveInt = config.data(
-        1_000, "Number of merges of the source's byte-pair encoding."
-    )
-    sentencepiece_model: str | None = config.file(
-        "SentencePiece model file for sources; learned from them if not given."
-    )
-    source_vocabulary: str | None = config.file(
-        "Vocabulary file of source pieces; built from the training data "
-        "if not given."
-    )
-    target_vocabulary: str | None = config.file(
-        "Vocabulary file of target characters, one per line; built from "
-        "the training data if not given."
-    )
+    Attributes:
+        bpe_merges: Number of merges of the source's byte-pair encoding.
+        sentencepiece_model: SentencePiece model file for sources; learned from
+            them if not given.
+        source_vocabulary: Vocabulary file of source pieces; built from the
+            training data if not given.
+        target_vocabulary: Vocabulary file of target characters, one per line;
+            built from the training data if not given.
+        source_vocabulary_size: Maximum size of the source vocabulary, special
+            words included; no limit if not given.
+        target_vocabulary_size: Maximum size of the target vocabulary, special
+            words included.
+        max_source_length: Maximum length in pieces of training sources; longer
+            pairs are left out.
+        max_target_length: Maximum length in characters of training targets,
+            beyond which pairs are left out, and of translations.
+        systems: Systems to train, any of baseline, pag, rpag, and, with layer
+            normalisation, baseline_ln, pag_ln, rpag_ln.
+        baseline_embedding_dim: The baseline's --embedding_dim, if it differs.
+        baseline_clip_norm: The baseline's --clip_norm, if it differs.
+    """
+
+    bpe_merges: PositiveInt = config.data(1_000)
+    sentencepiece_model: str | None = config.file()
+    source_vocabulary: str | None = config.file()
+    target_vocabulary: str | None = config.file()
     source_vocabulary_size: config.VocabularySize | None = config.data.common(
-        None,
-        "Maximum size of the source vocabulary, special words included; "
-        "no limit if not given.",
+        None
     )
-    target_vocabulary_size: config.VocabularySize = config.data.common(
-        304, "Maximum size of the target vocabulary, special words included."
-    )
-    max_source_length: PositiveInt = config.data.common(
-        49,
-        "Maximum length in pieces of training sources; longer pairs are "
-        "left out.",
-    )
-    max_target_length: PositiveInt = config.data(
-        120,
-        "Maximum length in characters of training targets, beyond which pairs "
-        "are left out, and of translations.",
-    )
+    target_vocabulary_size: config.VocabularySize = config.data.common(304)
+    max_source_length: PositiveInt = config.data.common(49)
+    max_target_length: PositiveInt = config.data(120)
     systems: list[Literal[SYSTEMS]] = config.systems(
-        ["baseline", "pag", "rpag"],
-        "Systems to train, any of baseline, pag, rpag, and, with layer "
-        "normalisation, baseline_ln, pag_ln, rpag_ln.",
+        ["baseline", "pag", "rpag"]
     )
-    baseline_embedding_dim: PositiveInt | None = config.model(
-        None, "The baseline's --embedding_dim, if it differs."
-    )
-    baseline_clip_norm: PositiveFloat | None = config.training(
-        None, "The baseline's --clip_norm, if it differs."
-    )
+    baseline_embedding_dim: PositiveInt | None = config.model(None)
+    baseline_clip_norm: PositiveFloat | None = config.training(None)
 
 
 PRESETS = {
