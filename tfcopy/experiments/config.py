@@ -119,12 +119,20 @@ def group(cls):
 
 
 def configuration(
-    recipe, *, claims={}, baselines=(), minutes={}, corpora={}, **defaults
+    recipe,
+    *,
+    presets={},
+    claims={},
+    baselines=(),
+    minutes={},
+    corpora={},
+    **defaults,
 ):
     """Makes a class the config of a recipe.
 
     Args:
         recipe: Name of the recipe, which its folders are named after.
+        presets: Name to the flags that differ from the defaults.
         claims: Sentences of what the paper shows, which each run checks, to the
             figure of results.json that tells. The first word of a sentence
             names the system that is expected ahead, the last word the other
@@ -153,7 +161,8 @@ def configuration(
             field = inherited[name]
             cls.__annotations__[name] = field.type
             setattr(cls, name, flag(default, **field.metadata))
-        cls.recipe, cls.baselines = recipe, tuple(baselines)
+        cls.recipe, cls.presets = recipe, presets
+        cls.baselines = tuple(baselines)
         cls.minutes, cls.corpora, cls.claims = minutes, corpora, claims
         return group(cls)
 
@@ -513,15 +522,9 @@ def names_of(config: RunConfig, kind: str) -> list[str]:
     return [*config.renamed.get(kind, ()), *names]
 
 
-def kind_of(config: RunConfig, name: str) -> str:
-    """Returns which of `--systems` a name of `names_of` is."""
-    kinds = {names_of(config, kind)[-1]: kind for kind in config.systems}
-    return kinds.get(name, name)
-
-
-def head_of(config: RunConfig, name: str) -> str:
-    """Returns the head of a system: a baseline generates all words."""
-    return "softmax" if kind_of(config, name) in config.plain else config.head
+def head_of(config: RunConfig, kind: str) -> str:
+    """Returns the head of one of `--systems`: baselines generate all words."""
+    return "softmax" if kind in config.plain else config.head
 
 
 def of_system(config: RunConfig, name: str):

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import errno
 import os
+import re
 import typing
 
 from tfcopy import filesystem
@@ -86,7 +87,7 @@ def naming_batch_tokens():
     try:
         yield
     except ValueError as error:
-        raise naming_flags(error, {"tokens": "batch_tokens"}) from error
+        raise naming_flags(error, tokens="batch_tokens") from error
 
 
 def check_corpus(config):
@@ -127,15 +128,15 @@ def load_file(kind, path, flag, *arguments):
         raise ValueError(f"{flag}: {error}") from error
 
 
-def naming_flags(error, names):
-    """A ValueError whose message names flags instead of arguments.
+def naming_flags(error, **names):
+    """Returns a ValueError whose message names flags instead of arguments.
 
     Args:
-        error: One with a message that names arguments, in backquotes.
-        names: Dict from arguments to flags, or the names that both have.
+        error: An error whose message names arguments, in backquotes.
+        **names: Flags by the arguments that have other names.
     """
-    message = str(error)
-    pairs = names.items() if isinstance(names, dict) else zip(names, names)
-    for argument, flag in pairs:
-        message = message.replace(f"`{argument}`", f"--{flag}")
-    return ValueError(message)
+
+    def flag(argument):
+        return f"--{names.get(argument[1], argument[1])}"
+
+    return ValueError(re.sub(r"`(\w+)`", flag, str(error)))

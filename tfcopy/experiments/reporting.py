@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 import tensorflow as tf
 
 from tfcopy import filesystem
+from tfcopy.evaluation import translations
 from tfcopy.experiments.config import given_corpora
 from tfcopy.serving.run_folder import is_run
 from tfcopy.terminal import shown
@@ -72,10 +73,26 @@ def print_marked_examples(
             print(titles[i])
         source, target = pairs[i][:2]
         print_text("source", source, width)
-        for system, translations in answers.items():
+        for system, found in answers.items():
             parts = unit in ("characters", "pieces")
-            print_text(system, mark_copied(translations[i], parts), width)
+            print_text(system, mark_copied(found[i], parts), width)
         print_text("reference", target, width)
+
+
+def share(name, percent, total, interval="interval") -> dict:
+    """Returns a percentage of examples and its 95 % interval, for results.json.
+
+    Args:
+        name: Name of the percentage.
+        percent: From 0 to 100.
+        total: Number of examples.
+        interval: Name of the interval.
+    """
+    bounds = translations.interval(percent, total)
+    return {
+        name: round(percent, 2),
+        interval: [round(bound, 2) for bound in bounds],
+    }
 
 
 def print_text(title, text, width=0):
@@ -83,23 +100,19 @@ def print_text(title, text, width=0):
     print(f"{title:{width}}{shown(text)}")
 
 
-def print_table(rows, columns):
-    """Prints figures.
+def print_table(rows, columns, paper={}):
+    """Prints figures, and below them the paper's.
 
     Args:
         rows: Dict from a title to a dict of figures; some may be missing.
-        columns: Dict from a title to the name of a figure, or to a function
-            that gives it from a row's dict.
+        columns: Dict from a title to the name of a figure.
+        paper: The paper's figures, by system.
     """
+    rows = rows | {f"{system}, paper": x for system, x in paper.items()}
     width = max(map(len, rows))
     table = [list(columns)]
     for scores in rows.values():
-        table.append(
-            [
-                _figure(name(scores) if callable(name) else scores.get(name))
-                for name in columns.values()
-            ]
-        )
+        table.append([_figure(scores.get(name)) for name in columns.values()])
     widths = [max(map(len, cells)) + 2 for cells in zip(*table)]
     print()
     for title, cells in zip(["", *rows], table):
@@ -128,14 +141,6 @@ def beside(config, paper) -> dict:
     """
     is_own = given_corpora(config, but_the_presets=True)
     return {} if is_own and config.preset != "paper" else paper
-
-
-def with_paper(results, paper) -> dict:
-    """Rows of a table: the systems, then the paper's figures."""
-    return {
-        **results,
-        **{f"{system}, paper": scores for system, scores in paper.items()},
-    }
 
 
 def keep_picture(picture, path):

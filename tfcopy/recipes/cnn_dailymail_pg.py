@@ -20,6 +20,7 @@ import sys
 from typing import Literal
 
 from tfcopy.experiments import command_line, config
+from tfcopy.experiments.config import from_flags, head_of, names_of
 from tfcopy.experiments.pairs import corpus_flags, model_flags
 from tfcopy.flags import NonNegativeFloat, NonNegativeInt, PositiveInt
 
@@ -41,8 +42,41 @@ SYSTEMS = (
 )
 
 
+PRESETS = {
+    "demo": {
+        "learning_rate": 6e-3,
+        "warmup": 50,
+        "updates": 500,
+        "eval_every": 125,
+    },
+    "thorough": {},
+    "paper": {
+        "tfds": "cnn_dailymail",
+        "lowercase": True,
+        "vocabulary_size": 50_000,
+        "max_source_length": 400,
+        "max_target_length": 100,
+        "embedding_dim": 128,
+        "units": 256,
+        "initializers": "paper",
+        "optimizer": "adagrad",
+        "learning_rate": 0.15,
+        "schedule": "constant",
+        "batch_size": 16,
+        "updates": 230_000,
+        "coverage_updates": 3_000,
+        "reset_optimizer": True,
+        "eval_every": 2_000,
+        "num_beams": 4,
+        "min_summary_length": 35,
+        "max_summary_length": 120,
+    },
+}
+
+
 @config.configuration(
     "cnn_dailymail_pg",
+    presets=PRESETS,
     claims={
         "pointer_generator summarizes better than seq2seq_attention": "rouge1",
         "pointer_generator_coverage repeats fewer trigrams than "
@@ -118,38 +152,6 @@ class Config(
     decode_initial_attention: bool = config.search(False)
 
 
-PRESETS = {
-    "demo": {
-        "learning_rate": 6e-3,
-        "warmup": 50,
-        "updates": 500,
-        "eval_every": 125,
-    },
-    "thorough": {},
-    "paper": {
-        "tfds": "cnn_dailymail",
-        "lowercase": True,
-        "vocabulary_size": 50_000,
-        "max_source_length": 400,
-        "max_target_length": 100,
-        "embedding_dim": 128,
-        "units": 256,
-        "initializers": "paper",
-        "optimizer": "adagrad",
-        "learning_rate": 0.15,
-        "schedule": "constant",
-        "batch_size": 16,
-        "updates": 230_000,
-        "coverage_updates": 3_000,
-        "reset_optimizer": True,
-        "eval_every": 2_000,
-        "num_beams": 4,
-        "min_summary_length": 35,
-        "max_summary_length": 120,
-    },
-}
-
-
 COLUMNS = {
     "R-1": "rouge1",
     "R-2": "rouge2",
@@ -164,32 +166,13 @@ COLUMNS = {
     "seconds": "seconds_training",
 }
 
-with command_line.late_imports(__name__, Config, PRESETS, __doc__):
-    import tensorflow as tf
-
-    from tfcopy import losses, models, training
-    from tfcopy.data.corpora import cnn_dailymail
-    from tfcopy.data.generated import demo_news
-    from tfcopy.experiments import reporting
-    from tfcopy.experiments.config import (
-        from_flags,
-        head_of,
-        kind_of,
-        names_of,
-    )
-    from tfcopy.experiments.pairs import (
-        model_flags,
-        pair_data,
-        pair_training,
-        pretrained,
-        summary_data,
-    )
-    from tfcopy.experiments.run import Run
-    from tfcopy.experiments.training_choices import Batching
-
 
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
+    from tfcopy.experiments import reporting
+    from tfcopy.experiments.pairs import summary_data
+    from tfcopy.experiments.run import Run
+
     check(config)
     run = Run(config)
     data = prepare(config, run.data_folder)
@@ -208,7 +191,14 @@ def run(config):
     references = test.reference_rates()
     summary_data.print_examples(test, answers)
     paper = reporting.beside(config, PAPER)
-    print_comparison(run.results, references, paper)
+    rows = {**run.results, "the references": references}
+    reporting.print_table(rows, COLUMNS, paper)
+    print(
+        "ROUGE: F1, L of whole summaries, stemmed. % new 3 and % rep. 3: "
+        "trigrams that are\nnot in the article, and that repeat others of the "
+        "answer. p_gen: mean probability\nof generating the words of the "
+        "answers, in percent."
+    )
     if not run.systems:
         return run.finish(paper=paper, pairs=data.pairs, references=references)
     best = summary_data.best_on_validation(run, data)
@@ -221,6 +211,8 @@ def run(config):
 
 def check(config):
     """Raises a ValueError that names a flag which makes no sense."""
+    from tfcopy.experiments.pairs import pretrained, summary_data
+
     summary_data.check(config)
     pretrained.check(config)
     model_flags.check(config, attention_units=config.attention_units)
@@ -240,6 +232,11 @@ def check(config):
 
 def prepare(config, folder):
     """The corpus as ids of one vocabulary, cut and kept: `PairData`."""
+    from tfcopy.data.corpora import cnn_dailymail
+    from tfcopy.data.generated import demo_news
+    from tfcopy.experiments.pairs import pair_data, summary_data
+    from tfcopy.experiments.training_choices import Batching
+
     if config.bin_dir is not None:
         corpus = cnn_dailymail.load_bin(config.bin_dir)
     else:
@@ -268,6 +265,9 @@ def prepare(config, folder):
 
 def build(run, name, data):
     """A system, text in and text out."""
+    from tfcopy import models
+    from tfcopy.experiments.pairs import pair_training, pretrained
+
     config = run.config
     search = {
         "min_length": config.min_summary_length,
@@ -276,13 +276,14 @@ def build(run, name, data):
         "refill": config.refill_beams,
     }
 
-    coverage = kind_of(config, name) == "pointer_generator_coverage"
+    kind = run.kinds[name]
+    coverage = kind == "pointer_generator_coverage"
 
     def make_model():
         if config.backbone is not None:
             return pretrained.make_model(
                 config,
-                head_of(config, name),
+                head_of(config, kind),
                 pretrained.pieces(config.backbone, run.data_folder),
                 coverage=coverage,
                 coverage_enabled=False,
@@ -291,7 +292,7 @@ def build(run, name, data):
             models.pointer_generator,
             config,
             vocabulary_size=data.vocabularies[0].size,
-            head=head_of(config, name),
+            head=head_of(config, kind),
             coverage=coverage,
             coverage_enabled=False,
             **model_flags.model_options(config),
@@ -317,7 +318,11 @@ def train(run, system, data):
     trained here, or with its weights if it was trained before. Its updates then
     count, too.
     """
-    config, kind = run.config, kind_of(run.config, system.name)
+    from tfcopy import losses, training
+    from tfcopy.experiments.pairs import pair_training
+    from tfcopy.experiments.training_choices import Batching
+
+    config, kind = run.config, system.kind
     options = {"steps": config.updates, "normalize": config.normalize}
     before = 0
     if kind == "seq2seq_attention":
@@ -369,6 +374,11 @@ def coverage_updates(config):
 
 def coverage_metrics(batch, distribution):
     """Mean probability to generate (p_gen), and coverage loss of a token."""
+    import tensorflow as tf
+
+    from tfcopy import losses
+    from tfcopy.experiments.pairs import pair_training
+
     mean = pair_training.mean_over_targets
     return {
         "generate_probability": mean(tf.exp(distribution.log_generate), batch),
@@ -376,17 +386,5 @@ def coverage_metrics(batch, distribution):
     }
 
 
-def print_comparison(results, references, paper):
-    """A table of the systems, the references, and what the paper reports."""
-    rows = {**results, "the references": references}
-    reporting.print_table(reporting.with_paper(rows, paper), COLUMNS)
-    print(
-        "ROUGE: F1, L of whole summaries, stemmed. % new 3 and % rep. 3: "
-        "trigrams that are\nnot in the article, and that repeat others of the "
-        "answer. p_gen: mean probability\nof generating the words of the "
-        "answers, in percent."
-    )
-
-
 if __name__ == "__main__":
-    sys.exit(command_line.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, run))

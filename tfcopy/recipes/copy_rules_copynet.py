@@ -15,6 +15,7 @@ import sys
 from typing import Literal
 
 from tfcopy.experiments import command_line, config
+from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs import model_flags
 from tfcopy.flags import PositiveInt
 
@@ -28,8 +29,28 @@ PAPER = {
 }
 
 
+PRESETS = {
+    "paper": {
+        "rules_per_type": 40,
+        "num_symbols": 1_000,
+        "longest_filling": 15,
+        "longest_left": 14,
+        "longest_right": 6,
+        "test_pairs": None,
+        "embedding_dim": 150,
+        "units": 300,
+        "end_mark": True,
+        "learning_rate": 1e-3,
+        "batch_size": 20,
+        "updates": 10_000,
+        "eval_every": 1_000,
+    }
+}
+
+
 @config.configuration(
     "copy_rules_copynet",
+    presets=PRESETS,
     claims={"copynet is right more often than rnnsearch": "exact_match"},
     minutes={"demo": 4},
     unfinished_compete=True,
@@ -72,38 +93,13 @@ class Config(model_flags.CopyNetConfig):
     systems: list[Literal[SYSTEMS]] = config.systems(list(SYSTEMS))
 
 
-PRESETS = {
-    "paper": {
-        "rules_per_type": 40,
-        "num_symbols": 1_000,
-        "longest_filling": 15,
-        "longest_left": 14,
-        "longest_right": 6,
-        "test_pairs": None,
-        "embedding_dim": 150,
-        "units": 300,
-        "end_mark": True,
-        "learning_rate": 1e-3,
-        "batch_size": 20,
-        "updates": 10_000,
-        "eval_every": 1_000,
-    }
-}
-
-
-with command_line.late_imports(__name__, Config, PRESETS, __doc__):
-    from tfcopy.data.corpora.corpus import CorpusError
-    from tfcopy.data.generated import copy_rules
-    from tfcopy.data.text.tokenization import Tokenizer
-    from tfcopy.evaluation import translations
-    from tfcopy.experiments import flag_checks, reporting
-    from tfcopy.experiments.config import from_flags
-    from tfcopy.experiments.pairs import copynet_steps
-    from tfcopy.experiments.run import Run, timed
-
-
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
+    from tfcopy.evaluation import translations
+    from tfcopy.experiments import reporting
+    from tfcopy.experiments.pairs import copynet_steps
+    from tfcopy.experiments.run import Run
+
     copynet_steps.check(config)
     run = Run(config)
     data, rules = prepare(config, run.data_folder)
@@ -116,8 +112,18 @@ def run(config):
         answers[name], scores = answer(system.served, test)
         run.results[name] = {**trained, **scores}
 
-    print_examples(test, answers)
-    print_comparison(run.results)
+    first = {}
+    for i, (*_, kind) in enumerate(test):
+        first.setdefault(kind, i)
+    titles = {i: kind for kind, i in first.items()}
+    reporting.print_marked_examples(test, answers, titles, "symbols", titles)
+    print("\nExact match, in percent (the paper's rules were different):")
+    rows = {}
+    for system, scores in run.results.items():
+        rows[system] = {x: scores["types"][x]["exact_match"] for x in TYPES}
+        if system in PAPER:
+            rows[f"{system}, paper"] = dict(zip(TYPES, PAPER[system]))
+    reporting.print_table(rows, dict(zip(TYPES, TYPES)))
     best = reporting.best_answers(
         "exact_match",
         run.systems,
@@ -140,16 +146,21 @@ def prepare(config, folder):
     Returns:
         `(data, rules)`: `PairData` and `RulesCorpus`.
     """
+    from tfcopy.data.text.tokenization import Tokenizer
+    from tfcopy.experiments.pairs import copynet_steps
+
     rules = load_rules(config, folder)
     tokenizer = Tokenizer(mode="space", language="other")
-    data = copynet_steps.prepare(
-        config, rules.corpus, tokenizer, folder, end_mark=config.end_mark
-    )
+    data = copynet_steps.prepare(config, rules.corpus, tokenizer, folder)
     return data, rules
 
 
 def load_rules(config, folder):
     """The pairs that the flags ask for."""
+    from tfcopy.data.corpora.corpus import CorpusError
+    from tfcopy.data.generated import copy_rules
+    from tfcopy.experiments import flag_checks
+
     if config.instances % 2:
         raise ValueError(
             "--instances must be even: half are trained on, half tested. "
@@ -167,13 +178,9 @@ def load_rules(config, folder):
     except CorpusError:
         raise
     except ValueError as error:
-        names = {
-            "left_symbols": "longest_left",
-            "right_symbols": "longest_right",
-            "num_symbols": "num_symbols",
-            "rules_per_type": "rules_per_type",
-        }
-        raise flag_checks.naming_flags(error, names) from error
+        raise flag_checks.naming_flags(
+            error, left_symbols="longest_left", right_symbols="longest_right"
+        ) from error
 
 
 def choose_test(config, pairs, rules):
@@ -202,6 +209,10 @@ def answer(translator, test):
         `(translations, scores)`; exact match, and in `types` that of each
         type with its 95 % interval and the number of pairs.
     """
+    from tfcopy.evaluation import translations
+    from tfcopy.experiments import reporting
+    from tfcopy.experiments.run import timed
+
     sources = [source for source, _, _ in test]
     answers, seconds = timed(translator.translate_all, sources)
     types = {}
@@ -210,12 +221,8 @@ def answer(translator, test):
         match = translations.exact_match(
             [answers[i].text for i in rows], [test[i][1] for i in rows]
         )
-        low, high = translations.interval(match, len(rows))
-        types[kind] = {
-            "exact_match": round(match, 2),
-            "interval": [round(low, 2), round(high, 2)],
-            "pairs": len(rows),
-        }
+        types[kind] = reporting.share("exact_match", match, len(rows))
+        types[kind]["pairs"] = len(rows)
     mean = sum(score["exact_match"] for score in types.values()) / len(types)
     return answers, {
         "exact_match": round(mean, 2),
@@ -227,30 +234,5 @@ def answer(translator, test):
     }
 
 
-def print_examples(test, answers):
-    """Shows an answer of each type, with copied symbols marked [so]."""
-    first = {}
-    for i, (*_, kind) in enumerate(test):
-        first.setdefault(kind, i)
-    reporting.print_marked_examples(
-        test,
-        answers,
-        first.values(),
-        "symbols",
-        {i: kind for kind, i in first.items()},
-    )
-
-
-def print_comparison(results):
-    """A table of the systems beside the paper's."""
-    print("\nExact match, in percent (the paper's rules were different):")
-    rows = {}
-    for system, scores in results.items():
-        rows[system] = {x: scores["types"][x]["exact_match"] for x in TYPES}
-        if system in PAPER:
-            rows[f"{system}, paper"] = dict(zip(TYPES, PAPER[system]))
-    reporting.print_table(rows, dict(zip(TYPES, TYPES)))
-
-
 if __name__ == "__main__":
-    sys.exit(command_line.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, run))

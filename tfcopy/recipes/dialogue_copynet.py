@@ -39,8 +39,30 @@ PAPER = {
 SHOWN = 4  # answers
 
 
+PRESETS = {
+    "demo": {
+        "dropout": 0.0,
+        "learning_rate": 5e-3,
+        "warmup": 50,
+        "updates": 800,
+        "eval_every": 200,
+    },
+    "thorough": {},
+    "paper": {
+        "tokenization": "characters",
+        "embedding_dim": 150,
+        "units": 300,
+        "learning_rate": 1e-3,
+        "batch_size": 20,
+        "updates": 3_250,
+        "eval_every": 325,
+    },
+}
+
+
 @config.configuration(
     "dialogue_copynet",
+    presets=PRESETS,
     claims={"copynet answers rightly more often than rnnsearch": "top1"},
     minutes={"demo": 6, "thorough": 11},
     unfinished_compete=True,
@@ -81,40 +103,13 @@ class Config(
     systems: list[Literal[SYSTEMS]] = config.systems(["rnnsearch", "copynet"])
 
 
-PRESETS = {
-    "demo": {
-        "dropout": 0.0,
-        "learning_rate": 5e-3,
-        "warmup": 50,
-        "updates": 800,
-        "eval_every": 200,
-    },
-    "thorough": {},
-    "paper": {
-        "tokenization": "characters",
-        "embedding_dim": 150,
-        "units": 300,
-        "learning_rate": 1e-3,
-        "batch_size": 20,
-        "updates": 3_250,
-        "eval_every": 325,
-    },
-}
-
-
-with command_line.late_imports(__name__, Config, PRESETS, __doc__):
-    from tfcopy.data.corpora import text_pairs
-    from tfcopy.data.generated import dialogue
-    from tfcopy.data.preparation import prepared_corpus
-    from tfcopy.data.text.tokenization import Tokenizer, string_tensor
+def run(config):
+    """Trains, compares, shows and exports; returns the results."""
     from tfcopy.evaluation import translations
     from tfcopy.experiments import flag_checks, reporting
     from tfcopy.experiments.pairs import copynet_steps
-    from tfcopy.experiments.run import Run, timed
+    from tfcopy.experiments.run import Run
 
-
-def run(config):
-    """Trains, compares, shows and exports; returns the results."""
     flag_checks.check_corpus(config)
     copynet_steps.check(config)
     run = Run(config)
@@ -163,6 +158,10 @@ def load(config, folder):
         Dict from a name to a corpus and the best possible top-1 accuracy on
         its test set, `None` where that is not known.
     """
+    from tfcopy.data.corpora import text_pairs
+    from tfcopy.data.generated import dialogue
+    from tfcopy.data.preparation import prepared_corpus
+
     if config.max_size is not None and config.max_size < 5:
         raise ValueError(
             "--max_size must be at least 5: four words are special. "
@@ -196,6 +195,9 @@ def load(config, folder):
 
 def prepare(config, corpus, folder):
     """A corpus as ids, kept in a folder: `PairData`."""
+    from tfcopy.data.text.tokenization import Tokenizer
+    from tfcopy.experiments.pairs import copynet_steps
+
     of_words = config.tokenization == "words"
     mode = "moses" if of_words else "characters"
     return copynet_steps.prepare(
@@ -203,7 +205,6 @@ def prepare(config, corpus, folder):
         corpus,
         Tokenizer(mode, "en", config.lowercase),
         folder,
-        end_mark=config.end_mark,
         max_size=config.max_size,
         min_count=config.min_count if of_words else 1,
         truncate=(config.max_source_length, None),
@@ -217,24 +218,27 @@ def answer(translator, data):
         `(translations, scores)`: of the first inputs, to be shown, and of all
         top-1 and top-10 accuracy and the 95 % interval of the first.
     """
+    from tfcopy.evaluation import translations
+    from tfcopy.experiments import reporting
+    from tfcopy.experiments.run import timed
+
     sources = [source for source, _ in data.test]
     references = through_tokens(data, [target for _, target in data.test])
     candidates, seconds = timed(translator.n_best_all, sources)
     answers = translator.translate_all(sources[:SHOWN])
     top1 = translations.top_n_accuracy(candidates, references, 1)
-    low, high = translations.interval(top1, len(references))
+    top10 = translations.top_n_accuracy(candidates, references, 10)
     return answers, {
-        "top1": round(top1, 2),
-        "top10": round(
-            translations.top_n_accuracy(candidates, references, 10), 2
-        ),
-        "top1_interval": [round(low, 2), round(high, 2)],
+        **reporting.share("top1", top1, len(references), "top1_interval"),
+        "top10": round(top10, 2),
         "seconds_translating": seconds,
     }
 
 
 def through_tokens(data, texts):
     """Texts as they come back from their tokens, as all answers do."""
+    from tfcopy.data.text.tokenization import string_tensor
+
     tokenizer = data.tokenizers[1]
     tokens = tokenizer.tokenize(string_tensor(texts))
     return [text.decode() for text in tokenizer.detokenize(tokens).numpy()]
@@ -242,10 +246,13 @@ def through_tokens(data, texts):
 
 def print_comparison(results, ceilings):
     """A table of the systems beside the paper's."""
+    from tfcopy.experiments import reporting
+
     others = " (the paper's dialogues were different)"
     print(f"\nAccuracy, in percent{'' if 'own' in ceilings else others}:")
     best = {name: {"top1": top1} for name, top1 in ceilings.items() if top1}
-    shown = reporting.with_paper(results, {} if "own" in ceilings else PAPER)
+    paper = {} if "own" in ceilings else PAPER
+    shown = results | {f"{name}, paper": x for name, x in paper.items()}
     columns = [(name, n) for name in ceilings for n in ("top1", "top10")]
     rows = {
         title: {
@@ -263,4 +270,4 @@ def print_comparison(results, ceilings):
 
 
 if __name__ == "__main__":
-    sys.exit(command_line.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, run))

@@ -17,6 +17,7 @@ import sys
 from typing import Literal
 
 from tfcopy.experiments import command_line, config
+from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs import model_flags
 from tfcopy.flags import PositiveInt
 
@@ -24,8 +25,43 @@ SYSTEMS = ("baseline", "pag", "rpag")
 PAPER = {"baseline": {"exact_match": 90.4}, "pag": {"exact_match": 100.0}}
 
 
+PRESETS = {
+    "demo": {"systems": ["baseline", "pag"], "plan_steps": 3, "updates": 400},
+    "thorough": {},
+    "paper": {
+        "num_nodes": 7,
+        "num_train": 300_000,
+        "num_validation": 500,
+        "num_test": 1_000,
+        "embedding_dim": 256,
+        "units": 360,
+        "plan_steps": 12,
+        "summary_units": 64,
+        "update_gate": True,
+        "initializers": "dl4mt",
+        "learning_rate": 2e-4,
+        "schedule": "constant",
+        "batch_size": 32,
+        "updates": 30_000,
+        "eval_every": 1_000,
+    },
+}
+
+
+COLUMNS = {
+    "circuits": "exact_match",
+    "any order": "sorted_match",
+    "nodes": "accuracy",
+    "dev ppl": "perplexity",
+    "weights": "parameters",
+    "updates": "updates",
+    "seconds": "seconds_training",
+}
+
+
 @config.configuration(
     "eulerian_pag",
+    presets=PRESETS,
     claims={"pag gets more circuits right than baseline": "exact_match"},
     minutes={"demo": 3, "thorough": 8},
     baselines=["baseline"],
@@ -62,42 +98,13 @@ class Config(model_flags.PlannerConfig):
     layer_norm: bool = config.model(False)
 
 
-PRESETS = {
-    "demo": {"systems": ["baseline", "pag"], "plan_steps": 3, "updates": 400},
-    "thorough": {},
-    "paper": {
-        "num_nodes": 7,
-        "num_train": 300_000,
-        "num_validation": 500,
-        "num_test": 1_000,
-        "embedding_dim": 256,
-        "units": 360,
-        "plan_steps": 12,
-        "summary_units": 64,
-        "update_gate": True,
-        "initializers": "dl4mt",
-        "learning_rate": 2e-4,
-        "schedule": "constant",
-        "batch_size": 32,
-        "updates": 30_000,
-        "eval_every": 1_000,
-    },
-}
-
-
-with command_line.late_imports(__name__, Config, PRESETS, __doc__):
-    from tfcopy.data.corpora.corpus import CorpusError
-    from tfcopy.data.generated import eulerian
-    from tfcopy.data.text.tokenization import Tokenizer
-    from tfcopy.evaluation import translations
-    from tfcopy.experiments import flag_checks, reporting
-    from tfcopy.experiments.config import from_flags
-    from tfcopy.experiments.pairs import copynet_steps, planning
-    from tfcopy.experiments.run import Run, timed
-
-
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
+    from tfcopy.evaluation import translations
+    from tfcopy.experiments import reporting
+    from tfcopy.experiments.pairs import planning
+    from tfcopy.experiments.run import Run
+
     planning.check(config, config.layer_norm)
     corpus = load_corpus(config)
     run = Run(config)
@@ -117,7 +124,12 @@ def run(config):
         run.results[name] = {**trained, **scores}
 
     reporting.print_marked_examples(data.test, answers, range(2))
-    print_comparison(run.results)
+    reporting.print_table(run.results, COLUMNS, PAPER)
+    print(
+        "Percent of circuits entirely right, with the right nodes in any "
+        "order, and of nodes.\nThe paper's figures are for seven nodes and 360 "
+        "units."
+    )
     reporting.print_lead(run.results)
     reporting.draw(run.results, run.folder, "nats per circuit")
     planning.draw_plans(run, data)
@@ -132,16 +144,21 @@ def run(config):
 
 def load_corpus(config):
     """The graphs that the flags ask for."""
-    names = ("num_nodes", "num_distractors", "num_train", "num_validation")
-    names += ("num_test",)
+    from tfcopy.data.corpora.corpus import CorpusError
+    from tfcopy.data.generated import eulerian
+    from tfcopy.experiments import flag_checks
+
     try:
         return from_flags(eulerian.load, config, seed=0)
     except CorpusError as error:
-        raise flag_checks.naming_flags(error, names) from error
+        raise flag_checks.naming_flags(error) from error
 
 
 def prepare(config, corpus, folder):
     """The graphs as ids, kept in a folder: `PairData`."""
+    from tfcopy.data.text.tokenization import Tokenizer
+    from tfcopy.experiments.pairs import copynet_steps
+
     tokenizer = Tokenizer(mode="space", language="other")
     return copynet_steps.prepare(
         config, corpus, tokenizer, folder, end_mark=True
@@ -155,11 +172,15 @@ def answer(translator, test):
         `(translations, scores)`: circuits that are completely right, with a 95
         % interval; with the right nodes in any order; and single nodes.
     """
+    from tfcopy.data.generated import eulerian
+    from tfcopy.evaluation import translations
+    from tfcopy.experiments import reporting
+    from tfcopy.experiments.run import timed
+
     sources, references = zip(*test)
     answers, seconds = timed(translator.translate_all, sources)
     texts = [answer.text for answer in answers]
     match = translations.exact_match(texts, references)
-    low, high = translations.interval(match, len(test))
     nodes = [
         one == other
         for text, reference in zip(texts, references)
@@ -168,32 +189,12 @@ def answer(translator, test):
         )
     ]
     return answers, {
-        "exact_match": round(match, 2),
-        "interval": [round(low, 2), round(high, 2)],
+        **reporting.share("exact_match", match, len(test)),
         "sorted_match": round(eulerian.sorted_match(texts, references), 2),
         "accuracy": round(100 * sum(nodes) / len(nodes), 2),
         "seconds_translating": seconds,
     }
 
 
-def print_comparison(results):
-    """A table of the systems beside the paper's."""
-    columns = {
-        "circuits": "exact_match",
-        "any order": "sorted_match",
-        "nodes": "accuracy",
-        "dev ppl": "perplexity",
-        "weights": "parameters",
-        "updates": "updates",
-        "seconds": "seconds_training",
-    }
-    reporting.print_table(reporting.with_paper(results, PAPER), columns)
-    print(
-        "Percent of circuits entirely right, with the right nodes in any "
-        "order, and of nodes.\nThe paper's figures are for seven nodes and 360 "
-        "units."
-    )
-
-
 if __name__ == "__main__":
-    sys.exit(command_line.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, run))

@@ -25,6 +25,7 @@ import sys
 from typing import Literal
 
 from tfcopy.experiments import command_line, config
+from tfcopy.experiments.config import head_of, run_name
 from tfcopy.experiments.pairs import corpus_flags, model_flags
 from tfcopy.flags import PositiveInt
 
@@ -57,8 +58,33 @@ PAPER_POINTERS = {
 }
 
 
+PRESETS = {
+    "paper": {
+        "num_validation": 2_000,
+        "num_test": 2_000,
+        "tokenization": "space",
+        "source_vocabulary_size": 125_000,
+        "target_vocabulary_size": 75_000,
+        "candidates": 2_000,
+        "embedding_dim": 100,
+        "units": 200,
+        "initializers": "dl4mt",
+        "optimizer": "adadelta",
+        "learning_rate": 1.0,
+        "batch_size": 64,
+        "normalize": "sentences",
+        "updates": 500_000,
+        "eval_every": 5_000,
+        "patience": 10,
+        "max_summary_length": 50,
+        "bleu_tokenize": "none",
+    }
+}
+
+
 @config.configuration(
     "gigaword_ps",
+    presets=PRESETS,
     claims={
         "pointer_softmax_lvt writes better headlines than nmt_lvt": "rouge1"
     },
@@ -115,30 +141,6 @@ class Config(
     run: str | None = config.aside.common(None)
 
 
-PRESETS = {
-    "paper": {
-        "num_validation": 2_000,
-        "num_test": 2_000,
-        "tokenization": "space",
-        "source_vocabulary_size": 125_000,
-        "target_vocabulary_size": 75_000,
-        "candidates": 2_000,
-        "embedding_dim": 100,
-        "units": 200,
-        "initializers": "dl4mt",
-        "optimizer": "adadelta",
-        "learning_rate": 1.0,
-        "batch_size": 64,
-        "normalize": "sentences",
-        "updates": 500_000,
-        "eval_every": 5_000,
-        "patience": 10,
-        "max_summary_length": 50,
-        "bleu_tokenize": "none",
-    }
-}
-
-
 COLUMNS = {
     "R-1": "rouge1",
     "R-2": "rouge2",
@@ -153,21 +155,13 @@ COLUMNS = {
     "seconds": "seconds_training",
 }
 
-with command_line.late_imports(__name__, Config, PRESETS, __doc__):
-    from tfcopy.data.text.entities import placeholder_ids
-    from tfcopy.experiments import reporting
-    from tfcopy.experiments.config import head_of, run_name
-    from tfcopy.experiments.pairs import (
-        headlines,
-        pair_training,
-        pointer_softmax_steps,
-        summary_data,
-    )
-    from tfcopy.experiments.run import Run
-
 
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
+    from tfcopy.experiments import reporting
+    from tfcopy.experiments.pairs import headlines, summary_data
+    from tfcopy.experiments.run import Run
+
     points = "pointer_softmax_lvt" in config.systems
     headlines.check(config, points)
     suffix = "_entity" * (config.pointers == "entity")
@@ -201,6 +195,9 @@ def run(config):
 
 def build(run, name, data):
     """A system, text in and text out."""
+    from tfcopy.data.text.entities import placeholder_ids
+    from tfcopy.experiments.pairs import pointer_softmax_steps
+
     config = run.config
     placeholders = ()
     if data.entities is not None:
@@ -216,7 +213,7 @@ def build(run, name, data):
     return pointer_softmax_steps.build(
         run,
         name,
-        head_of(config, name),
+        head_of(config, run.kinds[name]),
         data,
         search,
         {"entities": entities},
@@ -232,8 +229,14 @@ def train_and_score(system, data, test):
         `(results, answers)`: the system's part of results.json, and a
         `Translation` for each text.
     """
+    from tfcopy.experiments.pairs import (
+        headlines,
+        pair_training,
+        pointer_softmax_steps,
+    )
+
     config = system.config
-    head = head_of(config, system.name)
+    head = head_of(config, system.kind)
     options = pointer_softmax_steps.training_options(system, head, data)
     _, trainer_result, trained = pair_training.train(system, data, **options)
     answers, scores = test.answer(system.served)
@@ -257,6 +260,8 @@ def train_and_score(system, data, test):
 
 def print_comparison(results, paper, pointers, paper_pointers):
     """A table of the systems beside the paper's."""
+    from tfcopy.experiments import reporting
+
     rows = {}
     for system, scores in results.items():
         rows[system] = scores
@@ -264,7 +269,7 @@ def print_comparison(results, paper, pointers, paper_pointers):
             if part in scores:
                 title = part.replace("unk_replaced", "UNK replaced")
                 rows[f"{system}, {title}"] = scores[part]
-    reporting.print_table(reporting.with_paper(rows, paper), COLUMNS)
+    reporting.print_table(rows, COLUMNS, paper)
     of_paper = ""
     if paper_pointers:
         train, validation = (
@@ -282,4 +287,4 @@ def print_comparison(results, paper, pointers, paper_pointers):
 
 
 if __name__ == "__main__":
-    sys.exit(command_line.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, run))

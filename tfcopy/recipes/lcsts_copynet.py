@@ -21,6 +21,7 @@ import warnings
 from typing import Literal
 
 from tfcopy.experiments import command_line, config
+from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs import corpus_flags, model_flags
 from tfcopy.flags import PositiveInt
 
@@ -42,8 +43,35 @@ LIMITS = {("en", "characters"): (600, 160)}
 LEAST_OOV_RATE = 10.0
 
 
+PRESETS = {
+    "demo": {
+        "dropout": 0.0,
+        "learning_rate": 5e-3,
+        "warmup": 50,
+        "updates": 400,
+        "eval_every": 100,
+    },
+    "thorough": {},
+    "paper": {
+        "num_train": 50_000,
+        "num_test": 1_106,
+        "tokenizations": ["words", "characters"],
+        "embedding_dim": 350,
+        "units": 500,
+        "dropout": 0.0,
+        "learning_rate": 1e-3,
+        "schedule": "constant",
+        "batch_size": 20,
+        "updates": 1_000_000,
+        "eval_every": 5_000,
+        "patience": 10,
+    },
+}
+
+
 @config.configuration(
     "lcsts_copynet",
+    presets=PRESETS,
     claims={"copynet writes better summaries than rnn_context": "rouge1"},
     minutes={"demo": 4, "thorough": 12},
     unfinished_compete=True,
@@ -96,45 +124,12 @@ class Config(model_flags.CopyNetConfig, corpus_flags.CaseConfig):
     systems: list[Literal[tuple(SYSTEMS)]] = config.systems(list(SYSTEMS))
 
 
-PRESETS = {
-    "demo": {
-        "dropout": 0.0,
-        "learning_rate": 5e-3,
-        "warmup": 50,
-        "updates": 400,
-        "eval_every": 100,
-    },
-    "thorough": {},
-    "paper": {
-        "num_train": 50_000,
-        "num_test": 1_106,
-        "tokenizations": ["words", "characters"],
-        "embedding_dim": 350,
-        "units": 500,
-        "dropout": 0.0,
-        "learning_rate": 1e-3,
-        "schedule": "constant",
-        "batch_size": 20,
-        "updates": 1_000_000,
-        "eval_every": 5_000,
-        "patience": 10,
-    },
-}
-
-
-with command_line.late_imports(__name__, Config, PRESETS, __doc__):
-    from tfcopy.data.corpora import lcsts
-    from tfcopy.data.generated import newsgen
-    from tfcopy.data.text.tokenization import Tokenizer
-    from tfcopy.evaluation import summaries, translations
-    from tfcopy.experiments import reporting
-    from tfcopy.experiments.config import from_flags, kind_of
-    from tfcopy.experiments.pairs import copynet_steps
-    from tfcopy.experiments.run import Run, timed
-
-
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
+    from tfcopy.experiments import reporting
+    from tfcopy.experiments.pairs import copynet_steps
+    from tfcopy.experiments.run import Run
+
     check(config)
     run = Run(config)
     # All of them first: what is wrong should not show after days of training.
@@ -148,7 +143,7 @@ def run(config):
                 run,
                 name,
                 data,
-                SYSTEMS[kind_of(config, name)],
+                SYSTEMS[run.kinds[name]],
                 limits=(limits[0], limits[1] + 1),
                 part=part,
                 tokenization=part,
@@ -185,6 +180,8 @@ def run(config):
 
 def check(config):
     """Raises a ValueError that names the wrong flag."""
+    from tfcopy.experiments.pairs import copynet_steps
+
     copynet_steps.check(config)
     if not config.tokenizations:
         raise ValueError("--tokenizations must name characters, words or both.")
@@ -192,6 +189,9 @@ def check(config):
 
 def load_corpus(config, tokenization, folder):
     """LCSTS, or generated news in its format."""
+    from tfcopy.data.corpora import lcsts
+    from tfcopy.data.generated import newsgen
+
     if config.data_dir is not None:
         with warnings.catch_warnings():
             warnings.showwarning = show_warning
@@ -218,6 +218,8 @@ def show_warning(message, *_):
 
 def make_tokenizer(tokenization, language, lowercase):
     """The tokenizer of both sides; Chinese comes cut into words already."""
+    from tfcopy.data.text.tokenization import Tokenizer
+
     if tokenization == "characters":
         return Tokenizer("characters", language, lowercase)
     mode = "moses" if language == "en" else "space"
@@ -231,6 +233,9 @@ def prepare(config, tokenization, folder):
         `(data, limits)`: `PairData`, and the most tokens of a text and of
         a summary.
     """
+    from tfcopy.data.generated import newsgen
+    from tfcopy.experiments.pairs import copynet_steps
+
     corpus = load_corpus(config, tokenization, folder)
     language = corpus.source_language
     limits = limits_of(config, tokenization, language)
@@ -244,7 +249,6 @@ def prepare(config, tokenization, folder):
         corpus,
         tokenizer,
         os.path.join(folder, tokenization, "data"),
-        end_mark=config.end_mark,
         max_size=sizes[tokenization],
         truncate=(limits[0], limits[1] + 1),
     )
@@ -278,6 +282,9 @@ def answer(translator, data):
     Returns:
         `(translations, scores)`; see `rouge` and `as_answers`.
     """
+    from tfcopy.evaluation import translations
+    from tfcopy.experiments.run import timed
+
     sources, targets = zip(*data.test)
     answers, seconds = timed(translator.translate_all, sources)
     references = as_answers(data, targets)
@@ -294,6 +301,8 @@ def answer(translator, data):
 
 def rouge(data, texts, references):
     """ROUGE of characters of Chinese, of words of English."""
+    from tfcopy.evaluation import summaries
+
     if data.corpus.source_language == "zh":
         return summaries.character_rouge(texts, references)
     return summaries.rouge(texts, references)
@@ -308,6 +317,8 @@ def as_answers(data, references):
 
 def print_comparison(results, tokenizations, generated):
     """A table of the systems; beside the paper's, where they compare."""
+    from tfcopy.experiments import reporting
+
     metrics = {"R-1": "rouge1", "R-2": "rouge2", "R-L": "rougeL"}
     metrics.update({"% UNK": "unk_rate", "% copied": "copy_rate"})
     tables = {"": results} if generated else {"": results, ", paper": PAPER}
@@ -324,4 +335,4 @@ def print_comparison(results, tokenizations, generated):
 
 
 if __name__ == "__main__":
-    sys.exit(command_line.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, run))

@@ -19,6 +19,7 @@ import sys
 from typing import Literal
 
 from tfcopy.experiments import command_line, config
+from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.definitions import definition_flags
 from tfcopy.experiments.definitions.definition_flags import WordSources
 from tfcopy.flags import PositiveInt
@@ -50,8 +51,39 @@ PAPER = {
 }
 
 
+PRESETS = {
+    "brown": {
+        "corpus": "brown",
+        "systems": ["baseline", "dict_mean", "spelling", "dict_mean_spelling"],
+        "vocabulary_size": 4_000,
+        "definition_vocabulary_size": None,
+        "embedding_dim": 128,
+        "units": 128,
+        "learning_rate": 2e-3,
+        "updates": 4_000,
+        "eval_every": 1_000,
+    },
+    "paper": {
+        "corpus": "lm1b",
+        "systems": ["baseline", "dict2", "spelling", "dict2_spelling"],
+        "vectors_dim": 300,
+        "vocabulary_size": 10_000,
+        "definition_vocabulary_size": None,
+        "embedding_dim": 500,
+        "units": 500,
+        "initializers": "uniform",
+        "learning_rate": 3e-4,
+        "schedule": "constant",
+        "updates": 1_000_000,
+        "eval_every": 2_000,
+        "patience": 50,
+    },
+}
+
+
 @config.configuration(
     "lm1b_definitions",
+    presets=PRESETS,
     claims={"dict_mean reads unknown words better than baseline": "-after_oov"},
     minutes={"demo": 1},
     vectors_dim=64,
@@ -92,35 +124,6 @@ class Config(definition_flags.DefinitionsConfig):
     restricted: bool = config.model(False)
 
 
-PRESETS = {
-    "brown": {
-        "corpus": "brown",
-        "systems": ["baseline", "dict_mean", "spelling", "dict_mean_spelling"],
-        "vocabulary_size": 4_000,
-        "definition_vocabulary_size": None,
-        "embedding_dim": 128,
-        "units": 128,
-        "learning_rate": 2e-3,
-        "updates": 4_000,
-        "eval_every": 1_000,
-    },
-    "paper": {
-        "corpus": "lm1b",
-        "systems": ["baseline", "dict2", "spelling", "dict2_spelling"],
-        "vectors_dim": 300,
-        "vocabulary_size": 10_000,
-        "definition_vocabulary_size": None,
-        "embedding_dim": 500,
-        "units": 500,
-        "initializers": "uniform",
-        "learning_rate": 3e-4,
-        "schedule": "constant",
-        "updates": 1_000_000,
-        "eval_every": 2_000,
-        "patience": 50,
-    },
-}
-
 COLUMNS = {
     "test ppl": "perplexity",
     "after OOV": "after_oov",
@@ -131,27 +134,18 @@ COLUMNS = {
     "seconds": "seconds_training",
 }
 
-with command_line.late_imports(__name__, Config, PRESETS, __doc__):
-    from tfcopy import losses
-    from tfcopy.data.corpora import sentences
-    from tfcopy.data.generated import demo_definitions
+
+def run(config):
+    """Trains, compares and exports; returns the results."""
     from tfcopy.experiments import reporting
-    from tfcopy.experiments.config import from_flags
     from tfcopy.experiments.definitions import (
         definition_data,
         definition_pictures,
-        definition_samples,
         next_word_steps,
         text_systems,
     )
     from tfcopy.experiments.run import Run
-    from tfcopy.layers import ForwardLSTM, RecurrentReader
-    from tfcopy.models import lstm_language_model
-    from tfcopy.serving.servables.text_model import WordPredictor
 
-
-def run(config):
-    """Trains, compares and exports; returns the results."""
     run = Run(config)
     data, only = prepare(config)
 
@@ -170,19 +164,36 @@ def run(config):
             **trained,
             **scores,
             **definition_data.group_scores(
-                config, data.test, lambda rows: score(data.test.subset(rows))[0]
+                config.corpus,
+                data.test,
+                lambda rows: score(data.test.subset(rows))[0],
             ),
         }
 
     next_word_steps.print_examples(data.test, costs, system.features.vocabulary)
-    print_comparison(config, run.results)
+    paper = {}
+    if config.corpus == "lm1b":
+        paper = {
+            f"{name}, paper, 1 %": dict(zip(("perplexity", "after_oov"), pair))
+            for name, pair in PAPER.items()
+            if name in run.results
+        }
+    reporting.print_table(run.results | paper, COLUMNS)
+    print(
+        "Perplexity of the next word on the test set: overall, after "
+        "out-of-vocabulary words,\nafter the others, and of words that are in "
+        "the vocabulary."
+    )
     return definition_pictures.finish(
         run, SYSTEMS, "perplexity", ("baseline", "glove"), paper=PAPER
     )
 
 
 def load_corpus(config):
-    """The corpus that the flags ask for."""
+    """Loads the corpus that the flags name."""
+    from tfcopy.data.corpora import sentences
+    from tfcopy.data.generated import demo_definitions
+
     if config.corpus == "demo":
         return demo_definitions.sentences(num_train=config.num_train)
     if config.corpus == "lm1b":
@@ -202,30 +213,31 @@ def load_corpus(config):
 
 
 def prepare(config):
-    """The sentences as words, and what the systems read.
+    """Reads the sentences, and what the systems need.
 
     Returns:
         `(data, only)`: `DefinitionData`; and the `Vocabulary` of the words that
         all sources cover, `None` for all words.
     """
+    from tfcopy.experiments.definitions import definition_data, next_word_steps
 
     def read(split, tokenizer, _):
         return next_word_steps.read(split, tokenizer, config.max_length)
 
-    data = definition_data.prepare(
-        config,
-        load_corpus(config),
-        read,
-        [SYSTEMS[name] for name in config.systems],
-    )
+    data = definition_data.prepare(config, load_corpus(config), read, SYSTEMS)
     only = None
     if config.restricted:
-        only = definition_data.words_of_all_sources(config, data)
+        only = definition_data.words_of_all_sources(data)
     return data, only
 
 
 def build(run, name, data, only):
-    """A system that predicts the next word: `TextSystem`."""
+    """Builds a system that predicts the next word: `TextSystem`."""
+    from tfcopy.experiments.definitions import next_word_steps, text_systems
+    from tfcopy.layers import ForwardLSTM, RecurrentReader
+    from tfcopy.models import lstm_language_model
+    from tfcopy.serving.servables.text_model import WordPredictor
+
     sources = SYSTEMS[name]
 
     def make_model(own, make_embedding, options):
@@ -259,6 +271,12 @@ def build(run, name, data, only):
 
 def train(text_system, data):
     """Trains a system, or resumes its training."""
+    from tfcopy import losses
+    from tfcopy.experiments.definitions import (
+        definition_samples,
+        next_word_steps,
+        text_systems,
+    )
 
     def score_predictions(predictions):
         scores, _ = next_word_steps.score(predictions)
@@ -276,22 +294,5 @@ def train(text_system, data):
     )
 
 
-def print_comparison(config, results):
-    """A table of the systems, beside the paper's for its corpus."""
-    paper = {}
-    if config.corpus == "lm1b":
-        paper = {
-            f"{name}, paper, 1 %": dict(zip(("perplexity", "after_oov"), pair))
-            for name, pair in PAPER.items()
-            if name in results
-        }
-    reporting.print_table({**results, **paper}, COLUMNS)
-    print(
-        "Perplexity of the next word on the test set: overall, after "
-        "out-of-vocabulary words,\nafter the others, and of words that are in "
-        "the vocabulary."
-    )
-
-
 if __name__ == "__main__":
-    sys.exit(command_line.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, run))

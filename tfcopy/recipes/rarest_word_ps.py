@@ -23,18 +23,6 @@ PAPER = {"softmax": 48.2, "pointer_softmax": 17.4}
 SYSTEMS = tuple(PAPER)
 
 
-@config.configuration(
-    "rarest_word_ps",
-    claims={
-        "pointer_softmax makes fewer errors on the rarest words than "
-        "softmax": "-targets.pointed.error_rate"
-    },
-    minutes={"demo": 1},
-)
-class Config(model_flags.RarestWordConfig):
-    """Words, models, training, and where the results go."""
-
-
 PRESETS = {
     "demo": {
         "train_size": 5_000,
@@ -53,14 +41,25 @@ PRESETS = {
 }
 
 
-with command_line.late_imports(__name__, Config, PRESETS, __doc__):
-    from tfcopy.experiments import reporting
-    from tfcopy.experiments.pairs import rarest_word_steps
-    from tfcopy.experiments.run import Run
+@config.configuration(
+    "rarest_word_ps",
+    presets=PRESETS,
+    claims={
+        "pointer_softmax makes fewer errors on the rarest words than "
+        "softmax": "-targets.pointed.error_rate"
+    },
+    minutes={"demo": 1},
+)
+class Config(model_flags.RarestWordConfig):
+    """Words, models, training, and where the results go."""
 
 
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
+    from tfcopy.experiments import reporting
+    from tfcopy.experiments.pairs import rarest_word_steps
+    from tfcopy.experiments.run import Run
+
     data = rarest_word_steps.prepare(config)
     run = Run(config)
     print_task(config, data)
@@ -125,4 +124,4 @@ def _cell(score):
 
 
 if __name__ == "__main__":
-    sys.exit(command_line.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, run))

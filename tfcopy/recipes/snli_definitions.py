@@ -24,6 +24,7 @@ import sys
 from typing import Literal
 
 from tfcopy.experiments import command_line, config
+from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.definitions import definition_flags
 from tfcopy.experiments.definitions.definition_flags import WordSources
 from tfcopy.flags import PositiveInt
@@ -44,8 +45,55 @@ PAPER = {
 }
 
 
+PRESETS = {
+    "sick": {
+        "corpus": "files",
+        "num_held_out": 500,
+        "systems": ["baseline", "spelling", "dict"],
+        "vocabulary_size": 304,
+        "baseline_vocabulary_size": None,
+        "definition_vocabulary_size": 3_000,
+        "exclude_top_k": 300,  # all known words
+        "max_definitions": 5,
+        "embedding_dim": 64,
+        "units": 64,
+        "dropout": 0.5,
+        "embedding_dropout": 0.3,
+        "learning_rate": 1e-3,
+        "updates": 1_200,
+        "eval_every": 150,
+    },
+    "paper": {
+        "corpus": "snli",
+        "vectors_dim": 300,
+        "systems": ["baseline", "spelling", "dict"],
+        "vocabulary_size": 3_000,
+        "baseline_vocabulary_size": 5_000,
+        "combine": "bands",
+        "share_encoders": False,
+        "definition_vocabulary_size": 11_000,
+        "exclude_top_k": 1_000,
+        "embedding_dim": 100,
+        "baseline_embedding_dim": 300,
+        "units": 100,
+        "baseline_units": 300,
+        "dropout": 0.7,
+        "baseline_dropout": 0.5,
+        "embedding_dropout": 0.5,
+        "initializers": "glorot_uniform",
+        "learning_rate": 4e-4,
+        "schedule": "constant",
+        "updates": 1_560_000,
+        "baseline_updates": 2_340_000,
+        "eval_every": 7_812,
+        "patience": 10,
+    },
+}
+
+
 @config.configuration(
     "snli_definitions",
+    presets=PRESETS,
     claims={"dict labels more pairs rightly than baseline": "accuracy"},
     minutes={"demo": 4},
     baselines=["baseline", "glove"],
@@ -95,51 +143,6 @@ class Config(definition_flags.LabelledTextsConfig):
     baseline_dropout: config.Share | None = config.model(None)
 
 
-PRESETS = {
-    "sick": {
-        "corpus": "files",
-        "num_held_out": 500,
-        "systems": ["baseline", "spelling", "dict"],
-        "vocabulary_size": 304,
-        "baseline_vocabulary_size": None,
-        "definition_vocabulary_size": 3_000,
-        "exclude_top_k": 300,  # all known words
-        "max_definitions": 5,
-        "embedding_dim": 64,
-        "units": 64,
-        "dropout": 0.5,
-        "embedding_dropout": 0.3,
-        "learning_rate": 1e-3,
-        "updates": 1_200,
-        "eval_every": 150,
-    },
-    "paper": {
-        "corpus": "snli",
-        "vectors_dim": 300,
-        "systems": ["baseline", "spelling", "dict"],
-        "vocabulary_size": 3_000,
-        "baseline_vocabulary_size": 5_000,
-        "combine": "bands",
-        "share_encoders": False,
-        "definition_vocabulary_size": 11_000,
-        "exclude_top_k": 1_000,
-        "embedding_dim": 100,
-        "baseline_embedding_dim": 300,
-        "units": 100,
-        "baseline_units": 300,
-        "dropout": 0.7,
-        "baseline_dropout": 0.5,
-        "embedding_dropout": 0.5,
-        "initializers": "glorot_uniform",
-        "learning_rate": 4e-4,
-        "schedule": "constant",
-        "updates": 1_560_000,
-        "baseline_updates": 2_340_000,
-        "eval_every": 7_812,
-        "patience": 10,
-    },
-}
-
 COLUMNS = {
     "accuracy": "accuracy",
     "weights": "parameters",
@@ -147,31 +150,20 @@ COLUMNS = {
     "seconds": "seconds_training",
 }
 
-with command_line.late_imports(__name__, Config, PRESETS, __doc__):
-    import tensorflow as tf
 
-    from tfcopy import losses
-    from tfcopy.data.corpora import nli
+def run(config):
+    """Trains, compares, draws and exports; returns the results."""
     from tfcopy.data.definitions import wordnet
     from tfcopy.data.generated import demo_definitions
     from tfcopy.experiments import reporting
-    from tfcopy.experiments.config import from_flags
     from tfcopy.experiments.definitions import (
         definition_data,
         definition_pictures,
-        definition_samples,
         entailment_steps,
         text_systems,
     )
     from tfcopy.experiments.run import Run
-    from tfcopy.models import esim
-    from tfcopy.serving.servables.text_model import (
-        EntailmentClassifier,
-    )
 
-
-def run(config):
-    """Trains, compares, draws and exports; returns the results."""
     run = Run(config)
     data = prepare(config)
 
@@ -188,21 +180,30 @@ def run(config):
             **trained,
             **entailment_steps.score(is_right),
             **definition_data.group_scores(
-                config,
+                config.corpus,
                 data.test,
                 lambda rows: entailment_steps.score(is_right[rows]),
             ),
         }
 
     entailment_steps.print_examples(data.test, answers)
-    print_comparison(config, run.results)
+    paper = {}
+    columns = {"snli": 0, "multi_nli": 2}  # mismatched pairs are for testing
+    if config.corpus in columns:
+        column = columns[config.corpus]
+        paper = {x: {"accuracy": PAPER[x][column]} for x in run.results}
+    reporting.print_table(run.results, COLUMNS, paper)
+    print("Percent of the test set.")
     rarity = definition_pictures.draw_rarity(
         right, data.test, data.vocabulary, run.folder
     )
     categories = None
     if "dict" in systems:
+        nouns = wordnet.NOUNS_BY_CATEGORY
+        if config.corpus == "demo":
+            nouns = demo_definitions.nouns_by_kind()
         categories = definition_pictures.draw_categories(
-            systems["dict"], load_categories(config), run.folder
+            systems["dict"], nouns, run.folder
         )
     return definition_pictures.finish(
         run,
@@ -215,29 +216,34 @@ def run(config):
     )
 
 
-def load_corpus(config):
-    """The corpus that the flags ask for."""
-    if config.corpus == "demo":
-        return demo_definitions.entailments(num_train=config.num_train)
-    return definition_data.load_labelled(config, nli, parses=config.parses)
-
-
 def prepare(config):
-    """The pairs as words, and what the systems read: `DefinitionData`."""
+    """Reads the pairs, and what the systems need: `DefinitionData`."""
+    from tfcopy.data.corpora import nli
+    from tfcopy.data.generated import demo_definitions
+    from tfcopy.experiments.definitions import (
+        definition_data,
+        entailment_steps,
+    )
+
+    if config.corpus == "demo":
+        corpus = demo_definitions.entailments(num_train=config.num_train)
+    else:
+        corpus = definition_data.load_labelled(
+            config, nli, parses=config.parses
+        )
 
     def read(split, tokenizer, _):
         return entailment_steps.read(split, tokenizer, config.max_length)
 
-    return definition_data.prepare(
-        config,
-        load_corpus(config),
-        read,
-        [SYSTEMS[name] for name in config.systems],
-    )
+    return definition_data.prepare(config, corpus, read, SYSTEMS)
 
 
 def build(run, name, data):
-    """A system that labels pairs: `TextSystem`."""
+    """Builds a system that labels pairs: `TextSystem`."""
+    from tfcopy.experiments.definitions import text_systems
+    from tfcopy.models import esim
+    from tfcopy.serving.servables.text_model import EntailmentClassifier
+
     flags, sources = run.config, SYSTEMS[name]
     if name not in flags.baselines:
         sources = dataclasses.replace(sources, combine=flags.combine)
@@ -258,6 +264,14 @@ def build(run, name, data):
 
 def train(text_system, data):
     """Trains a system, or resumes its training."""
+    import tensorflow as tf
+
+    from tfcopy import losses
+    from tfcopy.data.corpora import nli
+    from tfcopy.experiments.definitions import (
+        definition_samples,
+        text_systems,
+    )
 
     def accuracy(batch, logits):
         labels = tf.argmax(logits, -1, output_type=tf.int32)
@@ -277,23 +291,5 @@ def train(text_system, data):
     )
 
 
-def load_categories(config):
-    """Nouns to draw: the demo's, by kind, or those of three categories."""
-    if config.corpus == "demo":
-        return demo_definitions.nouns_by_kind()
-    return wordnet.NOUNS_BY_CATEGORY
-
-
-def print_comparison(config, results):
-    """A table of the systems, beside the paper's for its corpora."""
-    corpora = {"snli": 0, "multi_nli": 2}  # mismatched pairs are for testing
-    paper = {}
-    if config.corpus in corpora:
-        column = corpora[config.corpus]
-        paper = {name: {"accuracy": PAPER[name][column]} for name in results}
-    reporting.print_table(reporting.with_paper(results, paper), COLUMNS)
-    print("Percent of the test set.")
-
-
 if __name__ == "__main__":
-    sys.exit(command_line.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, run))

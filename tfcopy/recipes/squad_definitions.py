@@ -19,6 +19,7 @@ import sys
 from typing import Literal
 
 from tfcopy.experiments import command_line, config
+from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.definitions import definition_flags
 from tfcopy.experiments.definitions.definition_flags import WordSources
 from tfcopy.flags import PositiveInt
@@ -49,8 +50,46 @@ PAPER = {
 }
 
 
+_REAL = {
+    "corpus": "files",
+    "systems": ["B", "D3", "S", "SD"],
+    "definition_vocabulary_size": None,
+    "dropout": 0.2,
+    "learning_rate": 1e-3,
+    "schedule": "constant",
+    "updates": None,
+    "eval_every": None,
+}
+PRESETS = {
+    "small": {
+        **_REAL,
+        "num_held_out": 100,
+        "vocabulary_size": 2_000,
+        "baseline_vocabulary_size": None,
+        "embedding_dim": 64,
+        "units": 64,
+        "embedding_dropout": 0.3,
+        "epochs": 20,
+    },
+    "paper": {
+        **_REAL,
+        "corpus": "squad",
+        "systems": ["B", "D1", "D2", "D3", "D4", "S", "SL", "SD"],
+        "vectors_dim": 300,
+        "initializers": "uniform",
+        "vocabulary_size": 3_000,
+        "baseline_vocabulary_size": 10_000,
+        "embedding_dim": 200,
+        "units": 200,
+        "anneal_epoch": 10,
+        "epochs": 12,
+    },
+}
+
+
 @config.configuration(
     "squad_definitions",
+    presets=PRESETS,
     claims={"D3 finds more answers than B": "exact_match"},
     minutes={"demo": 6},
     baselines=["B"],
@@ -93,42 +132,6 @@ class Config(definition_flags.LabelledTextsConfig):
     eval_every: PositiveInt | None = config.training(750, fixed=False)
 
 
-_REAL = {
-    "corpus": "files",
-    "systems": ["B", "D3", "S", "SD"],
-    "definition_vocabulary_size": None,
-    "dropout": 0.2,
-    "learning_rate": 1e-3,
-    "schedule": "constant",
-    "updates": None,
-    "eval_every": None,
-}
-PRESETS = {
-    "small": {
-        **_REAL,
-        "num_held_out": 100,
-        "vocabulary_size": 2_000,
-        "baseline_vocabulary_size": None,
-        "embedding_dim": 64,
-        "units": 64,
-        "embedding_dropout": 0.3,
-        "epochs": 20,
-    },
-    "paper": {
-        **_REAL,
-        "corpus": "squad",
-        "systems": ["B", "D1", "D2", "D3", "D4", "S", "SL", "SD"],
-        "vectors_dim": 300,
-        "initializers": "uniform",
-        "vocabulary_size": 3_000,
-        "baseline_vocabulary_size": 10_000,
-        "embedding_dim": 200,
-        "units": 200,
-        "anneal_epoch": 10,
-        "epochs": 12,
-    },
-}
-
 COLUMNS = {
     "EM": "exact_match",
     "F1": "f1",
@@ -138,26 +141,18 @@ COLUMNS = {
     "seconds": "seconds_training",
 }
 
-with command_line.late_imports(__name__, Config, PRESETS, __doc__):
-    from tfcopy import losses, training
-    from tfcopy.data.corpora import squad
-    from tfcopy.data.generated import demo_definitions
-    from tfcopy.experiments import reporting, training_choices
-    from tfcopy.experiments.config import from_flags
+
+def run(config):
+    """Trains, compares, draws and exports; returns the results."""
+    from tfcopy.experiments import reporting
     from tfcopy.experiments.definitions import (
         answering_steps,
         definition_data,
         definition_pictures,
-        definition_samples,
         text_systems,
     )
     from tfcopy.experiments.run import Run
-    from tfcopy.models import coattention
-    from tfcopy.serving.servables.text_model import AnswerFinder
 
-
-def run(config):
-    """Trains, compares, draws and exports; returns the results."""
     check(config)
     run = Run(config)
     data, questions = prepare(config)
@@ -167,20 +162,33 @@ def run(config):
     for name in run.each(data.identity):
         systems[name] = build(run, name, data, test)
         trainer, trained = train(systems[name], data, questions["validation"])
-        answers[name] = answering_steps.answer(
+        found = answers[name] = answering_steps.answer(
             text_systems.predict(trainer, systems[name], data.test),
             test,
             config.max_answer_length,
         )
-        score = functools.partial(score_some, answers[name], test)
+
+        def score(rows):
+            return answering_steps.score(
+                [found[i] for i in rows], [test[i] for i in rows]
+            )
+
         run.results[name] = {
             **trained,
             **score(range(len(test))),
-            **definition_data.group_scores(config, data.test, score),
+            **definition_data.group_scores(config.corpus, data.test, score),
         }
 
     answering_steps.print_examples(test, answers)
-    print_comparison(config, run.results)
+    paper = {}
+    if config.corpus == "squad":
+        score = "independent_exact_match"
+        paper = {x: {score: PAPER[x]} for x in run.results}
+    reporting.print_table(run.results, COLUMNS, paper)
+    print(
+        "Official scores on the test set, in percent. EM, indep.: with start "
+        "and end chosen\nindependently, as in the paper."
+    )
     pair = definition_pictures.worse_and_better(
         run.results, SYSTEMS, "exact_match"
     )
@@ -205,39 +213,40 @@ def check(config):
         )
 
 
-def load_corpus(config):
-    """The corpus that the flags ask for."""
-    if config.corpus == "demo":
-        return demo_definitions.questions(
-            num_train=config.num_train, num_things=config.num_things
-        )
-    return definition_data.load_labelled(config, squad)
-
-
 def prepare(config):
-    """The questions as words, and what the systems read.
+    """Reads the questions, and what the systems need.
 
     Returns:
         `(data, questions)`: `DefinitionData`; and the `TokenizedQuestion`s of
         `validation` and `test`, which are scored.
     """
+    from tfcopy.data.corpora import squad
+    from tfcopy.data.generated import demo_definitions
+    from tfcopy.experiments.definitions import answering_steps, definition_data
+
+    if config.corpus == "demo":
+        corpus = demo_definitions.questions(
+            num_train=config.num_train, num_things=config.num_things
+        )
+    else:
+        corpus = definition_data.load_labelled(config, squad)
     questions = {"train": None, "validation": [], "test": []}
 
     def read(split, tokenizer, name):
         return answering_steps.read(split, tokenizer, questions[name])
 
     data = definition_data.prepare(
-        config,
-        load_corpus(config),
-        read,
-        [SYSTEMS[name] for name in config.systems],
-        answering_steps.count_once,
+        config, corpus, read, SYSTEMS, answering_steps.count_once
     )
     return data, questions
 
 
 def build(run, name, data, questions):
-    """A system that answers questions: `TextSystem`."""
+    """Builds a system that answers questions: `TextSystem`."""
+    from tfcopy.experiments.definitions import text_systems
+    from tfcopy.models import coattention
+    from tfcopy.serving.servables.text_model import AnswerFinder
+
     flags = run.config
 
     def make_model(own, make_embedding, options):
@@ -270,6 +279,14 @@ def build(run, name, data, questions):
 
 def train(text_system, data, questions):
     """Trains a system, or resumes its training."""
+    from tfcopy import losses, training
+    from tfcopy.experiments import training_choices
+    from tfcopy.experiments.definitions import (
+        answering_steps,
+        definition_samples,
+        text_systems,
+    )
+
     config = text_system.system.config
 
     def answer(predictions, some):
@@ -306,24 +323,5 @@ def train(text_system, data, questions):
     )
 
 
-def score_some(answers, questions, rows):
-    """The scores of some questions, by their numbers."""
-    return answering_steps.score(
-        [answers[i] for i in rows], [questions[i] for i in rows]
-    )
-
-
-def print_comparison(config, results):
-    """A table of the systems, beside the paper's for its corpus."""
-    paper = {}
-    if config.corpus == "squad":
-        paper = {x: {"independent_exact_match": PAPER[x]} for x in results}
-    reporting.print_table(reporting.with_paper(results, paper), COLUMNS)
-    print(
-        "Official scores on the test set, in percent. EM, indep.: with start "
-        "and end chosen\nindependently, as in the paper."
-    )
-
-
 if __name__ == "__main__":
-    sys.exit(command_line.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, run))

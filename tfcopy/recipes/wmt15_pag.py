@@ -20,6 +20,7 @@ import sys
 from typing import Literal
 
 from tfcopy.experiments import command_line, config
+from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs import corpus_flags, model_flags
 from tfcopy.flags import PositiveFloat, PositiveInt
 
@@ -50,8 +51,43 @@ PAPER = {
 SYSTEMS = ("baseline", "baseline_ln", "pag", "pag_ln", "rpag", "rpag_ln")
 
 
+PRESETS = {
+    "demo": {
+        "demo": "small",
+        "systems": ["baseline", "rpag"],
+        "updates": 550,
+        "eval_every": 110,
+    },
+    "thorough": {},
+    "paper": {
+        "target_language": "de",
+        "bpe_merges": 20_000,
+        "max_target_length": 499,
+        "systems": ["baseline", "pag", "pag_ln", "rpag", "rpag_ln"],
+        "embedding_dim": 600,
+        "units": 600,
+        "baseline_embedding_dim": 512,
+        "baseline_units": 1024,
+        "baseline_encoder_units": 512,
+        "summary_units": 64,
+        "update_gate": True,
+        "initializers": "dl4mt",
+        "learning_rate": 3e-4,
+        "baseline_learning_rate": 1e-4,
+        "schedule": "constant",
+        "batch_size": 64,
+        "accumulate": 2,
+        "baseline_clip_norm": 1.0,
+        "updates": 350_000,
+        "eval_every": 5_000,
+        "num_beams": 15,
+    },
+}
+
+
 @config.configuration(
     "wmt15_pag",
+    presets=PRESETS,
     claims={"rpag translates better than baseline": "bleu"},
     minutes={"demo": 6, "thorough": 12},
     corpora={"paper": "WMT15, as TensorFlow Datasets has it"},
@@ -109,40 +145,6 @@ class Config(
     baseline_clip_norm: PositiveFloat | None = config.training(None)
 
 
-PRESETS = {
-    "demo": {
-        "demo": "small",
-        "systems": ["baseline", "rpag"],
-        "updates": 550,
-        "eval_every": 110,
-    },
-    "thorough": {},
-    "paper": {
-        "target_language": "de",
-        "bpe_merges": 20_000,
-        "max_target_length": 499,
-        "systems": ["baseline", "pag", "pag_ln", "rpag", "rpag_ln"],
-        "embedding_dim": 600,
-        "units": 600,
-        "baseline_embedding_dim": 512,
-        "baseline_units": 1024,
-        "baseline_encoder_units": 512,
-        "summary_units": 64,
-        "update_gate": True,
-        "initializers": "dl4mt",
-        "learning_rate": 3e-4,
-        "baseline_learning_rate": 1e-4,
-        "schedule": "constant",
-        "batch_size": 64,
-        "accumulate": 2,
-        "baseline_clip_norm": 1.0,
-        "updates": 350_000,
-        "eval_every": 5_000,
-        "num_beams": 15,
-    },
-}
-
-
 COLUMNS = {
     "BLEU": "bleu",
     "chrF": "chrf",
@@ -153,23 +155,13 @@ COLUMNS = {
     "chars/s": "target_tokens_per_second",
 }
 
-with command_line.late_imports(__name__, Config, PRESETS, __doc__):
-    from tfcopy.data import train_sentencepiece
-    from tfcopy.data.text.tokenization import Tokenizer
-    from tfcopy.experiments import flag_checks, reporting
-    from tfcopy.experiments.config import from_flags, kind_of
-    from tfcopy.experiments.pairs import (
-        pair_data,
-        planning,
-        translation_data,
-        translation_systems,
-    )
-    from tfcopy.experiments.run import Run
-    from tfcopy.experiments.training_choices import Batching
-
 
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
+    from tfcopy.experiments import reporting
+    from tfcopy.experiments.pairs import planning, translation_systems
+    from tfcopy.experiments.run import Run
+
     check(config)
     run = Run(config)
     data = prepare(config, run.data_folder)
@@ -180,7 +172,7 @@ def run(config):
             run,
             name,
             data,
-            layer_norm=kind_of(config, name).endswith("_ln"),
+            layer_norm=run.kinds[name].endswith("_ln"),
             max_target_length=config.max_target_length,
         )
         trained = planning.train(system, data)
@@ -206,6 +198,9 @@ def run(config):
 
 def check(config):
     """Raises a ValueError that names a flag which makes no sense."""
+    from tfcopy.experiments import flag_checks
+    from tfcopy.experiments.pairs import planning
+
     planning.check(config, any(x.endswith("_ln") for x in config.systems))
     uses_tfds = config.tfds is not None or config.preset == "paper"
     if config.data_dir is not None and (config.train or not uses_tfds):
@@ -215,6 +210,10 @@ def check(config):
 
 def prepare(config, folder):
     """The corpus as pieces, characters and ids, all kept: `PairData`."""
+    from tfcopy.data.text.tokenization import Tokenizer
+    from tfcopy.experiments.pairs import pair_data, translation_data
+    from tfcopy.experiments.training_choices import Batching
+
     own = config.train or config.prepared or config.tfds
     if config.preset == "paper" and not own:
         pair = f"{config.target_language}-{config.source_language}"
@@ -244,6 +243,9 @@ def prepare(config, folder):
 
 def source_tokenizer(config, corpus, folder):
     """Pieces of the model that is given, or learned once."""
+    from tfcopy.data import train_sentencepiece
+    from tfcopy.experiments.pairs import pair_data, translation_data
+
     if config.sentencepiece_model is not None:
         return translation_data.sentencepiece_tokenizer(
             config.sentencepiece_model
@@ -262,4 +264,4 @@ def source_tokenizer(config, corpus, folder):
 
 
 if __name__ == "__main__":
-    sys.exit(command_line.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, run))

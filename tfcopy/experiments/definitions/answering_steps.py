@@ -12,7 +12,6 @@ from tfcopy.data.definitions.word_texts import TokenizedQuestion, WordTexts
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.decoding import independent_spans, joint_spans
 from tfcopy.evaluation import definition_scores as squad_evaluation
-from tfcopy.evaluation import translations
 from tfcopy.experiments import reporting
 
 
@@ -114,10 +113,10 @@ def score(
         ),
         "independent_f1": squad_evaluation.f1(independent, references),
     }
-    interval = translations.interval(scores["exact_match"], len(questions))
-    return {name: round(value, 2) for name, value in scores.items()} | {
-        "interval": [round(x, 2) for x in interval]
-    }
+    share = reporting.share(
+        "exact_match", scores["exact_match"], len(questions)
+    )
+    return {name: round(value, 2) for name, value in scores.items()} | share
 
 
 def print_examples(

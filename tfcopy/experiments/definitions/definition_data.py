@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import io
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -47,20 +47,18 @@ def write_vectors(path, dim: int):
     write_atomically(path, lambda file: file.write(text.getvalue().encode()))
 
 
-def group_scores(
-    config: DefinitionsConfig, texts: WordTexts, score: Callable
-) -> dict:
+def group_scores(corpus: str, texts: WordTexts, score: Callable) -> dict:
     """Scores of the demo's groups of examples.
 
     Args:
-        config: The recipe's config.
+        corpus: The value of `--corpus`.
         texts: The texts to test.
         score: Function of the numbers of examples that gives their scores.
 
     Returns:
         `{"groups": scores}` by group; without the demo nothing.
     """
-    if config.corpus != "demo":
+    if corpus != "demo":
         return {}
     names = groups(texts)
     return {
@@ -105,6 +103,7 @@ class DefinitionData:
         definitions: The `Definitions`, or `None` if no system needs them.
         lookup: The `DefinitionLookup` of these definitions, or `None`.
         vectors: A file of word vectors, or `None`.
+        vectors_dim: Their dimension.
         tokenizer: What cut the texts into words.
     """
 
@@ -116,6 +115,7 @@ class DefinitionData:
     definitions: Definitions | None
     lookup: DefinitionLookup | None
     vectors: str | None
+    vectors_dim: int
     tokenizer: Tokenizer
 
     @property
@@ -137,6 +137,10 @@ class DefinitionData:
             for i in range(min(4, len(test)))
         ]
 
+    def vectors_of(self, words: Vocabulary) -> np.ndarray:
+        """Returns the vectors of words; zeros where there is none."""
+        return _load_vectors(self.vectors, words, self.vectors_dim)
+
     @property
     def identity(self) -> dict:
         """What must not change between a run and its resumption."""
@@ -154,7 +158,7 @@ def prepare(
     config: DefinitionsConfig,
     corpus: Corpus,
     read: Callable,
-    sources: Iterable[WordSources],
+    systems: Mapping[str, WordSources],
     count: Callable = WordTexts.counts,
 ) -> DefinitionData:
     """Reads a corpus, and the dictionary and the vectors that systems need.
@@ -164,7 +168,7 @@ def prepare(
         corpus: The corpus.
         read: Function of a split, the tokenizer and the split's name that gives
             what `WordTexts.from_examples` takes.
-        sources: The `WordSources` of the systems to train.
+        systems: The `WordSources` of the recipe's systems.
         count: Function of the training `WordTexts` that gives the counts of
             the words.
 
@@ -172,7 +176,7 @@ def prepare(
         OSError, ValueError: naming the flag, if there is no dictionary or
             there are no vectors; or the split, if it is empty.
     """
-    sources = list(sources)
+    sources = [systems[name] for name in config.systems]
     definitions = vectors = None
     if any(x.needs_dictionary for x in sources):
         definitions = load_definitions(config)
@@ -193,6 +197,7 @@ def prepare(
         definitions=definitions,
         lookup=definitions and DefinitionLookup(definitions),
         vectors=vectors,
+        vectors_dim=config.vectors_dim,
         tokenizer=tokenizer,
     )
     _print_sizes(data)
@@ -295,13 +300,6 @@ def find_vectors(config: DefinitionsConfig) -> str:
 NUM_SPECIALS = len(tokens.SPECIAL_TOKENS)
 
 
-def vectors_of(
-    words: Vocabulary, config: DefinitionsConfig, data: DefinitionData
-) -> np.ndarray:
-    """The vectors of the words of a vocabulary; zeros where there is none."""
-    return _load_vectors(data.vectors, words, config.vectors_dim)
-
-
 @functools.lru_cache(maxsize=1)  # Such files are large.
 def _load_vectors(path, words, dim):
     try:
@@ -312,9 +310,7 @@ def _load_vectors(path, words, dim):
     return loaded.matrix
 
 
-def words_of_all_sources(
-    config: DefinitionsConfig, data: DefinitionData
-) -> Vocabulary:
+def words_of_all_sources(data: DefinitionData) -> Vocabulary:
     """The words that have both a definition and a vector.
 
     Systems whose sources cover only these words can be compared; the paper
@@ -334,7 +330,7 @@ def words_of_all_sources(
                 f"that read vectors. Received: none that reads {kind}."
             )
     words = Vocabulary.build(dict.fromkeys(filter(None, data.words), 1))
-    has_vector = vectors_of(words, config, data).any(axis=1)
+    has_vector = data.vectors_of(words).any(axis=1)
     has_entry = data.lookup.entries_of_all(words.words)[:, 0] > 0
     both = np.flatnonzero(has_vector & has_entry)
     return Vocabulary.build(

@@ -18,7 +18,6 @@ from tfcopy.experiments.definitions.definition_data import (
     NUM_SPECIALS,
     DefinitionData,
     definition_vocabulary,
-    vectors_of,
 )
 from tfcopy.experiments.definitions.definition_flags import (
     DefinitionsConfig,
@@ -50,11 +49,11 @@ def make_embedding(
     fixed = definition_vectors = definition_size = None
     if sources.fixed:
         dim = config.vectors_dim
-        fixed = vectors_of(features.vocabulary, config, data)
+        fixed = data.vectors_of(features.vocabulary)
     if sources.reads is not None:
         words = features.packer.vocabulary
         if sources.reads == "vector":
-            definition_vectors = vectors_of(words, config, data)
+            definition_vectors = data.vectors_of(words)
         elif words is not features.vocabulary:
             definition_size = words.size
         reader = reader or sources.reader
@@ -155,7 +154,7 @@ def make_features(
 def _what_is_read(config, reads, data, text, characters):
     """`Definitions`, and the `Vocabulary` of their words."""
     if reads == "vector":
-        return _vectors_as_definitions(config, data, text)
+        return _vectors_as_definitions(data, text)
     if reads == "headwords":
         return _rewritten(data.definitions, str.split), text
     if reads == "spellings":
@@ -166,11 +165,11 @@ def _what_is_read(config, reads, data, text, characters):
     return data.definitions, words
 
 
-def _vectors_as_definitions(config, data, text):
+def _vectors_as_definitions(data, text):
     """Unknown words that have vectors, each with itself as its definition."""
     others = [x for x in data.words if x and x not in text]
     words = Vocabulary.build(dict.fromkeys(others, 1))
-    rows = np.flatnonzero(vectors_of(words, config, data).any(axis=1))
+    rows = np.flatnonzero(data.vectors_of(words).any(axis=1))
     headwords = tuple(words.word(i) for i in rows if i >= NUM_SPECIALS)
     return Definitions(headwords, tuple(((x,),) for x in headwords)), words
 

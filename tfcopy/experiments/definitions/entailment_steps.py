@@ -10,7 +10,6 @@ from tfcopy.data.corpora.nli import LABELS
 from tfcopy.data.definitions.word_texts import WordTexts
 from tfcopy.data.parallel import map_chunks
 from tfcopy.data.text.tokenization import Tokenizer, string_tensor
-from tfcopy.evaluation import translations
 from tfcopy.experiments import reporting
 
 
@@ -66,11 +65,7 @@ def is_right(label_probabilities: np.ndarray, texts: WordTexts) -> np.ndarray:
 def score(right: np.ndarray) -> dict:
     """The percentage of labels that are right, with a 95 % interval."""
     accuracy = 100 * float(right.mean())
-    interval = translations.interval(accuracy, len(right))
-    return {
-        "accuracy": round(accuracy, 2),
-        "interval": [round(x, 2) for x in interval],
-    }
+    return reporting.share("accuracy", accuracy, len(right))
 
 
 def print_examples(

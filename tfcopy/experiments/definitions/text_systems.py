@@ -19,10 +19,7 @@ from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.experiments import flag_checks
 from tfcopy.experiments.config import from_flags, of_system
 from tfcopy.experiments.definitions import definition_features
-from tfcopy.experiments.definitions.definition_data import (
-    DefinitionData,
-    vectors_of,
-)
+from tfcopy.experiments.definitions.definition_data import DefinitionData
 from tfcopy.experiments.definitions.definition_features import (
     lstm_options,
     make_features,
@@ -119,7 +116,7 @@ def build(
     identity = {"vocabulary": features.vocabulary.fingerprint}
     if sources.needs_vectors:
         known = features if sources.fixed else features.packer
-        vectors = vectors_of(known.vocabulary, config, data)
+        vectors = data.vectors_of(known.vocabulary)
         identity["vectors"] = word_vectors.checksum(vectors)
     system = run.build(
         name,

@@ -1,7 +1,7 @@
 """CopyNet and the paper's baselines: vocabulary, model, search, training."""
 
 from tfcopy import losses, models
-from tfcopy.experiments.config import from_flags, head_of, kind_of
+from tfcopy.experiments.config import from_flags, head_of
 from tfcopy.experiments.pairs import model_flags, pair_data, pair_training
 from tfcopy.experiments.pairs.model_flags import CopyNetConfig, PairsConfig
 from tfcopy.experiments.training_choices import Batching
@@ -13,7 +13,7 @@ def prepare(
     tokenizer,
     folder,
     *,
-    end_mark,
+    end_mark=None,
     max_size=None,
     min_count=1,
     truncate=None,
@@ -28,7 +28,7 @@ def prepare(
         corpus: `TranslationCorpus`.
         tokenizer: `Tokenizer` of both sides.
         folder: Where vocabulary and ids are kept.
-        end_mark: Whether sources end with a mark.
+        end_mark: Whether sources end with a mark; `--end_mark` if `None`.
         max_size: Largest size of the vocabulary; `None` for no limit.
         min_count: Rarer words are left out.
         truncate: Most words of a source and of a target, or `None`.
@@ -51,7 +51,7 @@ def prepare(
         folder,
         max_length=None,
         truncate=truncate,
-        append_eos=end_mark,
+        append_eos=config.end_mark if end_mark is None else end_mark,
         unmatched="unk",
     )
 
@@ -111,7 +111,7 @@ def build(run, name, data, kind=None, limits=None, part="", **details):
         options, longest = {"max_source_length": limits[0]}, limits[1]
     return run.build(
         name,
-        lambda: make_model(config, data, kind or kind_of(config, name)),
+        lambda: make_model(config, data, kind or run.kinds[name]),
         lambda model: pair_training.make_translator(
             config,
             model,

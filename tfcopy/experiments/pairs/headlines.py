@@ -11,8 +11,6 @@ from tfcopy.data.corpora.corpus import Split, fingerprint
 from tfcopy.data.definitions import word_vectors
 from tfcopy.data.generated import newsgen
 from tfcopy.data.text.entities import (
-    EXCEPTIONS,
-    PATTERN,
     Entities,
     anonymise,
     common_words,
@@ -108,20 +106,19 @@ def make_entities(config: EntitiesConfig):
     """`Entities` as the flags ask for, or `None`."""
     if config.pointers == "unk":
         return None
-    given = {
-        "pattern": (config.entity_pattern, PATTERN),
-        "exceptions": (config.entity_exceptions, EXCEPTIONS),
-    }
-    chosen = {
-        k: default if x is None else x for k, (x, default) in given.items()
-    }
+    chosen = {"lowercase": config.lowercase}
+    if config.entity_pattern is not None:
+        chosen["pattern"] = config.entity_pattern
+    if config.entity_exceptions is not None:
+        chosen["exceptions"] = config.entity_exceptions
     if config.train_tags is not None:
         chosen["pattern"] = None
     try:
-        return Entities(**chosen, lowercase=config.lowercase)
+        return Entities(**chosen)
     except ValueError as error:
-        flags = {name: f"entity_{name}" for name in given}
-        raise flag_checks.naming_flags(error, flags) from error
+        raise flag_checks.naming_flags(
+            error, pattern="entity_pattern", exceptions="entity_exceptions"
+        ) from error
 
 
 # How corpora spell words whose identity is lost.

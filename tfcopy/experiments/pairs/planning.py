@@ -11,7 +11,7 @@ import tensorflow as tf
 from tfcopy import losses, models, tokens
 from tfcopy.data.pairs import copy_ids
 from tfcopy.experiments import reporting
-from tfcopy.experiments.config import from_flags, kind_of, of_system
+from tfcopy.experiments.config import from_flags, of_system
 from tfcopy.experiments.pairs import copynet_steps, model_flags, pair_training
 from tfcopy.experiments.pairs.model_flags import PlannerConfig
 from tfcopy.experiments.reporting import figures
@@ -29,7 +29,7 @@ def build(run, name, data, *, layer_norm, max_target_length):
         max_target_length: Most tokens of an answer, with its end.
     """
     config = of_system(run.config, name)
-    kind = kind_of(config, name).removesuffix("_ln")
+    kind = run.kinds[name].removesuffix("_ln")
     return run.build(
         name,
         lambda: make_model(config, data, kind, layer_norm),

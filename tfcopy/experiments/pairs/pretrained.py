@@ -63,7 +63,7 @@ def make_model(config, head, pieces, **coverage):
             **coverage,
         )
     except ValueError as error:
-        raise flag_checks.naming_flags(error, ["backbone"]) from error
+        raise flag_checks.naming_flags(error) from error
     if config.freeze == "encoder":
         frozen = [*model.encoder.encoder_layers]
         if frozen[0] in model.encoder.parts.decoder_layers:

@@ -16,7 +16,6 @@ from tfcopy.data.generated import rarest_word_task
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.decoding import SearchOptions
-from tfcopy.evaluation import translations
 from tfcopy.experiments import flag_checks, reporting
 from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs.model_flags import RarestWordConfig
@@ -94,16 +93,10 @@ def prepare(config: RarestWordConfig) -> Data:
             config.num_words, config.num_pointed, config.length, config.q
         )
         train = rarest_word_task.TrainingSequences(
-            task,
-            limit,
-            config.seed,
-            config.train_size,
-            _DATA_SEED,
+            task, limit, config.seed, config.train_size, _DATA_SEED
         )
     except ValueError as error:
-        names = {field: field for field in dataclasses.asdict(config)}
-        names["size"] = "train_size"
-        raise flag_checks.naming_flags(error, names) from error
+        raise flag_checks.naming_flags(error, size="train_size") from error
     return Data(
         task,
         train,
@@ -287,12 +280,8 @@ def _error(wrong):
     if not len(wrong):
         return {"error_rate": None, "interval": None, "sequences": 0}
     percent = 100 * float(np.mean(wrong))
-    low, high = translations.interval(percent, len(wrong))
-    return {
-        "error_rate": round(percent, 2),
-        "interval": [round(low, 2), round(high, 2)],
-        "sequences": len(wrong),
-    }
+    share = reporting.share("error_rate", percent, len(wrong))
+    return {**share, "sequences": len(wrong)}
 
 
 class History:

@@ -39,7 +39,7 @@ def run(config: TranslatorConfig, prepare, columns, *, paper, note, examples):
     data = prepare(config, run.data_folder)
     answers = {}
     for name in run.each(data.identity):
-        head = head_of(config, name)
+        head = head_of(config, run.kinds[name])
         system = build(run, name, head, data)
         options = pointer_softmax_steps.training_options(system, head, data)
         *_, trained = pair_training.train(system, data, **options)
@@ -153,7 +153,7 @@ def print_comparison(results, paper, columns, note=""):
         for variant, name in _VARIANTS.items():
             if variant in scores:
                 rows[f"{system}, {name}"] = scores[variant]
-    reporting.print_table(reporting.with_paper(rows, paper), columns)
+    reporting.print_table(rows, columns, paper)
     signature = next(iter(results.values()))["bleu_signature"]
     print(f"BLEU: {signature}.{' ' * bool(note)}{note}")
 
