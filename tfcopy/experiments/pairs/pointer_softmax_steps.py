@@ -10,6 +10,7 @@ from tfcopy.experiments import flag_checks
 from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs import model_flags, pair_training, pretrained
 from tfcopy.experiments.pairs.model_flags import PointerSoftmaxConfig
+from tfcopy.models.assembly import head_class
 
 
 def check(config: PointerSoftmaxConfig):
@@ -32,12 +33,8 @@ def make_model(config: PointerSoftmaxConfig, data, head):
         data: `PairData`.
         head: Name of its output head.
     """
-    options = model_flags.model_options(config)
-    if head == "pointer_softmax":
-        options |= {
-            "switch_activation": config.switch_activation,
-            "switch_bias": config.switch_bias,
-        }
+    inherited = head_class(head).inherits & vars(config).keys()
+    options = {name: getattr(config, name) for name in inherited}
     source, target = data.vocabularies
     return from_flags(
         models.gru_translator,
@@ -45,7 +42,7 @@ def make_model(config: PointerSoftmaxConfig, data, head):
         source_vocabulary_size=source.size,
         target_vocabulary_size=target.size,
         head=head,
-        **options,
+        **options | model_flags.model_options(config),
     )
 
 

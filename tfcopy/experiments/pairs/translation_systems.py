@@ -17,6 +17,7 @@ from tfcopy.experiments.pairs.corpus_flags import TranslatorConfig
 from tfcopy.experiments.reporting import ExportChoice
 from tfcopy.experiments.run import Run, timed
 from tfcopy.experiments.training_choices import Batching
+from tfcopy.models.assembly import head_class
 
 # Further ways of a system to search, and how tables name them.
 _VARIANTS = {"unk_replaced": "UNK replaced", "must_copy": "must copy"}
@@ -268,10 +269,9 @@ def score_of(run, system) -> float:
 def build(run, name, head, data):
     """A system, text in and text out."""
     config = run.config
-    merge = "max" if head == "pointer_softmax" else "sum"
     search = {
         "max_length": config.max_target_length,
-        "merge": config.merge or merge,
+        "merge": config.merge or head_class(head).merge,
         # The baseline could not.
         "must_copy": config.must_copy and head != "softmax",
     }
