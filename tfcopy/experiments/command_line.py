@@ -10,7 +10,6 @@ import sys
 from tfcopy import flags
 from tfcopy.experiments.config import (
     PRETRAINED,
-    REPLACED,
     TOPICS,
     given_corpora,
     has_backbone,
@@ -110,7 +109,7 @@ def parse(config_class, arguments=None):
         own = {k: x for k, x in (PRETRAINED | rise).items() if k in names}
         parser.set_defaults(**own)
         config = parser.parse(given)
-        for name in names.intersection(REPLACED):
+        for name in (x.name for x in fields if x.metadata.get("replaced")):
             if getattr(config, name) != parser.get_default(name):
                 parser.error(
                     f"--{name} is about the recipe's own network, and "

@@ -74,8 +74,10 @@ def _declaring(*arguments, **metadata):
             may change is how long is trained, what is tested and how, and what
             files are called: their content counts (`PairData.identity`,
             `DefinitionData.identity`). `role` tells what a model card says of
-            it: see `origin`. `is_part` tells that another value makes another
-            system, which is named after it: see `names_of`.
+            it: see `origin`. `replaced` tells that it describes the recipe's
+            own network and words, which `--backbone` replaces. `is_part` tells
+            that another value makes another system, which is named after it:
+            see `names_of`.
 
     The function's `common` declares a flag that `--help` shows; `--help_all`
     shows all flags.
@@ -299,8 +301,8 @@ class ModelConfig:
         dropout: Dropout rate of embeddings, of outputs and in Transformers.
     """
 
-    embedding_dim: PositiveInt = model(64)
-    units: PositiveInt = model.common(128)
+    embedding_dim: PositiveInt = model(64, replaced=True)
+    units: PositiveInt = model.common(128, replaced=True)
     dropout: Share = model(0.0)
 
 
@@ -317,18 +319,6 @@ PRETRAINED = {
     "candidates": None,
     "merge": "sum",
 }
-# What says how the recipe's own network is made and reads text.
-REPLACED = (
-    *("embedding_dim", "units", "encoder_units", "output_units"),
-    *("encoder", "encoder_layers", "encoder_heads", "feedforward_units"),
-    *("decoder", "decoder_layers", "decoder_heads", "normalize_first"),
-    *("positions", "num_positions", "tied_embeddings", "initializers"),
-    *("vocabulary", "source_vocabulary", "target_vocabulary", "min_count"),
-    *("source_vocabulary_size", "target_vocabulary_size", "vocabulary_size"),
-    *("source_vectors", "target_vectors", "pointers", "lowercase"),
-    *("tokenization", "sentencepiece_model", "pieces", "sample_pieces"),
-)
-
 
 # === Reading a config ===
 

@@ -134,13 +134,21 @@ class Config(
     plain, untrained = ("seq2seq_attention",), ("lead_3",)
 
     bin_dir: str | None = config.corpus_file(corpus="folder", of_preset=True)
-    vocabulary: str | None = config.file()
-    vocabulary_size: config.VocabularySize = config.data.common(800)
+    vocabulary: str | None = config.file(replaced=True)
+    vocabulary_size: config.VocabularySize = config.data.common(
+        800, replaced=True
+    )
     systems: list[Literal[SYSTEMS]] = config.systems(list(SYSTEMS))
     head: config.PointingHead = config.part.common("pointer_generator")
-    encoder: Literal["lstm", "transformer"] = config.part.common("lstm")
-    decoder: Literal["lstm", "transformer"] = config.part.common("lstm")
-    initializers: Literal["keras", "paper"] = config.model("keras")
+    encoder: Literal["lstm", "transformer"] = config.part.common(
+        "lstm", replaced=True
+    )
+    decoder: Literal["lstm", "transformer"] = config.part.common(
+        "lstm", replaced=True
+    )
+    initializers: Literal["keras", "paper"] = config.model(
+        "keras", replaced=True
+    )
     normalize: Literal["examples", "tokens", "sentences"] = config.training(
         "examples"
     )
@@ -235,7 +243,6 @@ def prepare(config, folder):
     from tfcopy.data.corpora import cnn_dailymail
     from tfcopy.data.generated import demo_news
     from tfcopy.experiments.pairs import pair_data, summary_data
-    from tfcopy.experiments.training_choices import Batching
 
     if config.bin_dir is not None:
         corpus = cnn_dailymail.load_bin(config.bin_dir)
@@ -251,7 +258,7 @@ def prepare(config, folder):
         backbone=config.backbone,
     )
     return pair_data.prepare(
-        from_flags(Batching, config),
+        config,
         corpus,
         tokenizers,
         vocabularies,

@@ -158,27 +158,17 @@ def load(config, folder):
         Dict from a name to a corpus and the best possible top-1 accuracy on
         its test set, `None` where that is not known.
     """
-    from tfcopy.data.corpora import text_pairs
     from tfcopy.data.generated import dialogue
-    from tfcopy.data.preparation import prepared_corpus
+    from tfcopy.experiments.pairs import pair_data
 
     if config.max_size is not None and config.max_size < 5:
         raise ValueError(
             "--max_size must be at least 5: four words are special. "
             f"Received: {config.max_size}."
         )
-    if config.train is not None:
-        corpus = text_pairs.load(
-            *text_pairs.file_pairs(
-                config.train, config.validation, config.test
-            ),
-            source_language="en",
-            target_language="en",
-            seed=config.seed,
-        )
+    corpus = pair_data.load_files(config)
+    if corpus is not None:
         return {"own": (corpus, None)}
-    if config.prepared is not None:
-        return {"own": (prepared_corpus.load(config.prepared), None)}
     if not config.datasets:
         raise ValueError("--datasets must name DS-I, DS-II or both.")
     corpora = {}

@@ -129,9 +129,9 @@ class Config(
 
     num_validation: PositiveInt | None = config.data(None)
     num_test: PositiveInt | None = config.data(None, fixed=False)
-    min_count: PositiveInt = config.data(5)
-    source_vectors: str | None = config.file()
-    target_vectors: str | None = config.file()
+    min_count: PositiveInt = config.data(5, replaced=True)
+    source_vectors: str | None = config.file(replaced=True)
+    target_vectors: str | None = config.file(replaced=True)
     systems: list[Literal[SYSTEMS]] = config.systems(list(SYSTEMS))
     head: config.PointingHead = config.part.common(
         "pointer_softmax",

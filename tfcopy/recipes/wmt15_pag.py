@@ -20,7 +20,7 @@ import sys
 from typing import Literal
 
 from tfcopy.experiments import command_line, config
-from tfcopy.experiments.config import from_flags
+from tfcopy.experiments.config import given_corpora
 from tfcopy.experiments.pairs import corpus_flags, model_flags
 from tfcopy.flags import PositiveFloat, PositiveInt
 
@@ -212,10 +212,8 @@ def prepare(config, folder):
     """The corpus as pieces, characters and ids, all kept: `PairData`."""
     from tfcopy.data.text.tokenization import Tokenizer
     from tfcopy.experiments.pairs import pair_data, translation_data
-    from tfcopy.experiments.training_choices import Batching
 
-    own = config.train or config.prepared or config.tfds
-    if config.preset == "paper" and not own:
+    if config.preset == "paper" and not given_corpora(config, True):
         pair = f"{config.target_language}-{config.source_language}"
         config = dataclasses.replace(config, tfds=f"wmt15_translate/{pair}")
     corpus = translation_data.load_corpus(config, size=config.demo)
@@ -223,15 +221,11 @@ def prepare(config, folder):
         source_tokenizer(config, corpus, folder),
         Tokenizer(mode="characters", language=config.target_language),
     )
-    vocabularies = from_flags(
-        pair_data.count_both_vocabularies,
-        config,
-        corpus=corpus,
-        tokenizers=tokenizers,
-        folder=folder,
+    vocabularies = pair_data.count_both_vocabularies(
+        config, corpus, tokenizers, folder
     )
     return pair_data.prepare(
-        from_flags(Batching, config),
+        config,
         corpus,
         tokenizers,
         vocabularies,

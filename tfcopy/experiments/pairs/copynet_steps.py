@@ -4,7 +4,6 @@ from tfcopy import losses, models
 from tfcopy.experiments.config import from_flags, head_of
 from tfcopy.experiments.pairs import model_flags, pair_data, pair_training
 from tfcopy.experiments.pairs.model_flags import CopyNetConfig, PairsConfig
-from tfcopy.experiments.training_choices import Batching
 
 
 def prepare(
@@ -38,7 +37,7 @@ def prepare(
     """
     tokenizers = (tokenizer, tokenizer)
     return pair_data.prepare(
-        from_flags(Batching, config),
+        config,
         corpus,
         tokenizers,
         pair_data.count_vocabularies(

@@ -72,10 +72,10 @@ class VocabulariesConfig:
             included.
     """
 
-    source_vocabulary: str | None = file()
-    target_vocabulary: str | None = file()
-    source_vocabulary_size: VocabularySize = data.common(2_000)
-    target_vocabulary_size: VocabularySize = data.common(2_000)
+    source_vocabulary: str | None = file(replaced=True)
+    target_vocabulary: str | None = file(replaced=True)
+    source_vocabulary_size: VocabularySize = data.common(2_000, replaced=True)
+    target_vocabulary_size: VocabularySize = data.common(2_000, replaced=True)
 
 
 @group
@@ -121,7 +121,7 @@ class CaseConfig:
         lowercase: Lowercase the vocabulary; copied words keep their case.
     """
 
-    lowercase: bool = data(False)
+    lowercase: bool = data(False, replaced=True)
 
 
 @group
@@ -148,7 +148,9 @@ class SummariesConfig(CorpusConfig, CaseConfig):
     train: list[str] | None = corpus_file()
     source_column: str | None = data.common(None)
     target_column: str | None = data.common(None)
-    tokenization: Literal["moses", "space"] = data.common("moses")
+    tokenization: Literal["moses", "space"] = data.common(
+        "moses", replaced=True
+    )
     max_source_length: PositiveInt = data.common(100)
     max_target_length: PositiveInt = data(50)
     min_summary_length: NonNegativeInt = search(0)
@@ -178,7 +180,7 @@ class EntitiesConfig:
         test_tags: Tag files for --test, like --train_tags.
     """
 
-    pointers: Literal["unk", "entity"] = data.common("unk")
+    pointers: Literal["unk", "entity"] = data.common("unk", replaced=True)
     entity_pattern: str | None = data(None)
     entity_exceptions: str | None = data(None)
     entity_truecase: bool = data(False)
@@ -236,11 +238,11 @@ class TranslatorConfig(PointerSoftmaxConfig, TranslationConfig, CaseConfig):
     """
 
     tokenization: Literal["moses", "space", "sentencepiece"] = data.common(
-        "moses"
+        "moses", replaced=True
     )
-    sentencepiece_model: list[str] | None = file()
-    pieces: PositiveInt | None = data(None)
-    sample_pieces: PositiveFloat | None = data(None)
+    sentencepiece_model: list[str] | None = file(replaced=True)
+    pieces: PositiveInt | None = data(None, replaced=True)
+    sample_pieces: PositiveFloat | None = data(None, replaced=True)
     protect: list[str] | None = data(None)
     protect_as: Literal["token", "pieces"] = data("token")
     dictionary: str | None = file.common()

@@ -18,14 +18,13 @@ from tfcopy.data.text.entities import (
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.evaluation import summaries
 from tfcopy.experiments import flag_checks
-from tfcopy.experiments.config import from_flags
+from tfcopy.experiments.config import given_corpora
 from tfcopy.experiments.pairs import (
     pair_data,
     pointer_softmax_steps,
     summary_data,
 )
 from tfcopy.experiments.pairs.corpus_flags import EntitiesConfig
-from tfcopy.experiments.training_choices import Batching
 
 _SPLITS = ("train", "validation", "test")
 NO_SPELLING = (
@@ -44,8 +43,7 @@ def check(config: EntitiesConfig, points):
     """
     pointer_softmax_steps.check(config)
     summary_data.check(config)
-    own = config.train or config.prepared or config.tfds
-    if config.preset == "paper" and not own:
+    if config.preset == "paper" and not given_corpora(config, True):
         raise ValueError(
             "The paper's corpus, annotated Gigaword, is licensed (LDC2012T21) "
             "and not fetched. Give first sentences and headlines as --train "
@@ -190,17 +188,17 @@ def prepare(config, folder, points):
 
         key = (entities.fingerprint, limits)
         options = {"texts": anonymised, "texts_key": key}
-    vocabularies = from_flags(
-        pair_data.count_both_vocabularies,
+    vocabularies = pair_data.count_both_vocabularies(
         config,
-        corpus=corpus,
-        tokenizers=tokenizers,
-        folder=folder,
+        corpus,
+        tokenizers,
+        folder,
         min_count=config.min_count,
+        backbone=config.backbone,
         **options,
     )
     data = pair_data.prepare(
-        from_flags(Batching, config),
+        config,
         corpus,
         tokenizers,
         vocabularies,

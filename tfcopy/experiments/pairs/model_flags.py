@@ -58,18 +58,20 @@ class TransformerConfig(ModelConfig):
             too.
     """
 
-    encoder: Literal["gru", "transformer"] = part.common("gru")
-    encoder_layers: PositiveInt = model(2)
-    encoder_heads: PositiveInt = model(4)
-    decoder: Literal["gru", "transformer"] = part.common("gru")
-    decoder_layers: PositiveInt = model(2)
-    decoder_heads: PositiveInt = model(4)
-    feedforward_units: PositiveInt | None = model(None)
-    positions: Literal["sinusoidal", "learned", "rotary"] = model("sinusoidal")
-    num_positions: PositiveInt = model(512)
-    normalize_first: bool = model(True)
+    encoder: Literal["gru", "transformer"] = part.common("gru", replaced=True)
+    encoder_layers: PositiveInt = model(2, replaced=True)
+    encoder_heads: PositiveInt = model(4, replaced=True)
+    decoder: Literal["gru", "transformer"] = part.common("gru", replaced=True)
+    decoder_layers: PositiveInt = model(2, replaced=True)
+    decoder_heads: PositiveInt = model(4, replaced=True)
+    feedforward_units: PositiveInt | None = model(None, replaced=True)
+    positions: Literal["sinusoidal", "learned", "rotary"] = model(
+        "sinusoidal", replaced=True
+    )
+    num_positions: PositiveInt = model(512, replaced=True)
+    normalize_first: bool = model(True, replaced=True)
     pointing: Literal["heads", "additive"] = part("heads")
-    tied_embeddings: bool = model(False)
+    tied_embeddings: bool = model(False, replaced=True)
 
 
 def model_options(config: TransformerConfig) -> dict:
@@ -250,9 +252,9 @@ class PointerSoftmaxConfig(PairsConfig, AttentionConfig, BackboneConfig):
     candidates_from: Literal["sources", "batch", "sample"] = training("sample")
     search_candidates: VocabularySize | None = search(None)
     shortlist: str | None = file(topic="search")
-    encoder_units: PositiveInt | None = model(None)
-    output_units: PositiveInt | None = model(None)
-    initializers: Literal["keras", "dl4mt"] = model("keras")
+    encoder_units: PositiveInt | None = model(None, replaced=True)
+    output_units: PositiveInt | None = model(None, replaced=True)
+    initializers: Literal["keras", "dl4mt"] = model("keras", replaced=True)
     coverage: bool = model(False)
     switch_activation: Literal["noisy_tanh", "relu", "tanh"] = model(
         "noisy_tanh"

@@ -11,6 +11,7 @@ from tfcopy.data.corpora import text_pairs
 from tfcopy.data.corpora.corpus import fingerprint, is_blank
 from tfcopy.data.definitions import word_vectors
 from tfcopy.data.pairs import encoding
+from tfcopy.data.preparation import prepared_corpus
 from tfcopy.data.preparation.prepared_corpus import (
     PreparedCorpus,
     PreparedSplit,
@@ -19,7 +20,14 @@ from tfcopy.data.text import vocabulary
 from tfcopy.data.text.entities import Entities
 from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
 from tfcopy.experiments import flag_checks
+from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs import pretrained
+from tfcopy.experiments.pairs.corpus_flags import (
+    FilesConfig,
+    VocabulariesConfig,
+)
+from tfcopy.experiments.pairs.model_flags import PairsConfig
+from tfcopy.experiments.training_choices import Batching
 
 SIDES = ("source", "target")
 
@@ -89,13 +97,42 @@ class PairData:
         return identity
 
 
+def load_files(
+    config: FilesConfig,
+    source_language="en",
+    target_language="en",
+    memories=False,
+    **options,
+):
+    """Loads the corpus that `--train` or `--prepared` names, if one does.
+
+    Args:
+        config: The flags; `--seed` chooses the pairs that are held out.
+        source_language, target_language, memories, **options: As in
+            `text_pairs.load` and `text_pairs.file_pairs`.
+    """
+    if config.prepared is not None:
+        return prepared_corpus.load(config.prepared)
+    if config.train is None:
+        return None
+    return text_pairs.load(
+        *text_pairs.file_pairs(
+            config.train, config.validation, config.test, memories
+        ),
+        source_language=source_language,
+        target_language=target_language,
+        seed=config.seed,
+        **options,
+    )
+
+
 def prepare(
-    batching, corpus, tokenizers, vocabularies, folder, **options
+    config: PairsConfig, corpus, tokenizers, vocabularies, folder, **options
 ) -> PairData:
     """Turns a corpus into ids, which are kept in a folder.
 
     Args:
-        batching: `Batching`, which must hold the longest training pair.
+        config: The flags; a batch must hold the longest training pair.
         corpus: `TranslationCorpus`.
         tokenizers: The tokenizers of source and target.
         vocabularies: Their vocabularies.
@@ -104,12 +141,7 @@ def prepare(
     """
     encoded = {
         name: _encode(
-            corpus.splits[name],
-            name,
-            vocabularies,
-            tokenizers,
-            folder,
-            options,
+            corpus.splits[name], name, vocabularies, tokenizers, folder, options
         )
         for name in ("train", "validation")
     }
@@ -127,6 +159,7 @@ def prepare(
         **encoded,
     )
     _print_sizes(data)
+    batching = from_flags(Batching, config)
     batching.check([data.train.source_lengths, data.train.target_lengths])
     return data
 
@@ -232,33 +265,22 @@ def count_vocabularies(
 
 
 def count_both_vocabularies(
-    corpus,
-    tokenizers,
-    folder,
-    source_vocabulary_size,
-    target_vocabulary_size,
-    source_vocabulary,
-    target_vocabulary,
-    backbone=None,
-    **options,
+    config: VocabulariesConfig, corpus, tokenizers, folder, **options
 ) -> tuple:
-    """A vocabulary for each side, of the sizes or files that flags name.
+    """Returns a vocabulary for each side, of the size or file of its flags.
 
     Args:
+        config: The flags.
         corpus, tokenizers, folder, **options: As in `count_vocabularies`.
-        source_vocabulary_size, target_vocabulary_size, source_vocabulary,
-            target_vocabulary: What the flags of these names say.
-        backbone: As in `count_vocabularies`.
     """
+    sizes = config.source_vocabulary_size, config.target_vocabulary_size
+    files = config.source_vocabulary, config.target_vocabulary
     return count_vocabularies(
         corpus,
         tokenizers,
         folder,
-        sizes=dict(
-            zip(SIDES, (source_vocabulary_size, target_vocabulary_size))
-        ),
-        files=dict(zip(SIDES, (source_vocabulary, target_vocabulary))),
-        backbone=backbone,
+        sizes=dict(zip(SIDES, sizes)),
+        files=dict(zip(SIDES, files)),
         **options,
     )
 

@@ -9,16 +9,14 @@ from tfcopy.data.corpora import (
     cnn_dailymail,
     gigaword,
     tables,
-    text_pairs,
     tfds_corpora,
 )
 from tfcopy.data.generated import demo_news
-from tfcopy.data.preparation import prepared_corpus
 from tfcopy.data.ragged_rows import join
 from tfcopy.data.text.tokenization import Tokenizer, string_tensor
 from tfcopy.evaluation import summaries, translations
 from tfcopy.experiments import flag_checks, reporting
-from tfcopy.experiments.pairs import pretrained
+from tfcopy.experiments.pairs import pair_data, pretrained
 from tfcopy.experiments.pairs.corpus_flags import SummariesConfig
 from tfcopy.experiments.pairs.pair_data import as_text
 from tfcopy.experiments.reporting import ExportChoice
@@ -48,13 +46,14 @@ def load_corpus(config: SummariesConfig, demo):
             held out.
         demo: Module of the corpus that is generated without any.
     """
-    if config.train is not None:
-        return _load_files(config)
-    if config.prepared is not None:
-        return prepared_corpus.load(config.prepared)
-    if config.tfds is not None:
+    if config.train is not None and len(config.train) < 2:
+        return _load_tables(config)
+    is_tokenized = config.tokenization == "space"
+    corpus = pair_data.load_files(config, tokenized=is_tokenized)
+    # The preset may name a dataset, too.
+    if corpus is None and config.tfds is not None:
         return _load_tfds(config)
-    return demo.load()
+    return demo.load() if corpus is None else corpus
 
 
 def make_tokenizer(config: SummariesConfig, corpus, folder):
@@ -86,17 +85,7 @@ def _load_tfds(config):
     )
 
 
-def _load_files(config):
-    options = {"tokenized": config.tokenization == "space", "seed": config.seed}
-    if len(config.train) > 1:
-        return text_pairs.load(
-            *text_pairs.file_pairs(
-                config.train, config.validation, config.test
-            ),
-            source_language="en",
-            target_language="en",
-            **options,
-        )
+def _load_tables(config):
     files = [
         _table(getattr(config, split), f"--{split}")
         for split in ("train", "validation", "test")
@@ -108,7 +97,8 @@ def _load_files(config):
         *files,
         source_column=config.source_column,
         target_column=config.target_column,
-        **options,
+        tokenized=config.tokenization == "space",
+        seed=config.seed,
     )
 
 

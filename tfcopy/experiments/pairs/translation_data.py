@@ -14,7 +14,6 @@ from tfcopy.data.corpora import (
 )
 from tfcopy.data.generated import demo_parliament
 from tfcopy.data.pairs.encoding import EncodedCorpus
-from tfcopy.data.preparation import prepared_corpus
 from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.protected_tokenizer import SPAN, ProtectedTokenizer
@@ -62,17 +61,11 @@ def load_corpus(
         "target_language": config.target_language,
     }
     flag_checks.check_corpus(config)
-    if config.train is not None:
-        return text_pairs.load(
-            *text_pairs.file_pairs(
-                config.train, config.validation, config.test, memories=True
-            ),
-            tokenized=tokenized,
-            seed=config.seed,
-            **languages,
-        )
-    if config.prepared is not None:
-        return prepared_corpus.load(config.prepared)
+    corpus = pair_data.load_files(
+        config, memories=True, tokenized=tokenized, **languages
+    )
+    if corpus is not None:
+        return corpus
     if config.catalogs is not None:
         return gettext_catalogs.load(
             config.catalogs, seed=config.seed, **languages
@@ -175,12 +168,19 @@ def make_tokenizers(config: TranslatorConfig, corpus, folder) -> tuple:
         corpus: `TranslationCorpus`.
         folder: Where pieces are kept that are learned.
     """
-    mode, files = config.tokenization, config.sentencepiece_model or []
     protect = tuple(config.protect or ())
+    made = _tokenizers(config, corpus, folder, protect)
+    if not protect:
+        return made
     in_pieces = config.protect_as == "pieces"
+    return tuple(ProtectedTokenizer(x, protect, in_pieces) for x in made)
+
+
+def _tokenizers(config, corpus, folder, protect):
+    """Returns the tokenizers of text without protected spans."""
+    mode, files = config.tokenization, config.sentencepiece_model or []
     if config.backbone is not None:
-        tokenizer = pretrained.pieces(config.backbone, folder).tokenizer
-        return _protected((tokenizer, tokenizer), protect, in_pieces)
+        return (pretrained.pieces(config.backbone, folder).tokenizer,) * 2
     if mode != "sentencepiece":
         for flag in ("sentencepiece_model", "pieces"):
             if getattr(config, flag):
@@ -189,14 +189,8 @@ def make_tokenizers(config: TranslatorConfig, corpus, folder) -> tuple:
                     f"{getattr(config, flag)}, and null is none."
                 )
         mode = "space" if corpus.tokenized else mode
-        return _protected(
-            (
-                Tokenizer(mode, language, config.lowercase)
-                for language in (corpus.source_language, corpus.target_language)
-            ),
-            protect,
-            in_pieces,
-        )
+        languages = corpus.source_language, corpus.target_language
+        return tuple(Tokenizer(mode, x, config.lowercase) for x in languages)
     if config.lowercase:
         raise ValueError(
             "--lowercase is for words: pieces are spelt as the text is. Give "
@@ -210,10 +204,8 @@ def make_tokenizers(config: TranslatorConfig, corpus, folder) -> tuple:
             train_sentencepiece.train,
             protect,
         )
-        learned = pair_data.learn_once(
-            folder, "pieces-{}.model", corpus, pieces
-        )
-        return _protected((learned, learned), protect, in_pieces)
+        name = "pieces-{}.model"
+        return (pair_data.learn_once(folder, name, corpus, pieces),) * 2
     if len(files) not in (1, 2):
         raise ValueError(
             "--tokenization sentencepiece takes --pieces, or one or two files "
@@ -228,14 +220,7 @@ def make_tokenizers(config: TranslatorConfig, corpus, folder) -> tuple:
                 f"the character that stands for a span ({SPAN!a}). Train it "
                 "with --protect."
             )
-    return _protected((made[0], made[-1]), protect, in_pieces)
-
-
-def _protected(tokenizers, protect, in_pieces):
-    """Tokenizers that keep some spans apart, if any are to be."""
-    if not protect:
-        return tuple(tokenizers)
-    return tuple(ProtectedTokenizer(x, protect, in_pieces) for x in tokenizers)
+    return made[0], made[-1]
 
 
 def sentencepiece_tokenizer(file) -> SentencepieceTokenizer:

@@ -6,7 +6,7 @@ from tfcopy.data.corpora import text_pairs
 from tfcopy.data.pairs.encoding import SampledCuttings
 from tfcopy.evaluation import markup, translations
 from tfcopy.experiments import reporting
-from tfcopy.experiments.config import from_flags, head_of
+from tfcopy.experiments.config import head_of
 from tfcopy.experiments.pairs import (
     pair_data,
     pair_training,
@@ -16,7 +16,6 @@ from tfcopy.experiments.pairs import (
 from tfcopy.experiments.pairs.corpus_flags import TranslatorConfig
 from tfcopy.experiments.reporting import ExportChoice
 from tfcopy.experiments.run import Run, timed
-from tfcopy.experiments.training_choices import Batching
 from tfcopy.models.assembly import head_class
 
 # Further ways of a system to search, and how tables name them.
@@ -195,21 +194,16 @@ def prepare(config: TranslatorConfig, corpus, folder) -> pair_data.PairData:
     counted = translation_data.counted_cuttings(
         config.sample_pieces, corpus, tokenizers
     )
-    vocabularies = from_flags(
-        pair_data.count_both_vocabularies,
+    vocabularies = pair_data.count_both_vocabularies(
         config,
-        corpus=corpus,
-        tokenizers=tokenizers,
-        folder=folder,
+        corpus,
+        tokenizers,
+        folder,
+        backbone=config.backbone,
         **counted,
     )
     data = pair_data.prepare(
-        from_flags(Batching, config),
-        corpus,
-        tokenizers,
-        vocabularies,
-        folder,
-        **options,
+        config, corpus, tokenizers, vocabularies, folder, **options
     )
     train = data.train
     if config.guided_alignment is not None:
