@@ -112,14 +112,14 @@ def parse(config_class, arguments=None):
         for name in (x.name for x in fields if x.metadata.get("replaced")):
             if getattr(config, name) != parser.get_default(name):
                 parser.error(
-                    f"--{name} is about the recipe's own network, and "
-                    "--backbone replaces it"
+                    f"--{name} describes the recipe's own network, which "
+                    "--backbone replaces; leave out one of them"
                 )
     return config
 
 
 class _Terminated(KeyboardInterrupt):
-    """A signal asks to end; `exit_code` tells which."""
+    """A signal asks the process to end; `exit_code` is the status of it."""
 
     def __init__(self, number):
         super().__init__()

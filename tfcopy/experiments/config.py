@@ -1,7 +1,7 @@
 """The flags of recipes, each declared once: its type, its default, its help.
 
-A recipe's `Config` inherits the groups that it needs, gives some of their flags
-other defaults (`configuration`), and declares what is its own. A helper takes
+A recipe's `Config` inherits the groups that it needs, changes some of their
+defaults (`configuration`), and declares its own flags. A helper takes
 the group that it reads. This file imports nothing heavy, so that `--help`
 answers at once.
 """
@@ -52,7 +52,7 @@ VocabularySize = Annotated[
         lambda x: x > len(SPECIAL_TOKENS),
     ),
 ]
-# What the help of a flag says of heads that point.
+# Heads that point, for the help of flags.
 POINTING = f"{', '.join(POINTING_HEADS)}, or your own, as MODULE:CLASS."
 Head = Annotated[str, _head(HEADS)]
 PointingHead = Annotated[str, _head(POINTING_HEADS)]
@@ -69,15 +69,14 @@ def _declaring(*arguments, **metadata):
 
     Args:
         *arguments: The default, where it is always the same.
-        **metadata: Metadata of the flag. `topic` is one of `TOPICS`. `fixed`
-            tells whether it must stay the same when a run is resumed. What
-            may change is how long is trained, what is tested and how, and what
-            files are called: their content counts (`PairData.identity`,
-            `DefinitionData.identity`). `role` tells what a model card says of
-            it: see `origin`. `replaced` tells that it describes the recipe's
-            own network and words, which `--backbone` replaces. `is_part` tells
-            that another value makes another system, which is named after it:
-            see `names_of`.
+        **metadata: Metadata of the flag. `topic` is one of `TOPICS`. A flag
+            that is `fixed` must stay the same when a run is resumed. Others
+            set the length of training, the test, and the names of files, whose
+            content counts (`PairData.identity`, `DefinitionData.identity`).
+            `role` is the flag's place in a model card: see `origin`. A flag
+            that is `replaced` describes the recipe's own network or words,
+            which `--backbone` replaces. Another value of one that `is_part`
+            makes another system, which is named after it: see `names_of`.
 
     The function's `common` declares a flag that `--help` shows; `--help_all`
     shows all flags.
@@ -95,8 +94,8 @@ search = _declaring(topic="search", fixed=False)
 results = _declaring(topic="results", fixed=False)
 aside = _declaring(topic="results", fixed=False, role="aside")
 systems = functools.partial(training.common, fixed=False)
-# A file or folder, or a list of them, that is read after the corpus: `Run`
-# checks first that it is there.
+# A file or folder, or a list of them, that is read after the corpus. `Run`
+# checks first that it exists.
 file = _declaring(None, topic="data", fixed=False, is_file=True, role="input")
 
 
@@ -105,10 +104,10 @@ def corpus_file(help=None, corpus="file", **more):
 
     Args:
         help: Its description in `--help`, if the docstring has none.
-        corpus: What it names, after which a run is named: a `"file"`, a
-            `"folder"`, a `"dataset"`, or a `"place"` that has the corpus that
-            another flag or the preset names.
-        **more: More metadata. `of_preset` tells that it names the preset's own
+        corpus: The kind of the value, after which a run is named: a `"file"`,
+            a `"folder"`, a `"dataset"`, or a `"place"` that holds the corpus
+            of another flag or of the preset.
+        **more: More metadata. With `of_preset`, the flag names the preset's own
             corpus if the preset has one.
     """
     more = {"fixed": False, "of_preset": corpus == "place", **more}
@@ -135,15 +134,15 @@ def configuration(
     Args:
         recipe: Name of the recipe, which its folders are named after.
         presets: Name to the flags that differ from the defaults.
-        claims: Sentences of what the paper shows, which each run checks, to the
-            figure of results.json that tells. The first word of a sentence
-            names the system that is expected ahead, the last word the other
-            one. Dots in the name of a figure lead to a part of the results; a
-            minus before it means that less is better.
-        baselines: The systems that flags `baseline_X` are those of.
+        claims: Dict from the paper's claims to figures of results.json, which
+            each run compares. The first word of a claim is the system that is
+            expected to be better, the last word the other one. Dots in the
+            name of a figure lead to a part of the results; a minus before it
+            means that less is better.
+        baselines: The systems that flags `baseline_X` apply to.
         minutes: Preset to the minutes that it takes on two cores, measured.
         corpora: Preset to the corpus that it reads where no flag names one.
-        **defaults: What the recipe wants for flags that it inherits.
+        **defaults: Other defaults of inherited flags.
 
     Raises:
         TypeError: If a default is of a flag that is not inherited.
@@ -176,16 +175,16 @@ def configuration(
 
 @group
 class RunConfig:
-    """Where a run comes from and where its results go.
+    """Preset and seed of a run, and the folders of its results.
 
     Attributes:
         systems: Systems to train.
-        preset: Set of defaults for corpus, model sizes and training. What is
-            shown below holds where a flag names your data. Without one, demo is
-            the quickest way to see what a recipe does; thorough takes longer.
-        devices: Where to train: cpu, cpu:2 (two logical CPUs), gpu (all GPUs),
-            gpu:0,2 (two of them); by default all GPUs, or the CPU if there is
-            none. `tfcopy worker` uses several machines.
+        preset: Set of defaults for corpus, model sizes and training. The
+            defaults below apply where a flag names your data. Without one, demo
+            is the quickest way to see a recipe at work; thorough takes longer.
+        devices: Devices to train on: cpu, cpu:2 (two logical CPUs), gpu (all
+            GPUs), gpu:0,2 (two of them); by default all GPUs, or the CPU if
+            there is none. `tfcopy worker` uses several machines.
         seed: Random seed of weights, shuffling and noise.
         init_from: Folder of an earlier run, or of one of its systems: training
             begins with its best weights (fine-tuning). Words of other
@@ -197,8 +196,8 @@ class RunConfig:
         license: Licence of the exported model, for its model card, such as
             CC-BY-4.0.
         fresh: Start over: discard the checkpoints and logs of an earlier run of
-            this name. The same command, repeated after an interruption, resumes
-            even so.
+            this name. The same command, repeated after an interruption, still
+            resumes.
     """
 
     recipe: ClassVar[str]
@@ -207,8 +206,8 @@ class RunConfig:
     minutes: ClassVar[dict[str, float]] = {}
     corpora: ClassVar[dict[str, str]] = {}
     claims: ClassVar[dict[str, str]] = {}
-    # Systems that generate all words, whatever --head says; those without a
-    # model; and those that earlier releases called otherwise.
+    # Systems that generate all words, whatever --head is; systems without a
+    # model; and the names of systems in earlier releases.
     plain: ClassVar[tuple[str, ...]] = ()
     untrained: ClassVar[tuple[str, ...]] = ()
     renamed: ClassVar[dict[str, list[str]]] = {}
@@ -227,14 +226,14 @@ class RunConfig:
 
 @group
 class TrainingConfig:
-    """How a system is trained.
+    """Optimizer, batches and length of a training.
 
     Attributes:
         optimizer: adam, adagrad (accumulators start at 0.1), or adadelta.
         learning_rate: Learning rate of the optimizer.
         weight_decay: Share of the weights, times the learning rate, that each
             update also subtracts: of matrices and tables, not of biases and
-            other vectors, such as those of normalisation.
+            other vectors, such as gains of normalisation.
         schedule: Learning rate schedule: constant; linear or cosine decay to
             zero right after the last update; inverse_sqrt, decay with the
             inverse square root of the number of updates, after --warmup; or
@@ -263,8 +262,8 @@ class TrainingConfig:
             evaluations on the validation set, instead of the best weights.
         average_of: Number of evaluations whose weights --average averages.
         xla: Compile training by XLA: on, off, or auto (if there is a GPU). Each
-            shape of a batch is compiled anew; those of pairs of texts are at
-            most 16 then.
+            shape of a batch takes a compilation; batches of pairs of texts have
+            at most 16 shapes then.
         precision: Numeric precision: float32 or mixed_bfloat16.
     """
 
@@ -308,7 +307,7 @@ class ModelConfig:
 
 # === Flags beside `--backbone` ===
 
-# What a pretrained network wants of training, whatever a preset says.
+# Defaults for a pretrained network, which win over those of a preset.
 PRETRAINED = {
     "learning_rate": 1e-4,
     "schedule": "linear",
@@ -326,10 +325,10 @@ _BASELINE = "baseline_"
 
 
 def identity(config: TrainingConfig) -> dict:
-    """The flags that must stay the same in a resumed run.
+    """Returns the flags that must stay the same in a resumed run.
 
     Args:
-        config: The config of a system, as `of_system` gives it.
+        config: The config of a system, from `of_system`.
 
     Returns:
         Dict from `--flag` to its value. Learning rates that fall to zero
@@ -348,7 +347,7 @@ def identity(config: TrainingConfig) -> dict:
 
 
 def changed(config: RunConfig) -> dict:
-    """The flags that are not at their defaults, as JSON can hold them."""
+    """Returns the flags that are not at their defaults, for JSON."""
     flags = {}
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
@@ -358,13 +357,13 @@ def changed(config: RunConfig) -> dict:
 
 
 def _of_preset(config):
-    """The flags as the preset has them."""
+    """Returns the values of all flags in the preset."""
     flags = {x.name: default_of(x) for x in dataclasses.fields(config)}
     return flags | config.presets.get(config.preset, {})
 
 
 def expected_minutes(config: RunConfig) -> float | None:
-    """What a preset takes on two cores; `None` if flags change that."""
+    """Returns the minutes of a preset on two cores, if flags keep them."""
     expected = _of_preset(config)
     for field in dataclasses.fields(config):
         if field.metadata["topic"] == "results" or field.name == "seed":
@@ -396,10 +395,10 @@ def origin(config: RunConfig) -> dict:
 
     Returns:
         Dict from a role to the flags that have it and are not at their
-        defaults: `"corpus"` is trained on, `"test"` tested on, other `"input"`
-        read, and those `"aside"` change nothing of what is made. `"of_preset"`
-        is the corpus that is read where no flag names one; `None` if the
-        recipe generates it.
+        defaults: `"corpus"` for training, `"test"` for testing, other
+        `"input"`, and `"aside"`, which changes nothing about the model.
+        `"of_preset"` is the corpus that is read where no flag names one;
+        `None` if the recipe generates it.
     """
     roles = {"of_preset": config.corpora.get(config.preset)}
     given = changed(config)
@@ -412,15 +411,15 @@ def origin(config: RunConfig) -> dict:
 
 
 def has_backbone(config: RunConfig) -> bool:
-    """Whether `--backbone` is given, which not all recipes have."""
+    """Returns whether `--backbone` is given; not all recipes have it."""
     return vars(config).get("backbone") is not None
 
 
 def run_name(config: RunConfig) -> str:
-    """The name of a run that is given none, so that no two data share it.
+    """Returns the default name of a run, another one for other data.
 
-    It is the preset's if the corpus is the preset's own, or else that of the
-    corpus: its first file without extensions, its folder, or its dataset.
+    It is the preset if the corpus is the preset's own, otherwise the name of
+    the corpus: its first file without extensions, its folder, or its dataset.
     """
     if has_backbone(config):
         own = run_name(dataclasses.replace(config, backbone=None))
@@ -437,14 +436,14 @@ def run_name(config: RunConfig) -> str:
     return name
 
 
-# What flags of a corpus name, those first that say more than others.
+# Kinds of corpora; the name of a run is taken from the first one.
 _RANKS = {"file": 0, "folder": 0, "dataset": 1, "place": 2}
 
 
 def corpus_flags(kind: type[RunConfig]) -> list[dataclasses.Field]:
     """Returns the flags of a recipe's `Config` that can name the corpus.
 
-    Those that say more are before others.
+    They are in the order in which a run is named after them.
     """
     found = [x for x in dataclasses.fields(kind) if "corpus" in x.metadata]
     return sorted(found, key=lambda x: _RANKS[x.metadata["corpus"]])
@@ -469,7 +468,7 @@ def given_corpora(
 
 
 def _readable(value, corpus="file"):
-    """A name for a folder, made of what a flag says."""
+    """Returns a name for a folder, made of the value of a flag."""
     value = value[0] if isinstance(value, list) else value
     if corpus != "dataset":
         value = os.path.basename(os.path.abspath(value))
@@ -485,16 +484,16 @@ def _readable(value, corpus="file"):
 def names_of(config: RunConfig, kind: str) -> list[str]:
     """Returns the names of a system, the last of which is its own.
 
-    It is what `--systems` says if its parts are those of the preset. Others are
-    told behind, as in `copynet_pointer_generator_head`, or, where the flag
-    `is_name`, instead.
+    It is its name in `--systems`, followed by the parts that differ from the
+    preset, as in `copynet_pointer_generator_head`. A flag that `is_name`
+    replaces the name.
 
     Args:
         config: The recipe's config.
         kind: One of its `--systems`.
 
     Returns:
-        The names of earlier releases, which told no parts or not all, and the
+        The names of earlier releases, which lacked some parts or all, and the
         name.
     """
     own, names = _of_preset(config), [kind]
@@ -518,7 +517,7 @@ def head_of(config: RunConfig, kind: str) -> str:
 
 
 def of_system(config: RunConfig, name: str):
-    """The config of a system: a baseline's X is `baseline_X`, where given."""
+    """Returns the config of a system: `baseline_X` replaces a baseline's X."""
     if not any(f"{name}_".startswith(f"{x}_") for x in config.baselines):
         return config
     given = {

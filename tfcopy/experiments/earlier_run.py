@@ -1,4 +1,4 @@
-"""The folder of a run that is about to train, and what is there already.
+"""The folder of a run that is about to train, and an earlier run in it.
 
 A command that is refused changes nothing there: flags are checked first of
 all, data as soon as they are read, and only then anything is written. What it
@@ -188,7 +188,7 @@ class OwnFolder(RunFolder):
         write_json(self.path(CONFIG_NAME), {**content, "begun": self.begun})
 
     def _clear(self):
-        """Removes what a run has written, but for what it would write again."""
+        """Removes the earlier run, except vocabularies and ids."""
         with contextlib.suppress(FileNotFoundError):
             filesystem.remove(self.path(RESULTS_NAME))
         for system in (*self.begun, ALL_SYSTEMS):
@@ -298,7 +298,7 @@ def take_weights(folder, name, model, served) -> str:
         served: What serves it; its vocabularies count, if it has any.
 
     Returns:
-        A line that tells what was taken.
+        A line with the numbers of weights and words that were taken.
 
     Raises:
         ValueError: naming --init_from, if there are no weights that fit.
@@ -314,7 +314,7 @@ def take_weights(folder, name, model, served) -> str:
 
 
 def _system(folder, name):
-    """The folder of the system whose weights are taken."""
+    """Returns the folder of the system whose weights are taken."""
     if filesystem.isfile(os.path.join(folder, SERVABLE_NAME)):
         return folder
     run = RunFolder(folder)
@@ -325,7 +325,7 @@ def _system(folder, name):
 
 
 def _words(model, served, other):
-    """The `Words` of each weight that has a place for each word, by name."""
+    """Returns the `Words` of each weight with a row for each word, by name."""
     found = {}
     names = {id(x): name for name, x in weight_names(model).items()}
     sides = {

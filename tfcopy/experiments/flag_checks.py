@@ -17,7 +17,7 @@ from tfcopy.models.assembly import head_class
 
 
 def check_named_files(config):
-    """Raises an OSError if a flag names what is not there."""
+    """Raises an OSError if a flag names a file that cannot be read."""
     for field in dataclasses.fields(config):
         given = getattr(config, field.name)
         if given is None or not field.metadata.get("is_file"):
@@ -49,7 +49,7 @@ def check_systems(systems, kind):
     """Raises a ValueError if `--systems` names none of the recipe's.
 
     Args:
-        systems: What the flag says.
+        systems: The value of the flag.
         kind: The recipe's `Config`.
     """
     if not systems:
@@ -66,7 +66,7 @@ def check_schedule(schedule, warmup, updates):
     """Raises a ValueError if the learning rate never gets where it should.
 
     Args:
-        schedule, warmup, updates: What the flags of these names say.
+        schedule, warmup, updates: The values of these flags.
     """
     if updates is None and schedule not in ENDLESS_SCHEDULES:
         raise ValueError(f"--schedule {schedule} needs --updates.")
@@ -94,7 +94,7 @@ def check_corpus(config):
     """Raises a ValueError if flags of the corpus do not go together."""
     given = given_corpora(config)
     kinds = [x.metadata["corpus"] for x in given]
-    # A dataset may be told where it is kept.
+    # The folder of a dataset may be given beside it.
     beside = "place" if kinds[:1] in (["dataset"], ["place"]) else None
     if any(x != beside for x in kinds[1:]):
         *first, last = (f"--{x.name}" for x in corpus_flags(type(config)))
@@ -108,11 +108,11 @@ def check_corpus(config):
 
 
 def load_file(kind, path, flag, *arguments):
-    """A vocabulary, a dictionary and so on, from the file that a flag names.
+    """Loads a vocabulary, a dictionary or the like from a flag's file.
 
     Args:
         kind: A class or module with `load`.
-        path: The file; `None` gives `None`.
+        path: The file; if `None`, `None` is returned.
         flag: Named in the message of an OSError or ValueError.
         arguments: More arguments of `load`.
     """

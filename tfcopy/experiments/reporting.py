@@ -1,4 +1,4 @@
-"""What a recipe prints and draws: tables, examples, curves, what is exported.
+"""Reports of a recipe: tables, examples, curves, the choice of the export.
 
 Reference of the curves: Gulcehre et al., 2016, Figure 4.
 """
@@ -30,7 +30,7 @@ else:
 
 
 def mark_copied(translation, are_parts=False) -> str:
-    """The words of a translation, those that were copied in brackets.
+    """Joins the words of a translation, with copied ones in brackets.
 
     Args:
         translation: `Translation`.
@@ -121,7 +121,7 @@ def print_table(rows, columns, paper={}):
 
 
 def _figure(value):
-    """A figure as text: integers in full, others to six digits."""
+    """Formats a figure: integers in full, others to six digits."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -130,7 +130,7 @@ def _figure(value):
 
 
 def beside(config, paper) -> dict:
-    """The paper's figures, if they say something beside those of a run.
+    """Returns the paper's figures where a run's can be compared to them.
 
     They do not beside figures of data of one's own, unless the preset is the
     paper's: then the data are taken for the paper's.
@@ -147,8 +147,8 @@ def keep_picture(picture, path):
     """Writes a picture of a whole run as PNG, and to TensorBoard.
 
     Args:
-        picture: An image, as those of `figures`.
-        path: The PNG in the run's folder; its name is that of the picture.
+        picture: An image made by `figures`.
+        path: The PNG in the run's folder, whose stem names the picture.
     """
     folder, file = os.path.split(path)
     name = os.path.splitext(file)[0]
@@ -161,7 +161,7 @@ def keep_picture(picture, path):
 
 
 def history(result, encoded):
-    """A system's dev scores.
+    """Returns a system's dev scores.
 
     Args:
         result: What its training gave, a `training.Result`.
@@ -180,7 +180,7 @@ def history(result, encoded):
 
 
 def updates_to_reach(curve, level):
-    """The first update of a `history` with a score as low, or `None`."""
+    """Returns the first update of a `history` with a score as low."""
     pairs = zip(curve["updates"], curve["nll"])
     return next((update for update, nll in pairs if nll <= level), None)
 
@@ -238,7 +238,7 @@ def _judged(claim, metric, results, is_own):
     path = metric.removeprefix("-").split(".")
     found = [_figure_in(results.get(x, {}), *path) for x in (better, worse)]
     values, lows, highs = zip(*found)
-    seen, told = None, "Not compared: this run does not have both figures"
+    seen, text = None, "Not compared: this run does not have both figures"
     if None not in values:
         best = min(values) if metric.startswith("-") else max(values)
         seen = "yes" if values[0] == best else "no"
@@ -246,19 +246,19 @@ def _judged(claim, metric, results, is_own):
             seen = "too close to tell"
         is_missed = seen != "yes" and not is_own
         unit = _UNITS.get(path[-1], "%")
-        told = "Not seen here" if is_missed else "Seen"
-        told += f": {values[0]:.4g} against {values[1]:.4g} {unit} ({seen})"
-        told += "; see docs/results.md" * is_missed
+        text = "Not seen here" if is_missed else "Seen"
+        text += f": {values[0]:.4g} against {values[1]:.4g} {unit} ({seen})"
+        text += "; see docs/results.md" * is_missed
     title = "The paper" if is_own else "Expected"
     return {
         "figures": dict(zip((better, worse), values)),
         "seen": seen,
-        "sentence": f"{title}: {claim}. {told}.",
+        "sentence": f"{title}: {claim}. {text}.",
     }
 
 
 def _figure_in(scores, *path):
-    """A figure, and the ends of its interval, or twice itself without one."""
+    """Returns a figure and the bounds of its interval, or itself twice."""
     *parts, name = path
     for part in parts:
         scores = scores.get(part, {})
@@ -312,7 +312,7 @@ class ExportChoice:
 def best(
     metric: str, scores: Mapping[str, float], lowest: bool = False
 ) -> ExportChoice:
-    """The best system; of equal ones the last, which is the paper's own.
+    """Chooses the best system; of equal ones the last, the paper's own.
 
     Args:
         metric: Name of the figure.
@@ -327,10 +327,10 @@ def best(
 def best_answers(
     metric: str, systems: Mapping, pairs: Iterable, score: Callable
 ) -> ExportChoice:
-    """The system with the best answers to the first validation examples.
+    """Chooses the system with the best answers on the validation set.
 
-    Perplexities would not do: a system that says `<unk>` has other events
-    than one that copies.
+    Perplexities cannot be compared: a system that generates `<unk>` has other
+    events than one that copies.
 
     Args:
         metric: Name of the figure.
@@ -357,7 +357,7 @@ _OTHERS = ("parameters", "updates", "best_update", "sequences", "pairs")
 
 
 def open_log(folder, name):
-    """The `EventLog` of a whole run's picture or table, without older ones.
+    """Opens the `EventLog` of a run's picture or table, without older ones.
 
     Args:
         folder: The run's folder.
@@ -400,7 +400,7 @@ def log_scores(folder, systems, of_dev):
 
 
 def _scores(results, of_dev):
-    """Finite numbers that a test gave."""
+    """Returns the finite figures of a test."""
     return {
         name: value
         for name, value in results.items()
@@ -412,7 +412,7 @@ def _scores(results, of_dev):
 
 
 def _rows(results):
-    """A row for each figure, a column for each system."""
+    """Yields a row for each figure, with a column for each system."""
     flat = [dict(_flat(one)) for one in results]
     names = dict.fromkeys(name for one in flat for name in one)
     for name in names:

@@ -80,7 +80,7 @@ class System:
 
     @property
     def num_parameters(self) -> int:
-        """The number of trainable parameters."""
+        """Returns the number of trainable parameters."""
         return sum(math.prod(w.shape) for w in self.model.trainable_weights)
 
 
@@ -92,7 +92,7 @@ class Run:
 
     Args:
         config: The recipe's config.
-        name: The run's name; `None` takes that of the flags, or `run_name`.
+        name: The run's name; by default `--run`, or `run_name`.
 
     Several workers each make the run; the first one, the chief, alone writes
     and prints. What the others have to write goes to a temporary folder; they
@@ -162,11 +162,11 @@ class Run:
 
     @property
     def data_folder(self) -> str:
-        """Where vocabularies and encoded corpora are kept."""
+        """Returns the folder of vocabularies and encoded corpora."""
         return os.path.join(self.folder, "data")
 
     def systems_of(self, part: str) -> dict[str, System]:
-        """The `systems` of a part of the run."""
+        """Returns the `systems` of a part of the run."""
         return {
             key: system
             for key, system in self.systems.items()
@@ -176,8 +176,8 @@ class Run:
     def each(self, data_identity: dict, part: str = ""):
         """Yields the names of the systems to train, and announces each.
 
-        The data are ready then: if they are those of an earlier run, too, its
-        folder becomes this one's.
+        The data must be ready. If an earlier run had the same data, this run
+        takes over its folder.
 
         Args:
             data_identity: What must stay the same of the data.
@@ -230,13 +230,13 @@ class Run:
         be exported as soon as there is a checkpoint.
 
         Args:
-            name: The system's name, and that of its folder.
-            make_model: Function without arguments that gives the model.
-            make_served: Function of the model that gives what is exported.
+            name: The name of the system and of its folder.
+            make_model: Function without arguments that returns the model.
+            make_served: Function of the model that returns its servable.
             warmup_texts: Texts that an export is asked first.
             part: Subfolder of the run that the system belongs to.
-            make_trained: Function of the model that gives the one that is
-                trained, which has the same weights; `None` for itself.
+            make_trained: Function of the model that returns the model to
+                train, which has the same weights; by default itself.
             more_identity: What else must stay the same when its training is
                 resumed, beside flags and data.
             **details: What else an export remembers.
@@ -291,7 +291,7 @@ class Run:
         return system
 
     def finish(self, choice=None, *, paper, score=None, **more) -> dict:
-        """Exports a system, writes the results, says what to do next.
+        """Exports a system, writes the results, prints the next steps.
 
         Args:
             choice: `ExportChoice` of one of the `systems`; `None` if there is
@@ -394,7 +394,7 @@ Serve it:        docker run -p 127.0.0.1:8501:8501 \\
 
 
 def _announced(number, minutes):
-    """What a run is about to do, and how long that takes if it is known."""
+    """Returns the number of systems, and how long they take if known."""
     systems = counted(number, "system")
     if minutes is None:
         return systems
@@ -406,7 +406,7 @@ def _minutes(seconds):
 
 
 def timed(function, *arguments) -> tuple:
-    """What a function gives, and the seconds that it took."""
+    """Returns the result of a function, and the seconds that it took."""
     start = time.monotonic()
     return function(*arguments), round(time.monotonic() - start, 1)
 

@@ -239,7 +239,7 @@ def check(config):
 
 
 def prepare(config, folder):
-    """The corpus as ids of one vocabulary, cut and kept: `PairData`."""
+    """Encodes the corpus by one vocabulary, truncated: `PairData`."""
     from tfcopy.data.corpora import cnn_dailymail
     from tfcopy.data.generated import demo_news
     from tfcopy.experiments.pairs import pair_data, summary_data
@@ -271,7 +271,7 @@ def prepare(config, folder):
 
 
 def build(run, name, data):
-    """A system, text in and text out."""
+    """Builds a system, text in and text out."""
     from tfcopy import models
     from tfcopy.experiments.pairs import pair_training, pretrained
 
@@ -321,9 +321,9 @@ def build(run, name, data):
 def train(run, system, data):
     """Trains a system; returns its part of the results.
 
-    With coverage in two phases: the first is that of the pointer-generator,
-    trained here, or with its weights if it was trained before. Its updates then
-    count, too.
+    Coverage is trained in two phases. The first phase trains the
+    pointer-generator, or takes its weights, and counts its updates, if it was
+    trained before.
     """
     from tfcopy import losses, training
     from tfcopy.experiments.pairs import pair_training
@@ -372,7 +372,7 @@ def train(run, system, data):
 
 
 def coverage_updates(config):
-    """The update that coverage starts at, and the last one."""
+    """Returns the update that coverage starts at, and the last one."""
     start, more = config.coverage_start_step, config.coverage_updates
     if start is None:
         start = config.updates // 2 if more is None else config.updates
@@ -380,7 +380,7 @@ def coverage_updates(config):
 
 
 def coverage_metrics(batch, distribution):
-    """Mean probability to generate (p_gen), and coverage loss of a token."""
+    """Computes the mean p_gen and the coverage loss of a token."""
     import tensorflow as tf
 
     from tfcopy import losses

@@ -73,8 +73,8 @@ class Config(model_flags.CopyNetConfig):
             variables.
         longest_right: Maximum number of symbols on a rule's right side, without
             variables.
-        count: What the paper's rule length of 5 to 20 symbols counts: both
-            sides of a rule, or its source side alone.
+        count: Meaning of the paper's rule length of 5 to 20 symbols: both sides
+            of a rule, or its source side alone.
         no_collision: Keep the symbols of a rule out of its fillings.
         test_pairs: Maximum number of test pairs per type to answer; all if not
             given.
@@ -141,7 +141,7 @@ def run(config):
 
 
 def prepare(config, folder):
-    """The pairs as ids, and the rules; both are kept in a folder.
+    """Encodes the pairs; they and the rules are kept in a folder.
 
     Returns:
         `(data, rules)`: `PairData` and `RulesCorpus`.
@@ -156,7 +156,7 @@ def prepare(config, folder):
 
 
 def load_rules(config, folder):
-    """The pairs that the flags ask for."""
+    """Generates the pairs that the flags describe."""
     from tfcopy.data.corpora.corpus import CorpusError
     from tfcopy.data.generated import copy_rules
     from tfcopy.experiments import flag_checks
@@ -184,7 +184,7 @@ def load_rules(config, folder):
 
 
 def choose_test(config, pairs, rules):
-    """Triples of source, target and type, as many of each type as requested.
+    """Chooses test pairs, as many of each type as requested.
 
     Args:
         config: The recipe's config.
@@ -206,8 +206,8 @@ def answer(translator, test):
     """Answers the test pairs.
 
     Returns:
-        `(translations, scores)`; exact match, and in `types` that of each
-        type with its 95 % interval and the number of pairs.
+        `(translations, scores)`; exact match, and in `types` the exact match of
+        each type with its 95 % interval and the number of pairs.
     """
     from tfcopy.evaluation import translations
     from tfcopy.experiments import reporting

@@ -152,7 +152,7 @@ def run(config):
 
 
 def load(config, folder):
-    """The dialogues that the flags ask for.
+    """Loads or generates the dialogues that the flags describe.
 
     Returns:
         Dict from a name to a corpus and the best possible top-1 accuracy on
@@ -184,7 +184,7 @@ def load(config, folder):
 
 
 def prepare(config, corpus, folder):
-    """A corpus as ids, kept in a folder: `PairData`."""
+    """Encodes a corpus as ids, kept in a folder: `PairData`."""
     from tfcopy.data.text.tokenization import Tokenizer
     from tfcopy.experiments.pairs import copynet_steps
 
@@ -226,7 +226,7 @@ def answer(translator, data):
 
 
 def through_tokens(data, texts):
-    """Texts as they come back from their tokens, as all answers do."""
+    """Tokenizes and detokenizes texts, so that they compare to answers."""
     from tfcopy.data.text.tokenization import string_tensor
 
     tokenizer = data.tokenizers[1]
@@ -235,7 +235,7 @@ def through_tokens(data, texts):
 
 
 def print_comparison(results, ceilings):
-    """A table of the systems beside the paper's."""
+    """Prints a table of the systems beside the paper's."""
     from tfcopy.experiments import reporting
 
     others = " (the paper's dialogues were different)"

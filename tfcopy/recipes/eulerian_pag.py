@@ -143,7 +143,7 @@ def run(config):
 
 
 def load_corpus(config):
-    """The graphs that the flags ask for."""
+    """Generates the graphs that the flags describe."""
     from tfcopy.data.corpora.corpus import CorpusError
     from tfcopy.data.generated import eulerian
     from tfcopy.experiments import flag_checks
@@ -155,7 +155,7 @@ def load_corpus(config):
 
 
 def prepare(config, corpus, folder):
-    """The graphs as ids, kept in a folder: `PairData`."""
+    """Encodes the graphs as ids, kept in a folder: `PairData`."""
     from tfcopy.data.text.tokenization import Tokenizer
     from tfcopy.experiments.pairs import copynet_steps
 

@@ -118,7 +118,7 @@ def run(config):
 
 
 def prepare(config, folder):
-    """The corpus as words and as ids, kept in a folder: `PairData`."""
+    """Encodes the corpus as words and ids, kept in a folder: `PairData`."""
     from tfcopy.experiments.pairs import translation_data, translation_systems
 
     corpus = translation_data.load_corpus(

@@ -119,8 +119,8 @@ class Config(
         target_vectors: File of word vectors to initialise the target
             embeddings; it may be the same file.
         systems: Systems to train, any of nmt_lvt and pointer_softmax_lvt.
-        merge: How search combines several ways to produce a word (generating,
-            copying): max (the paper's) or sum.
+        merge: Combination of several ways to produce a word (generating,
+            copying) in search: max (the paper's) or sum.
         run: Name of the run; if not given, that of your data, or the preset's,
             with the suffix _entity for --pointers entity.
     """
@@ -194,7 +194,7 @@ def run(config):
 
 
 def build(run, name, data):
-    """A system, text in and text out."""
+    """Builds a system, text in and text out."""
     from tfcopy.data.text.entities import placeholder_ids
     from tfcopy.experiments.pairs import pointer_softmax_steps
 
@@ -259,7 +259,7 @@ def train_and_score(system, data, test):
 
 
 def print_comparison(results, paper, pointers, paper_pointers):
-    """A table of the systems beside the paper's."""
+    """Prints a table of the systems beside the paper's."""
     from tfcopy.experiments import reporting
 
     rows = {}

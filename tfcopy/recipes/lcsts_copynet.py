@@ -130,9 +130,11 @@ def run(config):
     from tfcopy.experiments.pairs import copynet_steps
     from tfcopy.experiments.run import Run
 
-    check(config)
+    copynet_steps.check(config)
+    if not config.tokenizations:
+        raise ValueError("--tokenizations must name characters, words or both.")
     run = Run(config)
-    # All of them first: what is wrong should not show after days of training.
+    # All of them first, so that an error does not show after days of training.
     prepared = {
         part: prepare(config, part, run.folder) for part in config.tokenizations
     }
@@ -178,17 +180,8 @@ def run(config):
     )
 
 
-def check(config):
-    """Raises a ValueError that names the wrong flag."""
-    from tfcopy.experiments.pairs import copynet_steps
-
-    copynet_steps.check(config)
-    if not config.tokenizations:
-        raise ValueError("--tokenizations must name characters, words or both.")
-
-
 def load_corpus(config, tokenization, folder):
-    """LCSTS, or generated news in its format."""
+    """Loads LCSTS, or generates news in its format."""
     from tfcopy.data.corpora import lcsts
     from tfcopy.data.generated import newsgen
 
@@ -217,7 +210,7 @@ def show_warning(message, *_):
 
 
 def make_tokenizer(tokenization, language, lowercase):
-    """The tokenizer of both sides; Chinese comes cut into words already."""
+    """Builds the tokenizer of both sides; Chinese is segmented already."""
     from tfcopy.data.text.tokenization import Tokenizer
 
     if tokenization == "characters":
@@ -227,7 +220,7 @@ def make_tokenizer(tokenization, language, lowercase):
 
 
 def prepare(config, tokenization, folder):
-    """The corpus as ids.
+    """Encodes the corpus as ids.
 
     Returns:
         `(data, limits)`: `PairData`, and the most tokens of a text and of
@@ -268,7 +261,7 @@ def prepare(config, tokenization, folder):
 
 
 def limits_of(config, tokenization, language):
-    """The most tokens of a text, and of a summary."""
+    """Returns the maximum numbers of tokens of a text and of a summary."""
     limits = LIMITS.get((language, tokenization), (140, 32))
     return (
         config.max_source_length or limits[0],
@@ -300,7 +293,7 @@ def answer(translator, data):
 
 
 def rouge(data, texts, references):
-    """ROUGE of characters of Chinese, of words of English."""
+    """Computes ROUGE of characters in Chinese, of words in English."""
     from tfcopy.evaluation import summaries
 
     if data.corpus.source_language == "zh":
@@ -309,14 +302,14 @@ def rouge(data, texts, references):
 
 
 def as_answers(data, references):
-    """References as answers are: those in Chinese have no blanks."""
+    """Joins the words of Chinese references, as answers have no blanks."""
     if data.corpus.source_language != "zh":
         return references
     return ["".join(text.split()) for text in references]
 
 
 def print_comparison(results, tokenizations, generated):
-    """A table of the systems; beside the paper's, where they compare."""
+    """Prints a table of the systems, beside the paper's on LCSTS."""
     from tfcopy.experiments import reporting
 
     metrics = {"R-1": "rouge1", "R-2": "rouge2", "R-L": "rougeL"}

@@ -98,7 +98,7 @@ class Config(definition_flags.DefinitionsConfig):
 
     Attributes:
         corpus: demo (invented words), brown, lm1b (One Billion Words) or files.
-        data: Where the corpus is: brown.zip or its folder; the folder of One
+        data: Place of the corpus: brown.zip or its folder; the folder of One
             Billion Words, downloaded by TensorFlow Datasets if not given; or a
             file or folder with one sentence per line.
         num_shards: Number of training shards of One Billion Words to read, each

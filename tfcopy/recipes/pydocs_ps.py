@@ -120,7 +120,7 @@ def run(config):
 
 
 def prepare(config, folder):
-    """The corpus as pieces, spans and ids, kept in a folder: `PairData`."""
+    """Encodes the corpus as pieces, spans and ids: `PairData`."""
     from tfcopy.data.generated import demo_catalogs
     from tfcopy.experiments.pairs import translation_data, translation_systems
 

@@ -66,7 +66,7 @@ def run(config):
 
     answers = {}
     texts = [text for text, _ in data.examples]
-    for name in run.each({}):  # Flags tell all of the data.
+    for name in run.each({}):  # The flags identify the data.
         task = rarest_word_steps.task_of(name, data.task)
         system = run.build(
             name,
@@ -101,7 +101,7 @@ def print_task(config, data):
 
 
 def print_comparison(config, results):
-    """A table of the systems beside the paper's."""
+    """Prints a table of the systems beside the paper's."""
     print(
         f"\nErrors on {config.num_test:,} sequences, in percent (the paper "
         "does not state its q):\n"
@@ -116,7 +116,7 @@ def print_comparison(config, results):
 
 
 def _cell(score):
-    """An error with its 95 % interval, if there was anything to count."""
+    """Formats an error with its 95 % interval, if anything was counted."""
     if score["error_rate"] is None:
         return "-"
     low, high = score["interval"]

@@ -117,8 +117,8 @@ class Config(definition_flags.LabelledTextsConfig):
         max_length: Sentences are truncated to this many words.
         systems: Systems to train, any of baseline, spelling, dict (definitions)
             and glove (fixed vectors).
-        combine: How dict and spelling combine what they read with the word's
-            own embedding: bands (the paper's), transform, sum or replace.
+        combine: Combination of definitions or spelling with the word's own
+            embedding: bands (the paper's), transform, sum or replace.
         share_encoders: Share the LSTMs between premise and hypothesis, as in
             ESIM's own paper.
         baseline_embedding_dim: The baseline's --embedding_dim, if it differs.

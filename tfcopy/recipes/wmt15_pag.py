@@ -209,7 +209,7 @@ def check(config):
 
 
 def prepare(config, folder):
-    """The corpus as pieces, characters and ids, all kept: `PairData`."""
+    """Encodes the corpus as pieces, characters and ids: `PairData`."""
     from tfcopy.data.text.tokenization import Tokenizer
     from tfcopy.experiments.pairs import pair_data, translation_data
 
@@ -236,7 +236,7 @@ def prepare(config, folder):
 
 
 def source_tokenizer(config, corpus, folder):
-    """Pieces of the model that is given, or learned once."""
+    """Loads the tokenizer of sources, or learns it once."""
     from tfcopy.data import train_sentencepiece
     from tfcopy.experiments.pairs import pair_data, translation_data
 

@@ -40,7 +40,7 @@ def read(
 
 
 def count_once(texts: WordTexts) -> collections.Counter:
-    """Counts words, those of a context once for all of its questions."""
+    """Counts words; a context counts once for all of its questions."""
     counts = collections.Counter()
     previous = None
     for i in range(len(texts)):
@@ -53,7 +53,7 @@ def count_once(texts: WordTexts) -> collections.Counter:
 
 
 class FoundAnswer(NamedTuple):
-    """What a system answers to a question.
+    """A system's answer to a question.
 
     Attributes:
         text: The best span, as it stands in the context.
@@ -101,7 +101,7 @@ def _pairs(spans):
 def score(
     answers: Sequence[FoundAnswer], questions: Sequence[TokenizedQuestion]
 ) -> dict:
-    """The official scores, in percent, with a 95 % interval."""
+    """Computes the official scores, in percent, and a 95 % interval."""
     references = [question.references for question in questions]
     texts = [x.text for x in answers]
     independent = [x.independent for x in answers]

@@ -1,7 +1,7 @@
-"""What models that read definitions know: corpora, dictionaries, vectors.
+"""Data of models that read definitions: corpora, dictionaries, vectors.
 
 Some words of the demos are invented. A model that reads word vectors knows them
-all; the baseline learns those of training, and cannot know the others. A
+all; the baseline learns the words of training, and cannot know the others. A
 dictionary should close the gap between the two.
 """
 
@@ -53,7 +53,7 @@ def group_scores(corpus: str, texts: WordTexts, score: Callable) -> dict:
     Args:
         corpus: The value of `--corpus`.
         texts: The texts to test.
-        score: Function of the numbers of examples that gives their scores.
+        score: Function of the numbers of examples that returns their scores.
 
     Returns:
         `{"groups": scores}` by group; without the demo nothing.
@@ -69,7 +69,7 @@ def group_scores(corpus: str, texts: WordTexts, score: Callable) -> dict:
 
 
 def groups(texts: WordTexts) -> np.ndarray:
-    """The names of the groups that examples belong to.
+    """Returns the names of the groups that examples belong to.
 
     Those without an invented word are `plain`; those whose invented words are
     in the training text, too, are `seen`; others are `unseen`.
@@ -92,7 +92,7 @@ def groups(texts: WordTexts) -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True)
 class DefinitionData:
-    """A corpus made ready: the words of its three parts, and what they mean.
+    """A corpus made ready: the words of its three parts, and definitions.
 
     Attributes:
         name: The name of the corpus.
@@ -104,7 +104,7 @@ class DefinitionData:
         lookup: The `DefinitionLookup` of these definitions, or `None`.
         vectors: A file of word vectors, or `None`.
         vectors_dim: Their dimension.
-        tokenizer: What cut the texts into words.
+        tokenizer: The tokenizer of the texts.
     """
 
     name: str
@@ -120,17 +120,17 @@ class DefinitionData:
 
     @property
     def words(self) -> list[str]:
-        """All words of the corpus, by their numbers."""
+        """Returns all words of the corpus, ordered by number."""
         return self.train.words
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """All words of the training text, the most frequent first."""
+        """Returns all words of the training text, the most frequent first."""
         return Vocabulary.build(self.counts)
 
     @property
     def examples(self) -> list[dict]:
-        """A few texts of the test set, by name."""
+        """Returns a few texts of the test set, by name."""
         test = self.test
         return [
             {name: " ".join(test.tokens(name, i)) for name in test.texts}
@@ -143,7 +143,7 @@ class DefinitionData:
 
     @property
     def identity(self) -> dict:
-        """What must not change between a run and its resumption."""
+        """Returns the data that must stay the same in a resumed run."""
         identity = {
             "training data": self.train.checksum,
             # The best scores of two validation sets cannot be compared.
@@ -166,10 +166,10 @@ def prepare(
     Args:
         config: The recipe's config.
         corpus: The corpus.
-        read: Function of a split, the tokenizer and the split's name that gives
-            what `WordTexts.from_examples` takes.
+        read: Function of a split, the tokenizer and the split's name that
+            returns the examples for `WordTexts.from_examples`.
         systems: The `WordSources` of the recipe's systems.
-        count: Function of the training `WordTexts` that gives the counts of
+        count: Function of the training `WordTexts` that returns the counts of
             the words.
 
     Raises:
@@ -220,12 +220,12 @@ def _print_sizes(data):
 
 
 def tokenizer_of(corpus: Corpus) -> Tokenizer:
-    """What cuts the texts of a corpus into words; their case is kept."""
+    """Returns the tokenizer of a corpus, which keeps the case of words."""
     return Tokenizer(mode="space" if corpus.tokenized else "moses")
 
 
 def load_labelled(config: LabelledTextsConfig, reader, **options) -> Corpus:
-    """The corpus of files or of TFDS that the flags ask for.
+    """Loads the corpus of files or of TFDS that the flags name.
 
     Args:
         config: The recipe's config.
@@ -251,7 +251,7 @@ def load_labelled(config: LabelledTextsConfig, reader, **options) -> Corpus:
 
 
 def load_definitions(config: DefinitionsConfig) -> Definitions:
-    """The dictionary that `--dictionary` or `--wordnet` names, or the demo's.
+    """Loads the dictionary of `--dictionary` or `--wordnet`, or the demo's.
 
     Raises:
         OSError, ValueError: naming the flag, if there is none.
@@ -276,7 +276,7 @@ def load_definitions(config: DefinitionsConfig) -> Definitions:
 
 
 def find_vectors(config: DefinitionsConfig) -> str:
-    """The file of word vectors that `--vectors` names, or the demo's.
+    """Returns the file of `--vectors`, or writes the demo's.
 
     Raises:
         OSError, ValueError: naming the flag, if there is none.
@@ -311,7 +311,7 @@ def _load_vectors(path, words, dim):
 
 
 def words_of_all_sources(data: DefinitionData) -> Vocabulary:
-    """The words that have both a definition and a vector.
+    """Returns the words that have both a definition and a vector.
 
     Systems whose sources cover only these words can be compared; the paper
     marks them (R).
@@ -339,7 +339,7 @@ def words_of_all_sources(data: DefinitionData) -> Vocabulary:
 
 
 def definition_vocabulary(data: DefinitionData, max_size: int) -> Vocabulary:
-    """The words that are most frequent in the definitions of a text.
+    """Returns the most frequent words in the definitions of a text.
 
     Each definition counts as often as training has words that it defines, as
     in the authors' code.

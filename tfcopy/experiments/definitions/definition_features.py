@@ -35,13 +35,13 @@ def make_embedding(
     features: DefinitionFeatures,
     reader: keras.Layer | None = None,
 ) -> DefinitionEmbedding:
-    """The embedding of a system, a layer named `embedding`.
+    """Builds the embedding of a system, a layer named `embedding`.
 
     Args:
         config: The config of the system.
         sources: Where it gets the vectors of words from.
         data: The corpus and what its words mean.
-        features: What `make_features` gives for the system.
+        features: The system's features, from `make_features`.
         reader: The layer that reads definitions, if it is not the one that
             the `sources` name.
     """
@@ -87,7 +87,7 @@ def _embeddings_initializer(config):
 
 
 def lstm_options(config: DefinitionsConfig) -> dict:
-    """The initializers of the layers: those of Keras, or the same for all."""
+    """Returns the initializers of LSTMs: Keras's, or one for all."""
     if config.initializers == "keras":
         return {
             "kernel_initializer": "glorot_uniform",
@@ -108,7 +108,7 @@ def make_features(
     exclude_top_k: int | None = None,
     **options,
 ) -> DefinitionFeatures:
-    """What makes the inputs of a system's model.
+    """Builds the features that make the inputs of a system's model.
 
     Args:
         config: The config of the system.
@@ -152,7 +152,7 @@ def make_features(
 
 
 def _what_is_read(config, reads, data, text, characters):
-    """`Definitions`, and the `Vocabulary` of their words."""
+    """Returns the `Definitions`, and the `Vocabulary` of their words."""
     if reads == "vector":
         return _vectors_as_definitions(data, text)
     if reads == "headwords":
@@ -166,7 +166,7 @@ def _what_is_read(config, reads, data, text, characters):
 
 
 def _vectors_as_definitions(data, text):
-    """Unknown words that have vectors, each with itself as its definition."""
+    """Defines each unknown word that has a vector by itself."""
     others = [x for x in data.words if x and x not in text]
     words = Vocabulary.build(dict.fromkeys(others, 1))
     rows = np.flatnonzero(data.vectors_of(words).any(axis=1))
@@ -179,7 +179,7 @@ def _rewritten(definitions: Definitions, read: Callable) -> Definitions:
 
     Args:
         definitions: The dictionary.
-        read: Function of a headword that gives the words of its definition.
+        read: Function of a headword that returns the words of its definition.
     """
     return dataclasses.replace(
         definitions,

@@ -24,11 +24,11 @@ from tfcopy.flags import NonNegativeInt, PositiveFloat, PositiveInt
 
 @dataclasses.dataclass(frozen=True)
 class WordSources:
-    """Where a system gets the vectors of words from.
+    """Sources of a system's word vectors.
 
     Attributes:
         reads: What the system reads as the definitions of a word:
-            `"definitions"`, those of a dictionary; `"headwords"`, the
+            `"definitions"` of a dictionary; `"headwords"`, the
             headwords that are found for it; their `"spellings"`; its
             `"vector"`, one that is fixed; or `None`.
         reader: As in `DefinitionEmbedding`.
@@ -52,17 +52,17 @@ class WordSources:
 
     @property
     def needs_dictionary(self) -> bool:
-        """Whether the system needs a dictionary."""
+        """Returns whether the system needs a dictionary."""
         return self.reads not in (None, "vector")
 
     @property
     def needs_vectors(self) -> bool:
-        """Whether the system needs a file of word vectors."""
+        """Returns whether the system needs a file of word vectors."""
         return self.fixed or self.reads == "vector"
 
     @property
     def reads_more(self) -> bool:
-        """Whether it reads anything about a word but its own embedding."""
+        """Returns whether it reads more about a word than its own embedding."""
         return self.reads is not None or self.spelling
 
 

@@ -77,7 +77,7 @@ def check(config: CopyNetConfig):
 
 
 def make_model(config: CopyNetConfig, data, system):
-    """The model of `system`, one of `models.copynet.SYSTEMS`."""
+    """Builds the model of `system`, one of `models.copynet.SYSTEMS`."""
     size = data.vocabularies[0].size
     return from_flags(
         models.copynet,
@@ -91,15 +91,15 @@ def make_model(config: CopyNetConfig, data, system):
 
 
 def build(run, name, data, kind=None, limits=None, part="", **details):
-    """A system, text in and text out.
+    """Builds a system, text in and text out.
 
     Scores are rescaled at each step, as in the authors' search.
 
     Args:
         run: `Run` of a `CopyNetConfig`.
-        name: The system's name, and that of its folder.
+        name: The name of the system and of its folder.
         data: `PairData`.
-        kind: One of `models.copynet.SYSTEMS`; that of `--systems` if `None`.
+        kind: One of `models.copynet.SYSTEMS`; by default as in `--systems`.
         limits: Most tokens of a source and, with its end, of an answer;
             `None` reads all, and takes `--max_target_length`.
         part, **details: As in `Run.build`.

@@ -163,13 +163,13 @@ class EntitiesConfig:
     """Named entities as placeholders that can be pointed at.
 
     Attributes:
-        pointers: What is pointed at: unk (out-of-vocabulary words), or entity
+        pointers: Words to point at: unk (out-of-vocabulary words), or entity
             (these, and the placeholders of named entities).
         entity_pattern: Regular expression (RE2) that must match a whole token
             for it to be an entity; if not given, an initial capital or a digit
             makes a token one, even at the start of a sentence.
-        entity_exceptions: Regular expression (RE2) of tokens that are not
-            entities even so; if not given, English function words.
+        entity_exceptions: Regular expression (RE2) of tokens that are no
+            entities although they match; if not given, English function words.
         entity_truecase: Do not take a word for an entity if the training
             sources have it in lower case at least as often as capitalised: for
             headlines in title case.
@@ -204,21 +204,21 @@ class TranslatorConfig(PointerSoftmaxConfig, TranslationConfig, CaseConfig):
             fr.model; tfcopy.data.train_sentencepiece trains them.
         pieces: Learn a model of this many pieces, one for both languages, where
             --tokenization sentencepiece has no --sentencepiece_model.
-        sample_pieces: Cut training texts anew in each epoch, into pieces that
+        sample_pieces: Cut training texts again in each epoch, into pieces that
             are drawn: each of the 64 most probable ways to cut a text by its
             probability to this power (0.1 to 0.5; Kudo, 2018). Needs a unigram
             model.
         protect: Spans that are one word each, copied as they are: links, rst,
             markdown, html, placeholders, printf, brace, a format of gettext
             (qt-format), or a regular expression (RE2), such as rst html.
-        protect_as: What spans of --protect are to the model: one token each, or
-            pieces, which a pretrained network can read and of which --must_copy
-            lets each follow the one before.
+        protect_as: Form of the spans of --protect in the model: one token each,
+            or pieces, which a pretrained network can read; --must_copy then
+            lets each piece follow the one before.
         dictionary: TSV file of target words and their source translations, for
             pointer labels.
         guided_alignment: File with a line 0-0 1-2 ... (Pharaoh's format) for
-            each line of --train: which source and target words are linked.
-            Training draws the attention to them; tfcopy.data.build_dictionary
+            each line of --train: the links of source and target words. Training
+            draws the attention to them; tfcopy.data.build_dictionary
             --write_alignment writes one.
         guided_alignment_weight: Weight of --guided_alignment's cost relative to
             the loss.
@@ -232,9 +232,9 @@ class TranslatorConfig(PointerSoftmaxConfig, TranslationConfig, CaseConfig):
             are left out.
         systems: Systems to train, any of nmt and pointer_softmax.
         max_target_length: Maximum length of a translation, in words.
-        merge: How search combines several ways to produce a word (generating,
-            copying): max (the paper's) or sum; if not given, max with the
-            pointer softmax and sum with other heads.
+        merge: Combination of several ways to produce a word (generating,
+            copying) in search: max (the paper's) or sum; if not given, max with
+            the pointer softmax and sum with other heads.
     """
 
     tokenization: Literal["moses", "space", "sentencepiece"] = data.common(

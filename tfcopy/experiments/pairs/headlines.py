@@ -101,7 +101,7 @@ def _check_entity_flags(config):
 
 
 def make_entities(config: EntitiesConfig):
-    """`Entities` as the flags ask for, or `None`."""
+    """Returns the `Entities` of the flags; `None` for `--pointers unk`."""
     if config.pointers == "unk":
         return None
     chosen = {"lowercase": config.lowercase}
@@ -124,7 +124,7 @@ _LOST_WORDS = ("UNK", "unk", "[UNK]", "[unk]", "_UNK", "@unk")
 
 
 def load_corpus(config):
-    """The corpus that the flags ask for; the demo's without any."""
+    """Loads the corpus that the flags name; the demo's without any."""
     if config.train_tags is None:
         corpus = summary_data.load_corpus(config, newsgen)
     else:
@@ -145,7 +145,7 @@ def load_corpus(config):
 
 
 def _sample(split, count, seed):
-    """A number of pairs of a split, drawn at random; all if there are fewer."""
+    """Draws a number of pairs of a split at random; all if it has fewer."""
     if count is None or split.num_pairs is None or split.num_pairs <= count:
         return split
     drawn = random.Random(seed).sample(range(split.num_pairs), count)
@@ -214,7 +214,7 @@ def prepare(config, folder, points):
 
 
 def pointers_per_100(data) -> dict:
-    """Words pointed at per hundred examples of each part."""
+    """Counts the words pointed at, per hundred examples of each part."""
     parts = {"train": data.train, "validation": data.validation}
     return {
         name: round(100 * float(np.sum(part.pointers >= 0)) / len(part), 1)
@@ -284,7 +284,7 @@ def check_spelling(data):
 
 
 def anonymised_rouge(data, answers, limits):
-    """ROUGE with placeholders for the entities, as in the paper's Table 2.
+    """Computes ROUGE with placeholders for entities, as in Table 2.
 
     Args:
         data: `PairData` with entities.

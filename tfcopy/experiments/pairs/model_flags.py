@@ -75,7 +75,7 @@ class TransformerConfig(ModelConfig):
 
 
 def model_options(config: TransformerConfig) -> dict:
-    """Arguments of the functions of `models` that flags name otherwise."""
+    """Returns arguments of `models` whose flags have other names."""
     return {
         "decoder_options": {
             "num_layers": config.decoder_layers,
@@ -103,7 +103,7 @@ def check(
         encoder_units: --encoder_units, if the recipe has them.
         attention_units: --attention_units, if the recipe has them.
         features: Dict from the flag for the size of what words are predicted
-            from to that size; `None`, or a size of `None`, if it is that of
+            from to that size; `None`, or a size of `None`, if it is the size of
             the embeddings.
     """
     if config.encoder == "transformer":
@@ -153,9 +153,8 @@ class PairsConfig(TransformerConfig, TrainingConfig, RunConfig):
             the vocabulary instead of the target's; 0.1 is usual for
             Transformers.
         num_beams: Beam size; 1 for greedy search.
-        same_in_every_batch: Whether an answer is the same whatever other texts
-            are asked with it, scores to 1e-5; false is a third faster for few
-            texts.
+        same_in_every_batch: Make an answer independent of the other texts of
+            its batch, scores to 1e-5; false is a third faster for few texts.
         length_penalty: Scores are divided by length to this power; 0 for no
             length normalisation.
         unfinished_compete: Let answers that are cut off compete with finished
@@ -204,8 +203,8 @@ class BackboneConfig:
             t5_small_multi, an address such as hf://USER/NAME, or a preset's
             folder. Its tokenizer cuts texts and lengths count its pieces; a
             learning rate of 1e-4 is the default then. docs/backbones.md
-        freeze: What of --backbone is not trained: none, encoder, or all, so
-            that only head and pointing are.
+        freeze: Part of --backbone that is not trained: none, encoder, or all,
+            so that only head and pointing are trained.
         lora_rank: Train matrices of this rank in the attentions of --backbone
             instead of the network itself (LoRA).
     """
@@ -224,8 +223,8 @@ class PointerSoftmaxConfig(PairsConfig, AttentionConfig, BackboneConfig):
             source: unk, or attention_argmax (point where attention is highest).
         candidates: Size of the output vocabulary sampled for each update (the
             large vocabulary trick); the whole vocabulary if not given.
-        candidates_from: What --candidates holds besides the most frequent
-            words: those of the batch's sources (as in the paper), of the whole
+        candidates_from: Words in --candidates besides the most frequent ones:
+            the words of the batch's sources (as in the paper), of the whole
             batch with its targets, or also a random sample of the vocabulary.
         search_candidates: Search generates only this many of the most frequent
             words; all if not given.
@@ -311,8 +310,8 @@ class PlannerConfig(PairsConfig):
         summary_units: Size of the summary that is made of a plan.
         update_gate: Mix the old plan into a new one with a gate, as in the
             paper; this slows learning (docs/planning.md).
-        switch: Whether to replan is decided by the previous commitment plan, or
-            by the current one, as in the released code.
+        switch: Commitment plan that decides whether to replan: the previous
+            one, or the current one, as in the released code.
         resample: Resample a commitment plan when it is shifted, as in the
             released code.
         always_replan: Replan at every step: a control that separates the effect
@@ -351,7 +350,7 @@ class RarestWordConfig(TrainingConfig, RunConfig):
 
     Attributes:
         num_words: Size of the vocabulary.
-        num_pointed: How many of the rarest words are pointed at.
+        num_pointed: Number of the rarest words, which are pointed at.
         length: Words per sequence.
         q: Relative drop in frequency from each word to the next; the paper does
             not state it, and its figures need 0.0022 or less.

@@ -59,12 +59,12 @@ class PairData:
 
     @property
     def examples(self) -> list[str]:
-        """A few sources of the test set."""
+        """Returns a few sources of the test set."""
         return [source for source, _ in self.test[:8]]
 
     @property
     def pairs(self) -> dict[str, dict[str, int]]:
-        """The `text_pairs.count_pairs` of each split."""
+        """Returns the `text_pairs.count_pairs` of each split."""
         parts = {"train": self.train, "validation": self.validation}
         return {
             name: text_pairs.count_split(
@@ -77,7 +77,7 @@ class PairData:
 
     @property
     def identity(self) -> dict:
-        """What must not change between a run and its resumption."""
+        """Returns the data that must stay the same in a resumed run."""
         identity = {
             "training data": self.train.checksum,
             # The best scores of two validation sets cannot be compared.
@@ -199,7 +199,7 @@ def count_vocabularies(
     texts_key=None,
     backbone: str | None = None,
 ) -> tuple:
-    """The vocabularies of source and target, counted once and kept.
+    """Counts the vocabularies of source and target once, and keeps them.
 
     Args:
         corpus: `TranslationCorpus`, whose training pairs are counted.
@@ -209,10 +209,10 @@ def count_vocabularies(
             or of `both` sides together; `None` for no limit.
         files: Vocabulary files to use instead, by the same names.
         min_count: Rarer words are left out.
-        texts: Function without arguments that gives other pairs to count, and
+        texts: Function without arguments that returns other pairs to count, and
             their tokenizers.
         texts_key: What those pairs depend on.
-        backbone: What the flag says; a pretrained network has its own words.
+        backbone: The value of the flag; a pretrained network has its own words.
 
     Raises:
         OSError, ValueError: naming the flag of a file that is no vocabulary.
@@ -288,15 +288,15 @@ def count_both_vocabularies(
 def make_once(folder, names, parts, make, load=vocabulary.Vocabulary.load):
     """Files that are made once, such as vocabularies, and read from then on.
 
-    What they depend on is part of their names, so that those of other sizes
+    Their names contain a hash of `parts`, so that files of other sizes
     are left alone. Their checksums are written last, in the format of
-    `sha256sum`: without them, or if they are wrong, all are made anew.
+    `sha256sum`: without them, or if they are wrong, all are made again.
 
     Args:
         folder: Where they are kept.
-        names: The name of each, with `{}` for what it depends on.
+        names: The name of each, with `{}` for the hash.
         parts: All that they depend on, as plain values.
-        make: Function without arguments that gives the objects to save, each
+        make: Function without arguments that returns the objects to save, each
             with a `save`.
         load: Function of a path.
 
@@ -316,7 +316,7 @@ def make_once(folder, names, parts, make, load=vocabulary.Vocabulary.load):
 
 
 def as_text(text) -> str:
-    """Text, for corpora that give bytes."""
+    """Returns text as `str`; some corpora yield bytes."""
     return text.decode("utf-8", "replace") if isinstance(text, bytes) else text
 
 
@@ -368,11 +368,11 @@ class Sides:
 def learn_once(
     folder, name: str, corpus, pieces: Pieces
 ) -> SentencepieceTokenizer:
-    """The tokenizer of pieces, learned or read if it was learned before.
+    """Learns the tokenizer of pieces, or loads the one learned before.
 
     Args:
         folder: Where the model is kept.
-        name: What its file is called, with `{}` for what it depends on.
+        name: The name of its file, with `{}` for the hash.
         corpus: `TranslationCorpus`, whose training pairs have the texts.
         pieces: `Pieces`.
     """

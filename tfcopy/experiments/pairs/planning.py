@@ -19,7 +19,7 @@ from tfcopy.layers import PlannedDistribution
 
 
 def build(run, name, data, *, layer_norm, max_target_length):
-    """A system, text in and text out.
+    """Builds a system, text in and text out.
 
     Args:
         run: `Run` of a `PlannerConfig`.
@@ -67,7 +67,7 @@ def check(config: PlannerConfig, layer_norm=False):
 
 
 def make_model(config: PlannerConfig, data, system, layer_norm):
-    """The model of `system`, one of `models.planner.SYSTEMS`."""
+    """Builds the model of `system`, one of `models.planner.SYSTEMS`."""
     source, target = data.vocabularies
     return from_flags(
         models.planner,
@@ -95,19 +95,17 @@ def train(system, data):
 
 
 def plan_metrics(batch, distribution):
-    """The share of steps that replan, and the mean deviation."""
+    """Computes the share of steps that replan, and the mean deviation."""
+    mean = pair_training.mean_over_targets
+    deviation = distribution.commitment_deviation
     return {
-        "replan_share": pair_training.mean_over_targets(
-            distribution.replan, batch
-        ),
-        "commitment_deviation": pair_training.mean_over_targets(
-            distribution.commitment_deviation, batch
-        ),
+        "replan_share": mean(distribution.replan, batch),
+        "commitment_deviation": mean(deviation, batch),
     }
 
 
 def plans_of(model, data, pair, append_eos=True):
-    """Where a model looks, and when it replans, as it writes a target.
+    """Computes a model's attention and replanning steps for a target.
 
     Args:
         model: A `Seq2Seq`.

@@ -26,7 +26,7 @@ def check(config: PointerSoftmaxConfig):
 
 
 def make_model(config: PointerSoftmaxConfig, data, head):
-    """The model of a system.
+    """Builds the model of a system.
 
     Args:
         config: The flags.
@@ -47,11 +47,11 @@ def make_model(config: PointerSoftmaxConfig, data, head):
 
 
 def build(run, name, head, data, search, details, **more):
-    """A system, text in and text out.
+    """Builds a system, text in and text out.
 
     Args:
         run: `Run` of a `PointerSoftmaxConfig`.
-        name: The system's name, and that of its folder.
+        name: The name of the system and of its folder.
         head: Name of its output head.
         data: `PairData`.
         search: As in `make_translator`.
@@ -92,7 +92,7 @@ def build(run, name, head, data, search, details, **more):
 
 
 def shortlist(flag, data):
-    """The `Dictionary` of words that search generates; `None` for all."""
+    """Loads or learns the words that search generates; `None` for all."""
     if flag != "dictionary":
         return flag_checks.load_file(Dictionary, flag, "--shortlist")
     return likely_translations.learn(
@@ -101,7 +101,7 @@ def shortlist(flag, data):
 
 
 def training_options(system, head, data) -> dict:
-    """Arguments of `pair_training.train` for a system.
+    """Returns arguments of `pair_training.train` for a system.
 
     The baseline, which cannot point, generates UNK for every unknown word.
     With `--candidates` the output layer of an update knows some words only.

@@ -39,11 +39,10 @@ def check(config: SummariesConfig):
 
 
 def load_corpus(config: SummariesConfig, demo):
-    """The corpus that `--train`, `--prepared` or `--tfds` names.
+    """Loads the corpus that `--train`, `--prepared` or `--tfds` names.
 
     Args:
-        config: The flags, also those of all recipes: --seed chooses what is
-            held out.
+        config: The flags; --seed chooses the pairs that are held out.
         demo: Module of the corpus that is generated without any.
     """
     if config.train is not None and len(config.train) < 2:
@@ -57,10 +56,10 @@ def load_corpus(config: SummariesConfig, demo):
 
 
 def make_tokenizer(config: SummariesConfig, corpus, folder):
-    """The tokenizer of both sides.
+    """Builds the tokenizer of both sides.
 
     Args:
-        config: The flags, those of a `BackboneConfig` among them.
+        config: The flags, with those of a `BackboneConfig`.
         corpus: `TranslationCorpus`.
         folder: Where files of a pretrained network's tokenizer are kept.
     """
@@ -114,7 +113,7 @@ def _table(files, flag):
 
 
 def plain_text(text, entities=None) -> str:
-    """Text without the marks of its entities, if `entities` are marked."""
+    """Removes the tags of entities from a text, if it has such tags."""
     if entities is None or entities.pattern is not None:
         return as_text(text)
     words = tf.constant(as_text(text).split(), tf.string)
@@ -153,7 +152,7 @@ class TestSet:
         self._article_words = [text.split() for text in self._articles]
 
     def leads(self, count=3):
-        """The first sentences of the articles."""
+        """Returns the first sentences of the articles."""
         return [summaries.lead(text, count) for text in self.sources]
 
     def answer(self, translator):
@@ -181,16 +180,16 @@ class TestSet:
         return answers, _rounded(scores)
 
     def score_texts(self, texts):
-        """ROUGE, novel and repeated n-grams of texts of tokens."""
+        """Computes ROUGE, novel and repeated n-grams of tokenised texts."""
         scores = self.rouge(texts)
         return _rounded({**scores, **self._rates(texts)})
 
     def rouge(self, texts):
-        """ROUGE of texts of tokens."""
+        """Computes the ROUGE of tokenised texts."""
         return summaries.rouge(texts, self.references, split=self._split)
 
     def reference_rates(self):
-        """Novel and repeated n-grams of the references."""
+        """Computes the novel and repeated n-grams of the references."""
         return _rounded(self._rates(self.references))
 
     def _rates(self, texts):
@@ -216,12 +215,12 @@ class TestSet:
         return {"bleu": bleu["score"], "bleu_signature": bleu["signature"]}
 
     def _folded(self, texts):
-        """Texts in the form under which their words match."""
+        """Folds texts, so that words that match are equal."""
         folded = self._tokenizer.fold(string_tensor(texts)).numpy()
         return [text.decode() for text in folded.tolist()]
 
     def _tokenized(self, texts):
-        """Texts with a blank between tokens; lines stay lines."""
+        """Tokenizes texts, with a blank between tokens; lines stay lines."""
         lines = [text.split("\n") for text in texts]
         flat = string_tensor(line for some in lines for line in some)
         flat = self._tokenizer.tokenize(flat)
@@ -243,7 +242,7 @@ def _rounded(scores):
 
 
 def best_on_validation(run, data) -> ExportChoice:
-    """The system of a `Run` whose validation summaries have most ROUGE-1."""
+    """Returns the system with the best ROUGE-1 on the validation set."""
     return reporting.best_answers(
         "rouge1",
         run.systems,

@@ -40,7 +40,7 @@ def load_corpus(
     tokenized: bool = False,
     **demo_options,
 ):
-    """The corpus that the flags ask for.
+    """Loads the corpus that the flags name.
 
     `--train` names two files, `--prepared` a folder of shards made from such,
     `--catalogs` a folder of gettext catalogues,
@@ -48,13 +48,12 @@ def load_corpus(
     the demo corpus is generated.
 
     Args:
-        config: The flags, also those of all recipes: --seed chooses what is
-            held out, and with --preset paper the corpus is Europarl where no
-            flag names one.
+        config: The flags; --seed chooses the pairs that are held out, and with
+            --preset paper the corpus is Europarl where no flag names one.
         demo: Module of the demo corpus, with `load` and `LANGUAGES`.
         download: Whether Europarl is fetched if it is not there.
         tokenized: Whether files are tokenised already.
-        **demo_options: What else `demo.load` is called with.
+        **demo_options: More arguments of `demo.load`.
     """
     languages = {
         "source_language": config.source_language,
@@ -91,11 +90,11 @@ def load_corpus(
 
 
 def with_alignment(path, files, options, encoded: EncodedCorpus):
-    """The training pairs, with the links of a file.
+    """Adds the links of a file to the training pairs.
 
     Args:
-        path: What --guided_alignment says.
-        files: The names of the files of each split, as of `file_pairs`.
+        path: The value of --guided_alignment.
+        files: The names of the files of each split, from `file_pairs`.
         options: Dict of the languages, and the `seed` that chooses the lines
             that are held out.
         encoded: The training pairs.
@@ -130,16 +129,16 @@ def check(config: TranslatorConfig):
     for name in ("prepared", "guided_alignment"):
         if getattr(config, name) is not None:
             raise ValueError(
-                f"--sample_pieces cuts texts anew in each epoch; --{name} is "
+                f"--sample_pieces cuts texts again in each epoch; --{name} is "
                 "about texts that were cut once. Leave one of them out."
             )
 
 
 def counted_cuttings(alpha, corpus, tokenizers) -> dict:
-    """What else vocabularies are counted from with `--sample_pieces`.
+    """Returns the texts that `--sample_pieces` adds to the counts.
 
     Args:
-        alpha: What the flag says, `None` for one cutting of each text.
+        alpha: The value of the flag, `None` for one cutting of each text.
         corpus: `TranslationCorpus`.
         tokenizers: The tokenizers of source and target.
 
@@ -161,7 +160,7 @@ def counted_cuttings(alpha, corpus, tokenizers) -> dict:
 
 
 def make_tokenizers(config: TranslatorConfig, corpus, folder) -> tuple:
-    """The tokenizers of source and target.
+    """Builds the tokenizers of source and target.
 
     Args:
         config: The flags.
@@ -224,7 +223,7 @@ def _tokenizers(config, corpus, folder, protect):
 
 
 def sentencepiece_tokenizer(file) -> SentencepieceTokenizer:
-    """The tokenizer of a model's file; an error names the flag."""
+    """Loads the tokenizer of a model's file; an error names the flag."""
     tokenizer = SentencepieceTokenizer(file)
     try:
         tokenizer.tokenize(tf.constant([""]))
@@ -239,11 +238,11 @@ def sentencepiece_tokenizer(file) -> SentencepieceTokenizer:
 
 
 def load_dictionary(path, flag):
-    """The `Dictionary` of the file that a flag names, if it does."""
+    """Loads the `Dictionary` of a flag's file, if there is one."""
     return flag_checks.load_file(Dictionary, path, flag)
 
 
 def glossary(path, head, languages):
-    """The `Glossary` that a system says, if it can copy."""
+    """Loads the `Glossary` of a system that can copy."""
     found = flag_checks.load_file(Glossary, path, "--glossary", languages)
     return None if head == "softmax" else found

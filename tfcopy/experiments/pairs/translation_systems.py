@@ -27,7 +27,7 @@ def run(config: TranslatorConfig, prepare, columns, *, paper, note, examples):
 
     Args:
         config: The flags.
-        prepare: Function of the flags and of a folder that gives `PairData`.
+        prepare: Function of the flags and of a folder that returns `PairData`.
         columns: As in `reporting.print_table`.
         paper: Dict from a system to the paper's figures.
         note: A sentence about these.
@@ -83,7 +83,7 @@ def answer(translator, data, bleu_tokenize):
 
 
 def score(answers, data, bleu_tokenize) -> dict:
-    """The metrics of the test set's translations that `answer` gives.
+    """Computes the metrics of the test set's translations.
 
     Where the tokenizer protects spans, how much of these is kept, too.
     """
@@ -113,7 +113,7 @@ def score(answers, data, bleu_tokenize) -> dict:
 
 
 def best_on_validation(run, data) -> ExportChoice:
-    """The system of a `Run` whose validation translations are the best."""
+    """Returns the system with the best BLEU on the validation set."""
     tokenize = run.config.bleu_tokenize
     return reporting.best_answers(
         "bleu",
@@ -140,7 +140,7 @@ def print_examples(data, answers, count=4):
 
 
 def print_comparison(results, paper, columns, note=""):
-    """A table of the systems, and what the paper reports.
+    """Prints a table of the systems, beside the paper's figures.
 
     Args:
         results: Dict from a system to its results.
@@ -176,7 +176,7 @@ def check(config: TranslatorConfig):
 
 
 def prepare(config: TranslatorConfig, corpus, folder) -> pair_data.PairData:
-    """A corpus as words and as ids, kept in a folder.
+    """Encodes a corpus as words and as ids, kept in a folder.
 
     Args:
         config: The flags.
@@ -253,7 +253,7 @@ def variants(translator, head) -> dict:
 
 
 def score_of(run, system) -> float:
-    """The BLEU of a system as it is exported."""
+    """Returns the BLEU of a system in the form that is exported."""
     results = run.results[system]
     if run.config.must_copy:
         results = results.get("must_copy", results)
@@ -261,7 +261,7 @@ def score_of(run, system) -> float:
 
 
 def build(run, name, head, data):
-    """A system, text in and text out."""
+    """Builds a system, text in and text out."""
     config = run.config
     search = {
         "max_length": config.max_target_length,
