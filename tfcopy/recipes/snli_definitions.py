@@ -1,10 +1,10 @@
 """Entailment with definitions (Bahdanau et al., 2017, section 4.2).
 
-Trains ESIM models that tell whether a premise entails a hypothesis, contradicts
-it, or does neither: one that knows only its vocabulary (baseline), and others
-that look up other words in a dictionary, in fixed vectors, or by their
-spelling; compares their accuracies, also by word rarity, plots nouns that are
-embedded by their definitions alone, and exports the best one.
+Trains ESIM models that predict whether a premise entails a hypothesis,
+contradicts it, or does neither: one that knows only its vocabulary (baseline),
+and others that look up other words in a dictionary, in fixed vectors, or by
+their spelling; compares their accuracies, also by word rarity, plots nouns that
+are embedded by their definitions alone, and exports the best one.
 
     python -m tfcopy.recipes.snli_definitions            invented words, minutes
     python -m tfcopy.recipes.snli_definitions --preset sick \\
