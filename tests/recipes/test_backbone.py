@@ -116,8 +116,8 @@ def test_catalogues_keep_their_spans(kind, unit, preset, pairs, tmp_path):
     "flags, message",
     [
         ("--backbone {there}/nothing", "--backbone: cannot read {there}/noth"),
-        ("--backbone {bart} --units 9", "--units is about the recipe's own"),
-        ("--backbone {bart} --pieces 9", "--pieces is about the recipe's own"),
+        ("--backbone {bart} --units 9", "--units describes the recipe's own"),
+        ("--backbone {bart} --pieces 9", "--pieces describes the recipe's own"),
         (
             "--backbone {bart} --lora_rank 2 --freeze all",
             "--lora_rank freezes the network",
