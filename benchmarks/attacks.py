@@ -60,8 +60,7 @@ def _recipe(arguments):
 
     # A checkpoint after each update, or there would be one in all.
     trainer.Options = functools.partial(trainer.Options, progress_seconds=0)
-    parts = recipe.Config, recipe.PRESETS, recipe.run, recipe.__doc__
-    return command_line.main(*parts, arguments)
+    return command_line.main(recipe.Config, recipe.run, arguments)
 
 
 def _fill_often(arguments):

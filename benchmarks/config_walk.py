@@ -83,9 +83,7 @@ class Walk:
         sys.argv = [_RECIPE, *arguments]
         sys.setprofile(self._watch)
         try:
-            command_line.main(
-                recipe.Config, recipe.PRESETS, recipe.run, recipe.__doc__
-            )
+            command_line.main(recipe.Config, recipe.run)
         finally:
             sys.setprofile(None)
             tf.GradientTape.gradient = gradient

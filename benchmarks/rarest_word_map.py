@@ -66,8 +66,8 @@ class Place(typing.NamedTuple):
 def main(arguments=None):
     options, others = parse(arguments)
     # What the demo chooses is what a map compares.
-    presets = {**rarest_word_ps.PRESETS, "demo": {}}
-    config = command_line.parse(rarest_word_ps.Config, presets, __doc__, others)
+    rarest_word_ps.Config.presets = {**rarest_word_ps.PRESETS, "demo": {}}
+    config = command_line.parse(rarest_word_ps.Config, others)
     try:
         check_writable(options.folder, "--folder")
         found = read(os.path.join(options.folder, "results.json"), config)
@@ -188,6 +188,7 @@ def train(place, config, folder, strategy):
     log_dir = os.path.join(folder, place.name)
     system = System(
         name=place.system,
+        kind=place.system,
         folder=log_dir,
         is_chief=True,
         config=config,

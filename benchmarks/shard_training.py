@@ -100,8 +100,6 @@ def updates(options, flags):
     folder = options.workdir / "speed" / flags[0].strip("-")
     config = command_line.parse(
         europarl_ps.Config,
-        europarl_ps.PRESETS,
-        europarl_ps.__doc__,
         [*flags, "--schedule", "constant", f"--log_dir={folder}"],
     )
     data = europarl_ps.prepare(config, str(folder / "data"))

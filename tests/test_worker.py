@@ -20,7 +20,7 @@ def started(monkeypatch):
     """What was run: the recipe, its arguments and TF_CONFIG."""
     found = {}
 
-    def run_module(name, run_name):
+    def run_module(name, run_name, alter_sys):
         found.update(
             recipe=name.rpartition(".")[2],
             arguments=sys.argv[1:],
@@ -45,6 +45,16 @@ def test_hosts_are_told_and_the_recipe_keeps_its_flags(started):
             "task": {"type": "worker", "index": 1},
         },
     }
+
+
+def test_help_of_the_recipe_is_its_own(monkeypatch, capsys):
+    monkeypatch.setenv("TF_CONFIG", "")
+    monkeypatch.setattr(sys, "argv", ["worker"])
+    with pytest.raises(SystemExit):
+        worker.main("--hosts a:1 b:2 --index 1 europarl_ps --help".split())
+    usage, _, title = capsys.readouterr().out.splitlines()[:3]
+    assert usage.startswith("usage: python -m tfcopy.recipes.europarl_ps ")
+    assert title.startswith("Pointer softmax on Europarl")
 
 
 def test_the_manifest_of_kubernetes_names_each_pod(started, monkeypatch):

@@ -1,7 +1,7 @@
 """The command `tfcopy`, also `python -m tfcopy`: all commands under one name.
 
-Each is a module that `python -m` runs, too; nothing else is imported, so that
-help and errors are there at once.
+Each is a module that `python -m` runs, too. Nothing else is imported, so that
+help and errors appear at once.
 """
 
 import ast
@@ -13,7 +13,7 @@ import sys
 from tfcopy import __version__
 
 _RECIPES = pathlib.Path(__file__).with_name("recipes")
-# Module and what it does, by the command's name, in the order of the help.
+# Module and description, by the command's name, in the order of the help.
 COMMANDS = {
     "recipe": ("", "train, compare and export the systems of a paper"),
     "recipes": ("", "list the recipes"),
@@ -24,7 +24,7 @@ COMMANDS = {
         "tfcopy.serving.evaluate",
         "score answers against references, and compare systems",
     ),
-    "score": ("tfcopy.serving.score", "tell how likely given targets are"),
+    "score": ("tfcopy.serving.score", "compute how likely given targets are"),
     "batch": ("tfcopy.serving.batch", "answer files of texts, by Apache Beam"),
     "client": ("tfcopy.serving.client", "ask a server, line by line"),
     "serve": (
@@ -34,7 +34,7 @@ COMMANDS = {
     "demo": ("tfcopy.serving.demo", "show exported models in the browser"),
     "translate_po": (
         "tfcopy.serving.translate_po",
-        "fill what is not translated in gettext (.po) and XLIFF",
+        "fill untranslated entries of gettext (.po) and XLIFF",
     ),
     "serving_files": (
         "tfcopy.serving.serving_files",
@@ -83,7 +83,7 @@ def main(arguments=None):
             of the process.
 
     Returns:
-        An exit status, of what this module answers itself.
+        The exit status of commands that this module answers itself.
     """
     name, *rest = (sys.argv[1:] if arguments is None else arguments) or ["-h"]
     if name in ("-h", "--help"):
@@ -104,7 +104,7 @@ def main(arguments=None):
 
 
 def recipes() -> dict[str, str]:
-    """The names of all recipes, and a line about each."""
+    """Returns the names of all recipes, with a line about each."""
     found = {}
     for path in sorted(_RECIPES.glob("[a-z]*.py")):
         text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
@@ -143,7 +143,7 @@ def _help():
     lines = [f"  {name:21}{about}" for name, (_, about) in COMMANDS.items()]
     return "\n".join(
         [
-            "usage: tfcopy COMMAND [arguments]; COMMAND --help tells more.",
+            "usage: tfcopy COMMAND [arguments]; see COMMAND --help.",
             "",
             "Sequence models that copy, point, plan and read definitions.",
             "",

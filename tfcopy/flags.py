@@ -9,9 +9,10 @@
         size: PositiveInt = 32
 
 A flag has the field's type and default; without one it must be given. Its help
-is what the docstring says of the attribute, or `flag`. What flags must be
-together is checked in `__post_init__`, by a ValueError. This file imports
-nothing heavy, so that `--help` and wrong flags are answered at once.
+is the attribute's entry in the docstring, or an argument of `flag`.
+`__post_init__` checks flags against each other, and raises a ValueError. This
+file imports nothing heavy, so that `--help` and wrong flags are answered at
+once.
 """
 
 import argparse
@@ -58,7 +59,7 @@ class Check(NamedTuple):
 
 
 def form(expected, pattern):
-    """A kind of text: what messages call it, and a regular expression."""
+    """Returns a kind of text: its name in messages, and its pattern."""
     check = Check(expected, re.compile(pattern).fullmatch, expected)
     return Annotated[str, check]
 
@@ -75,15 +76,15 @@ NonNegativeFloat = Annotated[
 ]
 
 
-def flag(default, help, **more):
-    """A field whose help is no text of the docstring.
+def flag(default, help=None, **more):
+    """Declares a flag that needs more than a type and a default.
 
     Args:
         default: Its default; each object gets its own copy of a list.
-        help: Its description in `--help`.
-        more: `action`, argparse's, and what else is to be known of it.
+        help: Its description in `--help`, if the docstring has none.
+        more: `action` of argparse, and other metadata.
     """
-    options = {"metadata": {"help": help, **more}}
+    options = {"metadata": more | ({"help": help} if help else {})}
     if isinstance(default, list):
         return dataclasses.field(default_factory=default.copy, **options)
     return dataclasses.field(default=default, **options)
@@ -114,7 +115,7 @@ class Parser(argparse.ArgumentParser):
         topics: Headings of `--help`, in its order: each field's `topic`.
         shown: Names of the flags that `--help` shows; all by default.
         choices: Tuples of the values that flags may have, by name, where their
-            types do not tell; the help lists them.
+            types do not list them; the help does.
     """
 
     def __init__(
@@ -167,7 +168,7 @@ class Parser(argparse.ArgumentParser):
             self.usage = " ".join(["%(prog)s", *must, "[flags]"])
 
     def parse(self, arguments=None, *, intermixed=False):
-        """The object of a command line.
+        """Returns the object that a command line describes.
 
         Args:
             arguments: The command line; by default the process's own.
@@ -189,14 +190,14 @@ class Parser(argparse.ArgumentParser):
             self.error(str(error))
 
     def error(self, message):
-        """Ends the process with a line on what is wrong."""
+        """Ends the process with a line that describes the error."""
         message = one_line(message.removeprefix("argument "))
         print(f"Error: {message.removesuffix('.')}.", file=sys.stderr)
         print(f"See {self.prog} --help.", file=sys.stderr)
         raise SystemExit(2)
 
     def read(self, name, kind, given):
-        """A value of a kind, of a text or of what a file has.
+        """Converts a value from the command line or from a file.
 
         Raises:
             argparse.ArgumentError: If it is not what the flag must be.
@@ -253,7 +254,7 @@ class Parser(argparse.ArgumentParser):
         )
 
     def _joined(self, arguments):
-        """Arguments in which each list is one: `--train=["a.en", "a.fr"]`.
+        """Joins each list to one argument: `--train=["a.en", "a.fr"]`.
 
         What is in brackets already stays as it is.
         """
@@ -279,7 +280,7 @@ class Parser(argparse.ArgumentParser):
     def _print(self, values, skipped):
         """Prints flags as `--config` reads them, and ends the process.
 
-        Of those that the help does not show, it prints what is given.
+        Flags that the help does not show are printed only if they are given.
         """
         import yaml
 
@@ -326,7 +327,7 @@ class _File(argparse.Action):
 
 
 def _described(config_class):
-    """The help of each flag that a docstring lists among its attributes."""
+    """Returns the help of each flag that a docstring describes."""
     found = {}
     for base in reversed(config_class.__mro__):
         text = inspect.cleandoc(base.__doc__ or "")
@@ -383,7 +384,7 @@ def _is_list(kind):
 
 
 def _value(kind, given):
-    """A value of a kind; else a ValueError, TypeError or LookupError."""
+    """Converts a value; raises a ValueError, TypeError or LookupError."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin is Annotated:
         value = _value(arguments[0], given)
@@ -407,7 +408,7 @@ def _value(kind, given):
 
 
 def _items(given):
-    """A list, of one or of a text in brackets."""
+    """Returns a list, given as one or as text in brackets."""
     if isinstance(given, str):
         try:
             given = json.loads(given)
@@ -419,7 +420,7 @@ def _items(given):
 
 
 def _yaml(text):
-    """YAML whose scalars are texts, as those of a command line are."""
+    """Parses YAML whose scalars stay text, as on a command line."""
     import yaml
 
     try:

@@ -1,7 +1,7 @@
 """Output of commands: errors in one line, progress, exit statuses.
 
-A pipe that is read no longer, a closed terminal and a full disk cost the text
-that cannot be written, and not the work that it tells of.
+A closed pipe or terminal, or a full disk, loses the text that cannot be
+written, but does not end the work.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ import sys
 _CONTROLS = dict.fromkeys([*range(32), *range(127, 160), 0x2028, 0x2029], " ")
 _LONGEST, _NEAR = 1000, 100
 _NO_MEMORY = "Out of memory"
-# What TensorFlow says around the reason of an error.
+# Text around the reason in a TensorFlow error.
 _AROUND = re.compile(
     r"\{\{[^{}\n]*\}\}|\[\[[^\[\]\n]*\]\]|\[Op:.*|\(\d+\) [A-Z_]+: "
     r"|\b\d+ root error\(s\) found\.|^Hint: .*|^Graph execution error:"
@@ -32,7 +32,7 @@ def one_line(error) -> str:
     if isinstance(error, MemoryError):
         text = f"{_NO_MEMORY}: {error}" if str(error) else f"{_NO_MEMORY}."
     elif isinstance(error, UnicodeEncodeError):
-        # Of a name all, of a page what is around the place.
+        # A name is shown in full, a page around the place.
         near = slice(max(0, error.start - _NEAR), error.end + _NEAR)
         text = f"{error.object[near]}: not UTF-8."
     elif type(error).__module__.startswith("tensorflow"):
@@ -59,7 +59,7 @@ def status_of(work, reason=one_line) -> int:
 
     Args:
         work: Function without arguments.
-        reason: Function of an error, which gives that line.
+        reason: Function of an error that returns that line.
     """
     hide_notes()
     with tolerant_output():
@@ -98,12 +98,12 @@ def encodable(text: str) -> str:
 
 
 def shown(text: str) -> str:
-    """A text of the data in one line, without what a terminal might obey."""
+    """Returns a text of the data in one line, without control characters."""
     return printable(" ".join(text.splitlines()))
 
 
 def _tensorflow_reason(text):
-    """The line that says why, of an error with the way there around it."""
+    """Returns the line of a TensorFlow error that holds the reason."""
     tensor = _TENSOR.search(text)
     if tensor:
         return f"{_NO_MEMORY}: there is none for a tensor of {tensor[1]}."
@@ -112,9 +112,9 @@ def _tensorflow_reason(text):
 
 
 def hide_notes() -> None:
-    """Has TensorFlow tell of errors only, if it is not imported yet.
+    """Hides TensorFlow's notes and warnings, if it is not imported yet.
 
-    A command tells itself what matters; TF_CPP_MIN_LOG_LEVEL=0 shows the rest.
+    TF_CPP_MIN_LOG_LEVEL=0 shows them.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
@@ -123,8 +123,8 @@ def hide_notes() -> None:
 def quiet():
     """Hides what the libraries write to standard error as they start.
 
-    TensorFlow, if it is imported inside, also looks for devices, of which it
-    tells. Set TF_CPP_MIN_LOG_LEVEL=0 to see it.
+    If TensorFlow is imported inside, it also looks for devices, which prints
+    more. TF_CPP_MIN_LOG_LEVEL=0 shows all of it.
     """
     # Where standard error is closed, another file may have its number.
     if os.environ.get("TF_CPP_MIN_LOG_LEVEL") == "0" or sys.stderr is None:
@@ -177,7 +177,7 @@ class TolerantStream:
 
 @contextlib.contextmanager
 def tolerant_output():
-    """Context in which all that is printed goes to tolerant streams."""
+    """Replaces standard output and error by tolerant streams."""
     streams = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = map(TolerantStream, streams)
     try:

@@ -106,7 +106,8 @@ def main(arguments=None):
     except ValueError as error:
         parser.error(str(error))
     sys.argv[1:] = rest
-    runpy.run_module(f"tfcopy.recipes.{name}", run_name="__main__")
+    module = f"tfcopy.recipes.{name}"
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
     return 0
 
 

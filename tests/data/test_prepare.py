@@ -19,9 +19,7 @@ from tfcopy.data.preparation import prepared_corpus
 from tfcopy.data.preparation.preparation_steps import Preparation
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary, count_words
-from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs import pair_data, translation_data
-from tfcopy.experiments.training_choices import Batching
 from tfcopy.recipes import europarl_ps
 
 SIZES = {"source": 30, "target": 25}
@@ -156,16 +154,11 @@ def test_a_recipe_has_the_same_data(files, in_shards, tmp_path):
     for corpus in ({"train": files}, {"prepared": str(in_shards)}):
         made = europarl_ps.Config(**corpus, **options)
         loaded = translation_data.load_corpus(made)
-        words = from_flags(
-            pair_data.count_both_vocabularies,
-            made,
-            corpus=loaded,
-            tokenizers=CUT,
-            folder=tmp_path,
-            min_count=MIN_COUNT,
+        words = pair_data.count_both_vocabularies(
+            made, loaded, CUT, tmp_path, min_count=MIN_COUNT
         )
         data = pair_data.prepare(
-            from_flags(Batching, made),
+            made,
             loaded,
             CUT,
             words,

@@ -70,7 +70,7 @@ def is_taken(recipe, arguments):
     module = importlib.import_module(f"tfcopy.recipes.{recipe}")
     try:
         with contextlib.redirect_stderr(io.StringIO()):
-            command_line.parse(module.Config, module.PRESETS, "", arguments)
+            command_line.parse(module.Config, arguments)
     except SystemExit:
         return False
     return True

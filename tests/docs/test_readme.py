@@ -87,11 +87,7 @@ def trained(tmp_path_factory):
         pathlib.Path("locale").mkdir()
         arguments = [*TINY, "--train", "test.en", "test.fr", "--run=demo"]
         status = command_line.main(
-            europarl_ps.Config,
-            europarl_ps.PRESETS,
-            europarl_ps.run,
-            europarl_ps.__doc__,
-            arguments,
+            europarl_ps.Config, europarl_ps.run, arguments
         )
         assert status == 0
     return folder

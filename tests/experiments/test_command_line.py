@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 import typing
-from typing import Literal
+from typing import ClassVar, Literal
 
 import pytest
 import tensorflow as tf
@@ -18,10 +18,14 @@ from tfcopy.experiments import command_line, config
 from tfcopy.flags import PositiveFloat, PositiveInt
 from tfcopy.recipes import europarl_ps
 
+PRESETS = {"paper": {"units": 1024, "rate": 0.5}}
+
 
 @config.group
 class Config:
     """Sizes."""
+
+    presets: ClassVar = PRESETS
 
     preset: str = config.results("demo", "Sizes to start from.")
     units: PositiveInt = config.model(8, "Size of the state.")
@@ -35,11 +39,8 @@ class Config:
     fresh: bool = config.results(False, "Start anew.")
 
 
-PRESETS = {"paper": {"units": 1024, "rate": 0.5}}
-
-
 def parse(*arguments):
-    return command_line.parse(Config, PRESETS, "What it does.", list(arguments))
+    return command_line.parse(Config, list(arguments))
 
 
 def write(path, text):
@@ -62,9 +63,7 @@ def test_defaults_are_those_of_the_config():
     ],
 )
 def test_the_demos_preset_is_for_its_own_corpus_alone(flags, is_own):
-    parsed = command_line.parse(
-        europarl_ps.Config, europarl_ps.PRESETS, "", flags
-    )
+    parsed = command_line.parse(europarl_ps.Config, flags)
     defaults = europarl_ps.Config()
     for name, value in europarl_ps.PRESETS["demo"].items():
         expected = getattr(defaults, name) if is_own else value
@@ -215,7 +214,7 @@ def assert_wrong(capsys, arguments, message):
 def helps(capsys, recipe, flag):
     """What `--help` and the like print, and in it the text of each flag."""
     with pytest.raises(SystemExit) as error:
-        command_line.parse(recipe.Config, recipe.PRESETS, "What.", [flag])
+        command_line.parse(recipe.Config, [flag])
     assert error.value.code == 0
     out = capsys.readouterr().out
     groups = out[out.index("\ndata:") :].split("\n\n")
@@ -291,11 +290,11 @@ def test_errors_are_messages(capsys, monkeypatch, error, message):
         raise error
 
     monkeypatch.delenv("TFCOPY_DEBUG", raising=False)
-    assert command_line.main(Config, PRESETS, run, "", []) == 1
+    assert command_line.main(Config, run, []) == 1
     assert message in capsys.readouterr().err.splitlines()
     monkeypatch.setenv("TFCOPY_DEBUG", "1")
     with pytest.raises(type(error)):
-        command_line.main(Config, PRESETS, run, "", [])
+        command_line.main(Config, run, [])
 
 
 def test_output_that_nobody_reads_ends_nothing(monkeypatch):
@@ -312,7 +311,7 @@ def test_output_that_nobody_reads_ends_nothing(monkeypatch):
     with open(writer, "w") as stream:
         monkeypatch.setattr(sys, "stdout", stream)
         monkeypatch.setattr(sys, "stderr", None)
-        assert command_line.main(Config, PRESETS, run, "", []) == 0
+        assert command_line.main(Config, run, []) == 0
     assert reached
 
 
@@ -320,7 +319,7 @@ def test_a_search_without_memory_ends_with_a_line(capsys):
     def run(_):
         raise tf.errors.ResourceExhaustedError(None, None, OUT_OF_MEMORY)
 
-    assert command_line.main(Config, PRESETS, run, "", []) == 1
+    assert command_line.main(Config, run, []) == 1
     assert capsys.readouterr().err.splitlines()[1] == (
         "Error: Out of memory: there is none for a tensor of "
         "shape[1048576,1048576]."
@@ -334,7 +333,7 @@ def test_exit_code_of_an_exception_is_that_of_the_process(capsys):
     def run(_):
         raise Stopped("Saved.")
 
-    assert command_line.main(Config, PRESETS, run, "", []) == 143
+    assert command_line.main(Config, run, []) == 143
     assert capsys.readouterr().err == "\nSaved.\n"
 
 
@@ -348,6 +347,6 @@ def test_signals_end_with_a_message(capsys, number, code):
         time.sleep(10)
 
     before = signal.getsignal(number)
-    assert command_line.main(Config, PRESETS, run, "", []) == code
+    assert command_line.main(Config, run, []) == code
     assert "Repeat the command to resume." in capsys.readouterr().err
     assert signal.getsignal(number) is before

@@ -17,7 +17,7 @@ from tests.serving.servables.translators import SOURCE, random_translator
 from tfcopy import atomic_files
 from tfcopy.checked_files import read_json, write_json
 from tfcopy.data.text.vocabulary import Vocabulary
-from tfcopy.experiments import earlier_run
+from tfcopy.experiments import config, earlier_run
 from tfcopy.experiments import run as run_module
 from tfcopy.serving.run_folder import FormatError, RunError
 from tfcopy.serving.servables import storage
@@ -68,7 +68,7 @@ def begin(folder, data=DATA, part="", **flags):
 def train(run, name="a", part=""):
     """A system's checkpoint, without any training."""
     path = f"{run.folder}/{part}/{name}/checkpoints"
-    identity = {**run._data_identity, **earlier_run.identity(run.config)}
+    identity = {**run._data_identity, **config.identity(run.config)}
     Checkpoints(path).save(1, {"identity": identity, "state": {}}, {})
     return path
 

@@ -1,12 +1,15 @@
 """Heads by name, and a user's own."""
 
 import sys
+import types
 
 import pytest
 
 from tfcopy import layers
+from tfcopy.experiments.pairs import pointer_softmax_steps
 from tfcopy.models import gru_translator
 from tfcopy.models.assembly import head_class, make_head
+from tfcopy.recipes import europarl_ps
 from tfcopy.tokens import HEADS
 
 MODULE = """
@@ -17,7 +20,8 @@ from tfcopy.layers import PointerGeneratorHead, SoftmaxHead
 
 @keras.saving.register_keras_serializable(package="mine")
 class Mine(PointerGeneratorHead):
-    pass
+    inherits = frozenset(["switch_bias"])
+    merge = "max"
 
 
 class Unregistered(SoftmaxHead):
@@ -51,6 +55,27 @@ def test_ones_own_head_is_made_with_the_options_of_all(my_heads):
     assert type(head).__name__ == "Mine" and head.tied and head.name == "head"
     model = gru_translator(9, 9, head=f"{my_heads}:Mine", units=4)
     assert type(model.head) is type(head)
+
+
+def test_a_new_head_takes_from_models_and_flags_what_its_class_says(my_heads):
+    """No model and no recipe knows its name."""
+    name = f"{my_heads}:Mine"
+    given = {"switch_bias": 3.0, "switch_units": 5}
+    head = make_head(name, 9, given)
+    assert head.switch_bias == 3.0 and not hasattr(head, "switch_units")
+    assert make_head(name, 9, given, switch_bias=1.0).switch_bias == 1.0
+    assert make_head("pointer_generator", 9, given).switch_bias == 0.0
+    assert make_head("pointer_softmax", 9, given).switch_units == 5
+    config = europarl_ps.Config(head=name, units=4, switch_bias=2.0)
+    words = types.SimpleNamespace(size=9)
+    data = types.SimpleNamespace(vocabularies=(words, words))
+    model = pointer_softmax_steps.make_model(config, data, name)
+    assert model.head.switch_bias == 2.0
+    merges = {kind: head_class(kind).merge for kind in (*HEADS, name)}
+    assert [x for x, merge in merges.items() if merge == "max"] == [
+        "pointer_softmax",
+        name,
+    ]
 
 
 @pytest.mark.parametrize(

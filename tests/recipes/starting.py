@@ -21,9 +21,7 @@ def start(recipe, settings, folder, *arguments):
     try:
         return command_line.main(
             recipe.Config,
-            recipe.PRESETS,
             recipe.run,
-            recipe.__doc__,
             [*settings, *folders, *arguments],
         )
     except SystemExit as error:
@@ -62,7 +60,7 @@ class TranslatorsOnly:
     """Stands for a `Run`: builds systems, but gives only what they serve."""
 
     def __init__(self, config):
-        self.config = config
+        self.config, self.kinds = config, {x: x for x in config.systems}
 
     def build(self, name, make_model, make_served, *_, **__):
         return make_served(make_model())

@@ -116,8 +116,8 @@ def test_catalogues_keep_their_spans(kind, unit, preset, pairs, tmp_path):
     "flags, message",
     [
         ("--backbone {there}/nothing", "--backbone: cannot read {there}/noth"),
-        ("--backbone {bart} --units 9", "--units is about the recipe's own"),
-        ("--backbone {bart} --pieces 9", "--pieces is about the recipe's own"),
+        ("--backbone {bart} --units 9", "--units describes the recipe's own"),
+        ("--backbone {bart} --pieces 9", "--pieces describes the recipe's own"),
         (
             "--backbone {bart} --lora_rank 2 --freeze all",
             "--lora_rank freezes the network",
@@ -138,15 +138,11 @@ def test_a_networks_own_defaults_win_over_the_presets(preset):
     from tfcopy.recipes import europarl_ps
 
     given = ["--backbone", preset("bart"), "--updates", "50"]
-    config = command_line.parse(
-        europarl_ps.Config, europarl_ps.PRESETS, "", given
-    )
+    config = command_line.parse(europarl_ps.Config, given)
     chosen = config.learning_rate, config.head, config.warmup, config.updates
     assert chosen == (1e-4, "pointer_generator", 5, 50)
     config = command_line.parse(
         europarl_ps.Config,
-        europarl_ps.PRESETS,
-        "",
         [*given, "--learning_rate", "3e-3", "--head", "copynet"],
     )
     assert (config.learning_rate, config.head) == (3e-3, "copynet")

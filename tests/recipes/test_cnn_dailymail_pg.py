@@ -12,9 +12,9 @@ import tensorflow as tf
 
 from tests.recipes import exporting, starting
 from tests.recipes.starting import figures, results
-from tfcopy import models
+from tfcopy import models, training
 from tfcopy.data.text import vocabulary
-from tfcopy.experiments.pairs import pair_data
+from tfcopy.experiments.pairs import pair_data, pair_training
 from tfcopy.recipes import cnn_dailymail_pg
 
 TINY = """--units 8 --embedding_dim 8 --updates 4 --coverage_updates 4
@@ -103,17 +103,16 @@ def test_all_systems_are_trained_for_as_long(monkeypatch, options, updates):
         trainer = types.SimpleNamespace(evaluate=lambda batches: scores)
         return trainer, None, {"updates": steps}
 
-    pairs = types.SimpleNamespace(train=train, dev_batches=lambda *_: None)
-    pairs.mean_over_targets = None
-    monkeypatch.setattr(cnn_dailymail_pg, "pair_training", pairs)
-    monkeypatch.setattr(
-        cnn_dailymail_pg.training, "warm_start", lambda *models: None
-    )
+    monkeypatch.setattr(pair_training, "train", train)
+    monkeypatch.setattr(pair_training, "dev_batches", lambda *_: None)
+    monkeypatch.setattr(training, "warm_start", lambda *models: None)
     config = cnn_dailymail_pg.Config(updates=10, **options)
     run = types.SimpleNamespace(config=config, systems={}, results={})
     for name in cnn_dailymail_pg.SYSTEMS[1:]:
         system = types.SimpleNamespace(
-            name=name, model=models.pointer_generator(9, coverage=True)
+            name=name,
+            kind=name,
+            model=models.pointer_generator(9, coverage=True),
         )
         run.systems[name] = system
         run.results[name] = cnn_dailymail_pg.train(run, system, None)

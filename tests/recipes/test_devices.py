@@ -87,14 +87,7 @@ def main(options):
         for kind in SAMPLES:
             kind.__call__ = lambda *_: None
     recipe = importlib.import_module(f"tfcopy.recipes.{options['recipe']}")
-    status = command_line.main(
-        recipe.Config,
-        recipe.PRESETS,
-        recipe.run,
-        recipe.__doc__,
-        options["arguments"],
-    )
-    sys.exit(status)
+    sys.exit(command_line.main(recipe.Config, recipe.run, options["arguments"]))
 
 
 class Runs:

@@ -419,9 +419,7 @@ def test_demo_translates_what_it_has_never_seen(
     arguments = ["--log_dir", str(tmp_path), "--preset", preset]
     status = command_line.main(
         europarl_ps.Config,
-        europarl_ps.PRESETS,
         europarl_ps.run,
-        europarl_ps.__doc__,
         [*arguments, "--savedmodel_dir", str(tmp_path / "served")],
     )
     assert status == 0

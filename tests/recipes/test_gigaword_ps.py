@@ -14,6 +14,7 @@ from tests.recipes import exporting, starting
 from tests.recipes.starting import figures, results
 from tfcopy.data.pairs import sampled_vocabulary
 from tfcopy.data.text import vocabulary
+from tfcopy.experiments import config
 from tfcopy.experiments import run as run_module
 from tfcopy.experiments.pairs import headlines, pointer_softmax_steps
 from tfcopy.experiments.pairs.pair_training import SamplePictures
@@ -406,3 +407,15 @@ def test_parameters_of_the_paper():
     model = pointer_softmax_steps.make_model(config, data, "softmax")
     total = sum(np.prod(w.shape) for w in model.trainable_weights)
     assert total == 28_868_701
+
+
+def test_the_papers_preset_knows_a_new_flag_of_a_corpus():
+    """Only without one, the paper's licensed corpus is missing."""
+
+    @config.group
+    class Own(gigaword_ps.Config):
+        talks: str | None = config.corpus_file("Talks to read.", "folder")
+
+    headlines.check(Own(preset="paper", talks="talks/"), points=False)
+    with pytest.raises(ValueError, match="is licensed"):
+        headlines.check(Own(preset="paper"), points=False)

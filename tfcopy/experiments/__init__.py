@@ -1,1 +1,1 @@
-"""What recipes share: flags, training, reports and the folder of a run."""
+"""Shared parts of recipes: flags, training, reports, the folder of a run."""

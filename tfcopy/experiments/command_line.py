@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import importlib
 import os
 import signal
 import sys
@@ -9,7 +10,6 @@ import sys
 from tfcopy import flags
 from tfcopy.experiments.config import (
     PRETRAINED,
-    REPLACED,
     TOPICS,
     given_corpora,
     has_backbone,
@@ -25,48 +25,31 @@ from tfcopy.terminal import (
 _REPEAT = "Interrupted. Repeat the command to resume."
 
 
-@contextlib.contextmanager
-def late_imports(module_name, config_class, presets, description):
-    """Answers `--help` and wrong flags before what is imported inside.
-
-    A recipe needs TensorFlow to run, but not to refuse a flag, and it takes
-    seconds to import. What libraries say as they start is hidden.
-
-    Args:
-        module_name: `__name__` of the recipe; if it is not the program that
-            was started, there is no command line to look at.
-        config_class, presets, description: The arguments of `main`.
-    """
-    config_class.presets = presets
-    if module_name == "__main__":
-        open_missing_streams()
-        parse(config_class, presets, description)
-        hide_notes()
-    with quiet():
-        yield
-
-
-def main(config_class, presets, run, description, arguments=None):
+def main(config_class, run, arguments=None):
     """Parses the flags, runs the recipe, and turns errors into messages.
 
-    Output that cannot be written, as to a closed pipe, is dropped.
+    Output that cannot be written, as to a closed pipe, is dropped. What needs
+    TensorFlow is imported after the flags are parsed, and without the notes
+    that libraries print as they start.
 
     Args:
-        config_class: The recipe's config; each field becomes a flag, as
-            `config.flag` tells.
-        presets: Name to the fields that differ from the defaults. Those of
-            `demo`, if there are any, are for its own corpus alone.
+        config_class: The recipe's config, each field of which is a flag. Its
+            module's docstring becomes the first lines of `--help`.
         run: Function of the config. If it raises an exception with an
             `exit_code`, such as `TrainingInterrupted`, that is the exit status.
-        description: First lines of `--help`.
         arguments: The command line; by default the process's own.
 
     Returns:
         The process's exit status.
     """
+    open_missing_streams()
     with tolerant_output(), _terminable():
         try:
-            run(parse(config_class, presets, description, arguments))
+            config = parse(config_class, arguments)
+            hide_notes()
+            with quiet():
+                importlib.import_module("tfcopy.experiments.run")
+            run(config)
         except KeyboardInterrupt as error:
             print(f"\n{_REPEAT}", file=sys.stderr)
             return getattr(error, "exit_code", 130)
@@ -82,14 +65,16 @@ def main(config_class, presets, run, description, arguments=None):
     return 0
 
 
-def parse(config_class, presets, description, arguments=None):
-    """The config that a command line asks for.
+def parse(config_class, arguments=None):
+    """Returns the config that a command line asks for.
 
-    Flags win over `--config`, and both over the preset. A wrong flag ends the
-    process with a message and the status 2. `--help` shows the flags
-    that are declared as common, `--help_all` all.
+    Flags win over `--config`, and both over the preset. The preset `demo` is
+    for the generated corpus alone. A wrong flag ends the process with a message
+    and the status 2. `--help` shows the flags that are declared as common,
+    `--help_all` all.
     """
     given = sys.argv[1:] if arguments is None else arguments
+    presets = {"demo": {}} | config_class.presets
     fields = dataclasses.fields(config_class)
     names = {field.name for field in fields}
     shown = {field.name for field in fields if field.metadata.get("common")}
@@ -97,12 +82,12 @@ def parse(config_class, presets, description, arguments=None):
     more = f"--help_all shows all {len(names)} flags."
     parser = flags.Parser(
         config_class,
-        description,
+        sys.modules[config_class.__module__].__doc__,
         more if shown < names else None,
         from_files=True,
         topics=TOPICS,
         shown=shown,
-        choices={"preset": tuple({"demo": {}} | presets)},
+        choices={"preset": tuple(presets)},
     )
     parser.add_argument(
         "--help_all", action="help", help="Show all flags and exit."
@@ -113,7 +98,7 @@ def parse(config_class, presets, description, arguments=None):
     except UnicodeEncodeError as error:
         parser.error(one_line(error))
     config = parser.parse(given)
-    preset = presets.get(config.preset)
+    preset = presets[config.preset]
     if preset and not (config.preset == "demo" and given_corpora(config)):
         # Its warm-up is for its own number of updates.
         is_short = preset.get("warmup") and config.updates < 200
@@ -124,17 +109,17 @@ def parse(config_class, presets, description, arguments=None):
         own = {k: x for k, x in (PRETRAINED | rise).items() if k in names}
         parser.set_defaults(**own)
         config = parser.parse(given)
-        for name in names.intersection(REPLACED):
+        for name in (x.name for x in fields if x.metadata.get("replaced")):
             if getattr(config, name) != parser.get_default(name):
                 parser.error(
-                    f"--{name} is about the recipe's own network, and "
-                    "--backbone replaces it"
+                    f"--{name} describes the recipe's own network, which "
+                    "--backbone replaces; leave out one of them"
                 )
     return config
 
 
 class _Terminated(KeyboardInterrupt):
-    """A signal asks to end; `exit_code` tells which."""
+    """A signal asks the process to end; `exit_code` is the status of it."""
 
     def __init__(self, number):
         super().__init__()

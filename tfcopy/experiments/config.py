@@ -1,7 +1,7 @@
 """The flags of recipes, each declared once: its type, its default, its help.
 
-A recipe's `Config` inherits the groups that it needs, gives some of their flags
-other defaults (`configuration`), and declares what is its own. A helper takes
+A recipe's `Config` inherits the groups that it needs, changes some of their
+defaults (`configuration`), and declares its own flags. A helper takes
 the group that it reads. This file imports nothing heavy, so that `--help`
 answers at once.
 """
@@ -52,7 +52,7 @@ VocabularySize = Annotated[
         lambda x: x > len(SPECIAL_TOKENS),
     ),
 ]
-# What the help of a flag says of heads that point.
+# Heads that point, for the help of flags.
 POINTING = f"{', '.join(POINTING_HEADS)}, or your own, as MODULE:CLASS."
 Head = Annotated[str, _head(HEADS)]
 PointingHead = Annotated[str, _head(POINTING_HEADS)]
@@ -69,13 +69,14 @@ def _declaring(*arguments, **metadata):
 
     Args:
         *arguments: The default, where it is always the same.
-        **metadata: Metadata of the flag. `topic` is one of `TOPICS`. `fixed`
-            tells whether it must stay the same when a run is resumed. What
-            may change is how long is trained, what is tested and how, and what
-            files are called: their content counts (`PairData.identity`,
-            `DefinitionData.identity`). `role` tells what a model card says of
-            it: see `origin`. `is_part` tells that another value makes another
-            system, which is named after it: see `names_of`.
+        **metadata: Metadata of the flag. `topic` is one of `TOPICS`. A flag
+            that is `fixed` must stay the same when a run is resumed. Others
+            set the length of training, the test, and the names of files, whose
+            content counts (`PairData.identity`, `DefinitionData.identity`).
+            `role` is the flag's place in a model card: see `origin`. A flag
+            that is `replaced` describes the recipe's own network or words,
+            which `--backbone` replaces. Another value of one that `is_part`
+            makes another system, which is named after it: see `names_of`.
 
     The function's `common` declares a flag that `--help` shows; `--help_all`
     shows all flags.
@@ -93,20 +94,20 @@ search = _declaring(topic="search", fixed=False)
 results = _declaring(topic="results", fixed=False)
 aside = _declaring(topic="results", fixed=False, role="aside")
 systems = functools.partial(training.common, fixed=False)
-# A file or folder, or a list of them, that is read after the corpus: `Run`
-# checks first that it is there.
+# A file or folder, or a list of them, that is read after the corpus. `Run`
+# checks first that it exists.
 file = _declaring(None, topic="data", fixed=False, is_file=True, role="input")
 
 
-def corpus_file(help, corpus="file", **more):
+def corpus_file(help=None, corpus="file", **more):
     """Declares a flag that names a corpus, which is read first of all.
 
     Args:
-        help: Its description in `--help`.
-        corpus: What it names, after which a run is named: a `"file"`, a
-            `"folder"`, a `"dataset"`, or a `"place"` that has the corpus that
-            another flag or the preset names.
-        **more: More metadata. `of_preset` tells that it names the preset's own
+        help: Its description in `--help`, if the docstring has none.
+        corpus: The kind of the value, after which a run is named: a `"file"`,
+            a `"folder"`, a `"dataset"`, or a `"place"` that holds the corpus
+            of another flag or of the preset.
+        **more: More metadata. With `of_preset`, the flag names the preset's own
             corpus if the preset has one.
     """
     more = {"fixed": False, "of_preset": corpus == "place", **more}
@@ -119,21 +120,29 @@ def group(cls):
 
 
 def configuration(
-    recipe, *, claims={}, baselines=(), minutes={}, corpora={}, **defaults
+    recipe,
+    *,
+    presets={},
+    claims={},
+    baselines=(),
+    minutes={},
+    corpora={},
+    **defaults,
 ):
     """Makes a class the config of a recipe.
 
     Args:
         recipe: Name of the recipe, which its folders are named after.
-        claims: Sentences of what the paper shows, which each run checks, to the
-            figure of results.json that tells. The first word of a sentence
-            names the system that is expected ahead, the last word the other
-            one. Dots in the name of a figure lead to a part of the results; a
-            minus before it means that less is better.
-        baselines: The systems that flags `baseline_X` are those of.
+        presets: Name to the flags that differ from the defaults.
+        claims: Dict from the paper's claims to figures of results.json, which
+            each run compares. The first word of a claim is the system that is
+            expected to be better, the last word the other one. Dots in the
+            name of a figure lead to a part of the results; a minus before it
+            means that less is better.
+        baselines: The systems that flags `baseline_X` apply to.
         minutes: Preset to the minutes that it takes on two cores, measured.
         corpora: Preset to the corpus that it reads where no flag names one.
-        **defaults: What the recipe wants for flags that it inherits.
+        **defaults: Other defaults of inherited flags.
 
     Raises:
         TypeError: If a default is of a flag that is not inherited.
@@ -153,7 +162,8 @@ def configuration(
             field = inherited[name]
             cls.__annotations__[name] = field.type
             setattr(cls, name, flag(default, **field.metadata))
-        cls.recipe, cls.baselines = recipe, tuple(baselines)
+        cls.recipe, cls.presets = recipe, presets
+        cls.baselines = tuple(baselines)
         cls.minutes, cls.corpora, cls.claims = minutes, corpora, claims
         return group(cls)
 
@@ -165,7 +175,30 @@ def configuration(
 
 @group
 class RunConfig:
-    """Where a run comes from and where its results go."""
+    """Preset and seed of a run, and the folders of its results.
+
+    Attributes:
+        systems: Systems to train.
+        preset: Set of defaults for corpus, model sizes and training. The
+            defaults below apply where a flag names your data. Without one, demo
+            is the quickest way to see a recipe at work; thorough takes longer.
+        devices: Devices to train on: cpu, cpu:2 (two logical CPUs), gpu (all
+            GPUs), gpu:0,2 (two of them); by default all GPUs, or the CPU if
+            there is none. `tfcopy worker` uses several machines.
+        seed: Random seed of weights, shuffling and noise.
+        init_from: Folder of an earlier run, or of one of its systems: training
+            begins with its best weights (fine-tuning). Words of other
+            vocabularies are matched by their spelling.
+        run: Name of the run; if not given, that of your data, or the preset's.
+        log_dir: Folder for logs, checkpoints and results; like all paths it may
+            be a URL, such as gs://bucket/logs.
+        savedmodel_dir: Folder for the SavedModel of the exported system.
+        license: Licence of the exported model, for its model card, such as
+            CC-BY-4.0.
+        fresh: Start over: discard the checkpoints and logs of an earlier run of
+            this name. The same command, repeated after an interruption, still
+            resumes.
+    """
 
     recipe: ClassVar[str]
     presets: ClassVar[dict[str, dict]] = {}
@@ -173,170 +206,108 @@ class RunConfig:
     minutes: ClassVar[dict[str, float]] = {}
     corpora: ClassVar[dict[str, str]] = {}
     claims: ClassVar[dict[str, str]] = {}
-    # Systems that generate all words, whatever --head says; those without a
-    # model; and those that earlier releases called otherwise.
+    # Systems that generate all words, whatever --head is; systems without a
+    # model; and the names of systems in earlier releases.
     plain: ClassVar[tuple[str, ...]] = ()
     untrained: ClassVar[tuple[str, ...]] = ()
     renamed: ClassVar[dict[str, list[str]]] = {}
 
-    systems: list[str] = systems([], "Systems to train.")
-    preset: str = results.common(
-        "demo",
-        "Set of defaults for corpus, model sizes and training. What is shown "
-        "below holds where a flag names your data. Without one, demo is the "
-        "quickest way to see what a recipe does; thorough takes longer.",
-    )
-    devices: str | None = training.common(
-        None,
-        "Where to train: cpu, cpu:2 (two logical CPUs), gpu (all GPUs), "
-        "gpu:0,2 (two of them); by default all GPUs, or the CPU if there is "
-        "none. `tfcopy worker` uses several machines.",
-        fixed=False,
-        role="aside",
-    )
-    seed: Seed = training.common(
-        0, "Random seed of weights, shuffling and noise."
-    )
-    init_from: str | None = file(
-        "Folder of an earlier run, or of one of its systems: training begins "
-        "with its best weights (fine-tuning). Words of other vocabularies are "
-        "matched by their spelling.",
-        topic="training",
-        fixed=True,
-    )
-    run: str | None = aside.common(
-        None,
-        "Name of the run; if not given, that of your data, or the preset's.",
-    )
-    log_dir: str = aside(
-        "",
-        "Folder for logs, checkpoints and results; like all paths it may be a "
-        "URL, such as gs://bucket/logs.",
-    )
-    savedmodel_dir: str = aside.common(
-        "", "Folder for the SavedModel of the exported system."
-    )
-    license: str | None = aside(
-        None,
-        "Licence of the exported model, for its model card, such as CC-BY-4.0.",
-    )
-    fresh: bool = aside.common(
-        False,
-        "Start over: discard the checkpoints and logs of an earlier run "
-        "of this name. The same command, repeated after an interruption, "
-        "resumes even so.",
-    )
+    systems: list[str] = systems([])
+    preset: str = results.common("demo")
+    devices: str | None = training.common(None, fixed=False, role="aside")
+    seed: Seed = training.common(0)
+    init_from: str | None = file(topic="training", fixed=True)
+    run: str | None = aside.common(None)
+    log_dir: str = aside("")
+    savedmodel_dir: str = aside.common("")
+    license: str | None = aside(None)
+    fresh: bool = aside.common(False)
 
 
 @group
 class TrainingConfig:
-    """How a system is trained."""
+    """Optimizer, batches and length of a training.
 
-    optimizer: Literal["adam", "adagrad", "adadelta"] = training(
-        "adam", "adam, adagrad (accumulators start at 0.1), or adadelta."
-    )
-    learning_rate: PositiveFloat = training.common(
-        2e-3, "Learning rate of the optimizer."
-    )
-    weight_decay: NonNegativeFloat = training(
-        0.0,
-        "Share of the weights, times the learning rate, that each update also "
-        "subtracts: of matrices and tables, not of biases and other vectors, "
-        "such as those of normalisation.",
-    )
+    Attributes:
+        optimizer: adam, adagrad (accumulators start at 0.1), or adadelta.
+        learning_rate: Learning rate of the optimizer.
+        weight_decay: Share of the weights, times the learning rate, that each
+            update also subtracts: of matrices and tables, not of biases and
+            other vectors, such as gains of normalisation.
+        schedule: Learning rate schedule: constant; linear or cosine decay to
+            zero right after the last update; inverse_sqrt, decay with the
+            inverse square root of the number of updates, after --warmup; or
+            plateau, by half after --plateau evaluations without improvement.
+        plateau: Evaluations without improvement after which --schedule plateau
+            halves the learning rate.
+        warmup: Updates over which the learning rate rises linearly to
+            --learning_rate, before the --schedule begins.
+        batch_size: Examples per batch, over all devices; all of them if there
+            are fewer.
+        batch_tokens: Tokens per batch, over all devices, padding included and
+            of pairs the longer side, instead of --batch_size, which then counts
+            on the validation set alone.
+        accumulate: Batches per update, whose gradients are accumulated.
+        clip_norm: Gradients are clipped to this global norm; null for no
+            clipping.
+        updates: Maximum number of updates for each system.
+        eval_every: Updates between evaluations on the validation set.
+        save_every: Updates between checkpoints; they are also written each 10
+            minutes.
+        patience: Stop early after this many evaluations without improvement;
+            never if not given.
+        ema: Keep an exponential moving average of the weights with this
+            momentum, such as 0.999; it is what is scored, chosen and exported.
+        average: End with the mean of the weights of the last, or the best,
+            evaluations on the validation set, instead of the best weights.
+        average_of: Number of evaluations whose weights --average averages.
+        xla: Compile training by XLA: on, off, or auto (if there is a GPU). Each
+            shape of a batch takes a compilation; batches of pairs of texts have
+            at most 16 shapes then.
+        precision: Numeric precision: float32 or mixed_bfloat16.
+    """
+
+    optimizer: Literal["adam", "adagrad", "adadelta"] = training("adam")
+    learning_rate: PositiveFloat = training.common(2e-3)
+    weight_decay: NonNegativeFloat = training(0.0)
     schedule: Literal[
         "constant", "linear", "cosine", "inverse_sqrt", "plateau"
-    ] = training(
-        "linear",
-        "Learning rate schedule: constant; linear or cosine decay to zero "
-        "right after the last update; inverse_sqrt, decay with the inverse "
-        "square root of the number of updates, after --warmup; or plateau, by "
-        "half after --plateau evaluations without improvement.",
-    )
-    plateau: PositiveInt = training(
-        1,
-        "Evaluations without improvement after which --schedule plateau "
-        "halves the learning rate.",
-    )
-    warmup: NonNegativeInt = training(
-        0,
-        "Updates over which the learning rate rises linearly to "
-        "--learning_rate, before the --schedule begins.",
-    )
-    batch_size: PositiveInt = training.common(
-        32,
-        "Examples per batch, over all devices; all of them if there are fewer.",
-    )
-    batch_tokens: PositiveInt | None = training(
-        None,
-        "Tokens per batch, over all devices, padding included and of pairs "
-        "the longer side, instead of --batch_size, which then counts on the "
-        "validation set alone.",
-    )
-    accumulate: PositiveInt = training(
-        1, "Batches per update, whose gradients are accumulated."
-    )
-    clip_norm: PositiveFloat | None = training(
-        5.0, "Gradients are clipped to this global norm; null for no clipping."
-    )
-    updates: PositiveInt = training.common(
-        1_000, "Maximum number of updates for each system.", fixed=False
-    )
-    eval_every: PositiveInt = training(
-        250, "Updates between evaluations on the validation set.", fixed=False
-    )
-    save_every: PositiveInt = training(
-        1_000,
-        "Updates between checkpoints; they are also written each 10 minutes.",
-        fixed=False,
-    )
-    patience: PositiveInt | None = training(
-        None,
-        "Stop early after this many evaluations without improvement; "
-        "never if not given.",
-        fixed=False,
-    )
-    ema: Share | None = training(
-        None,
-        "Keep an exponential moving average of the weights with this "
-        "momentum, such as 0.999; it is what is scored, chosen and exported.",
-    )
-    average: Literal["last", "best"] | None = training(
-        None,
-        "End with the mean of the weights of the last, or the best, "
-        "evaluations on the validation set, instead of the best weights.",
-    )
-    average_of: PositiveInt = training(
-        5, "Number of evaluations whose weights --average averages."
-    )
-    xla: Literal["auto", "on", "off"] = training(
-        "auto",
-        "Compile training by XLA: on, off, or auto (if there is a GPU). Each "
-        "shape of a batch is compiled anew; those of pairs of texts are at "
-        "most 16 then.",
-        fixed=False,
-    )
-    precision: Literal["float32", "mixed_bfloat16"] = training(
-        "float32", "Numeric precision: float32 or mixed_bfloat16."
-    )
+    ] = training("linear")
+    plateau: PositiveInt = training(1)
+    warmup: NonNegativeInt = training(0)
+    batch_size: PositiveInt = training.common(32)
+    batch_tokens: PositiveInt | None = training(None)
+    accumulate: PositiveInt = training(1)
+    clip_norm: PositiveFloat | None = training(5.0)
+    updates: PositiveInt = training.common(1_000, fixed=False)
+    eval_every: PositiveInt = training(250, fixed=False)
+    save_every: PositiveInt = training(1_000, fixed=False)
+    patience: PositiveInt | None = training(None, fixed=False)
+    ema: Share | None = training(None)
+    average: Literal["last", "best"] | None = training(None)
+    average_of: PositiveInt = training(5)
+    xla: Literal["auto", "on", "off"] = training("auto", fixed=False)
+    precision: Literal["float32", "mixed_bfloat16"] = training("float32")
 
 
 @group
 class ModelConfig:
-    """Sizes that nearly all models have."""
+    """Sizes that nearly all models have.
 
-    embedding_dim: PositiveInt = model(64, "Size of the embeddings.")
-    units: PositiveInt = model.common(
-        128, "Size of the recurrent layers, per direction in an encoder."
-    )
-    dropout: Share = model(
-        0.0, "Dropout rate of embeddings, of outputs and in Transformers."
-    )
+    Attributes:
+        embedding_dim: Size of the embeddings.
+        units: Size of the recurrent layers, per direction in an encoder.
+        dropout: Dropout rate of embeddings, of outputs and in Transformers.
+    """
+
+    embedding_dim: PositiveInt = model(64, replaced=True)
+    units: PositiveInt = model.common(128, replaced=True)
+    dropout: Share = model(0.0)
 
 
 # === Flags beside `--backbone` ===
 
-# What a pretrained network wants of training, whatever a preset says.
+# Defaults for a pretrained network, which win over those of a preset.
 PRETRAINED = {
     "learning_rate": 1e-4,
     "schedule": "linear",
@@ -347,18 +318,6 @@ PRETRAINED = {
     "candidates": None,
     "merge": "sum",
 }
-# What says how the recipe's own network is made and reads text.
-REPLACED = (
-    *("embedding_dim", "units", "encoder_units", "output_units"),
-    *("encoder", "encoder_layers", "encoder_heads", "feedforward_units"),
-    *("decoder", "decoder_layers", "decoder_heads", "normalize_first"),
-    *("positions", "num_positions", "tied_embeddings", "initializers"),
-    *("vocabulary", "source_vocabulary", "target_vocabulary", "min_count"),
-    *("source_vocabulary_size", "target_vocabulary_size", "vocabulary_size"),
-    *("source_vectors", "target_vectors", "pointers", "lowercase"),
-    *("tokenization", "sentencepiece_model", "pieces", "sample_pieces"),
-)
-
 
 # === Reading a config ===
 
@@ -366,10 +325,10 @@ _BASELINE = "baseline_"
 
 
 def identity(config: TrainingConfig) -> dict:
-    """The flags that must stay the same in a resumed run.
+    """Returns the flags that must stay the same in a resumed run.
 
     Args:
-        config: The config of a system, as `of_system` gives it.
+        config: The config of a system, from `of_system`.
 
     Returns:
         Dict from `--flag` to its value. Learning rates that fall to zero
@@ -388,7 +347,7 @@ def identity(config: TrainingConfig) -> dict:
 
 
 def changed(config: RunConfig) -> dict:
-    """The flags that are not at their defaults, as JSON can hold them."""
+    """Returns the flags that are not at their defaults, for JSON."""
     flags = {}
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
@@ -398,13 +357,13 @@ def changed(config: RunConfig) -> dict:
 
 
 def _of_preset(config):
-    """The flags as the preset has them."""
+    """Returns the values of all flags in the preset."""
     flags = {x.name: default_of(x) for x in dataclasses.fields(config)}
     return flags | config.presets.get(config.preset, {})
 
 
 def expected_minutes(config: RunConfig) -> float | None:
-    """What a preset takes on two cores; `None` if flags change that."""
+    """Returns the minutes of a preset on two cores, if flags keep them."""
     expected = _of_preset(config)
     for field in dataclasses.fields(config):
         if field.metadata["topic"] == "results" or field.name == "seed":
@@ -436,10 +395,10 @@ def origin(config: RunConfig) -> dict:
 
     Returns:
         Dict from a role to the flags that have it and are not at their
-        defaults: `"corpus"` is trained on, `"test"` tested on, other `"input"`
-        read, and those `"aside"` change nothing of what is made. `"of_preset"`
-        is the corpus that is read where no flag names one; `None` if the
-        recipe generates it.
+        defaults: `"corpus"` for training, `"test"` for testing, other
+        `"input"`, and `"aside"`, which changes nothing about the model.
+        `"of_preset"` is the corpus that is read where no flag names one;
+        `None` if the recipe generates it.
     """
     roles = {"of_preset": config.corpora.get(config.preset)}
     given = changed(config)
@@ -452,15 +411,15 @@ def origin(config: RunConfig) -> dict:
 
 
 def has_backbone(config: RunConfig) -> bool:
-    """Whether `--backbone` is given, which not all recipes have."""
+    """Returns whether `--backbone` is given; not all recipes have it."""
     return vars(config).get("backbone") is not None
 
 
 def run_name(config: RunConfig) -> str:
-    """The name of a run that is given none, so that no two data share it.
+    """Returns the default name of a run, another one for other data.
 
-    It is the preset's if the corpus is the preset's own, or else that of the
-    corpus: its first file without extensions, its folder, or its dataset.
+    It is the preset if the corpus is the preset's own, otherwise the name of
+    the corpus: its first file without extensions, its folder, or its dataset.
     """
     if has_backbone(config):
         own = run_name(dataclasses.replace(config, backbone=None))
@@ -477,14 +436,14 @@ def run_name(config: RunConfig) -> str:
     return name
 
 
-# What flags of a corpus name, those first that say more than others.
+# Kinds of corpora; the name of a run is taken from the first one.
 _RANKS = {"file": 0, "folder": 0, "dataset": 1, "place": 2}
 
 
 def corpus_flags(kind: type[RunConfig]) -> list[dataclasses.Field]:
     """Returns the flags of a recipe's `Config` that can name the corpus.
 
-    Those that say more are before others.
+    They are in the order in which a run is named after them.
     """
     found = [x for x in dataclasses.fields(kind) if "corpus" in x.metadata]
     return sorted(found, key=lambda x: _RANKS[x.metadata["corpus"]])
@@ -509,7 +468,7 @@ def given_corpora(
 
 
 def _readable(value, corpus="file"):
-    """A name for a folder, made of what a flag says."""
+    """Returns a name for a folder, made of the value of a flag."""
     value = value[0] if isinstance(value, list) else value
     if corpus != "dataset":
         value = os.path.basename(os.path.abspath(value))
@@ -525,16 +484,16 @@ def _readable(value, corpus="file"):
 def names_of(config: RunConfig, kind: str) -> list[str]:
     """Returns the names of a system, the last of which is its own.
 
-    It is what `--systems` says if its parts are those of the preset. Others are
-    told behind, as in `copynet_pointer_generator_head`, or, where the flag
-    `is_name`, instead.
+    It is its name in `--systems`, followed by the parts that differ from the
+    preset, as in `copynet_pointer_generator_head`. A flag that `is_name`
+    replaces the name.
 
     Args:
         config: The recipe's config.
         kind: One of its `--systems`.
 
     Returns:
-        The names of earlier releases, which told no parts or not all, and the
+        The names of earlier releases, which lacked some parts or all, and the
         name.
     """
     own, names = _of_preset(config), [kind]
@@ -552,19 +511,13 @@ def names_of(config: RunConfig, kind: str) -> list[str]:
     return [*config.renamed.get(kind, ()), *names]
 
 
-def kind_of(config: RunConfig, name: str) -> str:
-    """Returns which of `--systems` a name of `names_of` is."""
-    kinds = {names_of(config, kind)[-1]: kind for kind in config.systems}
-    return kinds.get(name, name)
-
-
-def head_of(config: RunConfig, name: str) -> str:
-    """Returns the head of a system: a baseline generates all words."""
-    return "softmax" if kind_of(config, name) in config.plain else config.head
+def head_of(config: RunConfig, kind: str) -> str:
+    """Returns the head of one of `--systems`: baselines generate all words."""
+    return "softmax" if kind in config.plain else config.head
 
 
 def of_system(config: RunConfig, name: str):
-    """The config of a system: a baseline's X is `baseline_X`, where given."""
+    """Returns the config of a system: `baseline_X` replaces a baseline's X."""
     if not any(f"{name}_".startswith(f"{x}_") for x in config.baselines):
         return config
     given = {

@@ -1,4 +1,4 @@
-"""What earlier commands have left in a run's folder, and its lock.
+"""The folder of a run that is about to train, and an earlier run in it.
 
 A command that is refused changes nothing there: flags are checked first of
 all, data as soon as they are read, and only then anything is written. What it
@@ -13,12 +13,6 @@ import numpy as np
 
 from tfcopy import atomic_files, filesystem, training
 from tfcopy.checked_files import DamagedFileError, read_json, write_json
-from tfcopy.experiments.config import (
-    RunConfig,
-    identity,
-    names_of,
-    of_system,
-)
 from tfcopy.experiments.reporting import ALL_SYSTEMS
 from tfcopy.keras_internals import weight_names
 from tfcopy.serving import run_folder
@@ -26,20 +20,184 @@ from tfcopy.serving.run_folder import (
     CONFIG_NAME,
     FORMAT,
     RESULTS_NAME,
+    SERVABLE_NAME,
     ForeignFileError,
     FormatError,
     RunError,
     RunFolder,
+    checkpoints_of,
 )
 from tfcopy.serving.servables import storage
-from tfcopy.serving.servables.storage import FILE_NAME
 from tfcopy.training.checkpoint_arrays import check_identity
-from tfcopy.training.checkpoints import Checkpoints
 from tfcopy.training.warm_start import Words
 
-# What is written for a system, beside checkpoints and what TensorBoard shows.
-_WRITTEN = (FILE_NAME, "history.json")
+# Files of a system besides checkpoints and TensorBoard's events.
+_WRITTEN = (SERVABLE_NAME, "history.json")
 _EVENTS = "events.out.tfevents."
+
+
+class OwnFolder(RunFolder):
+    """The folder of a run that is about to train.
+
+    Args:
+        folder: Its path; it need not exist.
+        names: Names of the systems to train. They identify the folder of a run
+            whose config is lost.
+
+    Attributes:
+        recipe: Name of the earlier run's recipe, or `None`.
+        values: The earlier run's flags.
+        begun: The earlier run's systems, as paths within the folder. If the
+            config that lists them is lost, they are the folders of known names
+            that hold what only a run writes.
+        results: The earlier run's results.
+
+    Raises:
+        RunError: If the folder is of another release, or holds another
+            program's files under the names of a run's.
+    """
+
+    def __init__(self, folder, names=()):
+        try:
+            super().__init__(folder)
+        except FormatError:
+            raise
+        except RunError:
+            self.recipe, self.values, self.begun, self.results = (
+                None,
+                {},
+                [],
+                {},
+            )
+            for name in (CONFIG_NAME, RESULTS_NAME):
+                try:
+                    run_folder.read(self.folder, name)
+                except RunError as error:
+                    is_own = not isinstance(error, ForeignFileError)
+                    if not (is_own and self._found(names)):
+                        raise RunError(
+                            f"{error} Choose another --run."
+                        ) from error
+        self.begun = sorted({*self.begun, *self._found(names)})
+        self._is_taken = False
+
+    def _found(self, names):
+        return [
+            system
+            for system in run_folder.system_folders(self.folder)
+            if os.path.basename(system) in names
+            and _is_system(self.path(system))
+        ]
+
+    def check(self, recipe, names, identity_of):
+        """Checks that the earlier run has the same recipe and flags.
+
+        Args:
+            recipe: The recipe's name.
+            names: For each system to train the names of earlier releases, and
+                its own.
+            identity_of: Function of a system's name that returns the flags
+                that must stay the same.
+
+        Raises:
+            RunError: If the run is of another recipe, or an earlier release
+                gave a system another name.
+            CheckpointError: naming a flag that has another value there.
+        """
+        if self.recipe not in (None, recipe):
+            raise RunError(
+                f"{self.folder}: a run of {self.recipe}, not of {recipe}. "
+                "Choose another --log_dir or --run."
+            )
+        for system in self.begun:
+            path, called = self.path(system), os.path.basename(system)
+            check_system(path, identity_of(called))
+            if not _written(path) or called in (x[-1] for x in names):
+                continue
+            for *others, name in names:
+                if called in others:
+                    raise RunError(
+                        f"{path}: an earlier release called this system so; "
+                        f"its name is {name}. Rename the folder to resume it, "
+                        "or choose another --run."
+                    )
+
+    def check_folders(self, systems):
+        """Checks that the folders of systems are the run's alone.
+
+        Args:
+            systems: The systems that the run is about to begin, as paths within
+                the folder.
+
+        Raises:
+            RunError: naming a folder that holds anything else.
+        """
+        root = filesystem.realpath(self.folder)
+        for system in sorted({*systems, *self.begun}) + [ALL_SYSTEMS]:
+            path = os.path.join(root, system)
+            part = os.path.join(root, os.path.dirname(system) or system)
+            names = _written(path)
+            reason, inner = None, f"{path}/checkpoints"
+            if filesystem.realpath(inner) != inner:
+                reason = "is behind a symbolic link"
+            elif run_folder.is_run(path) or run_folder.is_run(part):
+                reason = f"has another run's {CONFIG_NAME}"
+            elif names and system not in (*self.begun, ALL_SYSTEMS):
+                reason = f"has {names[0]}, which no run has written"
+            if reason:
+                raise RunError(
+                    f"{self.path(system)} {reason}. Choose another --run or "
+                    "--log_dir."
+                )
+
+    def take(self, recipe, flags, systems):
+        """Writes the flags and the systems that are about to begin.
+
+        The first time, after all checks, it removes what killed processes left
+        half-written, and with `--fresh` the earlier run, unless this is the
+        very same command and was interrupted.
+
+        Args:
+            recipe: The recipe's name.
+            flags: Dict of the flags, as JSON holds them.
+            systems: The systems, as paths within the folder.
+        """
+        if not self._is_taken:
+            parts = {
+                os.path.join(os.path.dirname(x), "data") for x in self.begun
+            }
+            own = {"", "data", *parts, *self.begun}
+            own |= {f"{x}/checkpoints" for x in self.begun}
+            for where in (flags["log_dir"], *map(self.path, own)):
+                if filesystem.isdir(where):
+                    atomic_files.remove_leftovers(where)
+            # A flag that only one of them has is of another release.
+            both = self.values.keys() & flags.keys()
+            is_same = all(self.values[x] == flags[x] for x in both)
+            is_under_way = self.values and is_same and not self.results
+            if flags["fresh"] and not is_under_way:
+                # A command that is killed here starts again.
+                self._record(recipe, {})
+                self._clear()
+        self._is_taken = True
+        self.begun = sorted({*self.begun, *systems})
+        self._record(recipe, flags)
+
+    def _record(self, recipe, flags):
+        content = {"format": FORMAT, "recipe": recipe, "config": flags}
+        write_json(self.path(CONFIG_NAME), {**content, "begun": self.begun})
+
+    def _clear(self):
+        """Removes the earlier run, except vocabularies and ids."""
+        with contextlib.suppress(FileNotFoundError):
+            filesystem.remove(self.path(RESULTS_NAME))
+        for system in (*self.begun, ALL_SYSTEMS):
+            where = self.path(system)
+            for name in _written(where):
+                if name != "checkpoints":
+                    filesystem.remove(os.path.join(where, name))
+            checkpoints_of(where).clear()
+        self.begun = []
 
 
 def lock(folder):
@@ -76,95 +234,17 @@ def check_place(folder, log_dir):
         )
     parts = here.removeprefix(root).split("/")
     for depth in range(len(parts)):
-        above = os.path.join(root, *parts[:depth])
-        for system in _systems_of_run(above):
+        above, systems = os.path.join(root, *parts[:depth]), []
+        # A folder that cannot be read is refused when a run is to use it.
+        with contextlib.suppress(RunError, OSError):
+            systems = OwnFolder(above).begun
+        for system in systems:
             path = os.path.join(above, system, "")
             if f"{here}/".startswith(path) or path.startswith(f"{here}/"):
                 raise RunError(
                     f"{folder}: there is {system} of the run in {above}. "
                     "Choose another --run or --log_dir."
                 )
-
-
-def _systems_of_run(folder):
-    try:
-        return _systems(folder, RunFolder(folder))
-    except (RunError, OSError):  # A folder that cannot be read is told later.
-        return []
-
-
-def check(config: RunConfig, folder) -> list[str]:
-    """Raises an error if the flags are not those of the run.
-
-    Returns:
-        The systems that it has begun, as paths within its folder.
-
-    Raises:
-        RunError: If the folder is of another recipe or release, or another
-            program's files have the names of a run's.
-        CheckpointError: naming a flag that has another value there.
-    """
-    names = [names_of(config, kind) for kind in config.systems]
-    own = [name for *_, name in names]
-    earlier = _read(folder, own)
-    systems = _systems(folder, earlier, own)
-    if config.fresh:
-        return systems
-    if earlier is not None and earlier.recipe != config.recipe:
-        raise RunError(
-            f"{folder}: a run of {earlier.recipe}, not of {config.recipe}. "
-            "Choose another --log_dir or --run."
-        )
-    for system in systems:
-        path, called = os.path.join(folder, system), os.path.basename(system)
-        check_system(path, identity(of_system(config, called)))
-        for *others, name in names:
-            if called in others and called not in own and _written(path):
-                raise RunError(
-                    f"{path}: an earlier release called this system so; its "
-                    f"name is {name}. Rename the folder to resume it, or "
-                    "choose another --run."
-                )
-    return systems
-
-
-def check_folders(folder, systems, begun):
-    """Raises a RunError if folders of systems are not the run's alone.
-
-    Args:
-        folder: The run's folder.
-        systems: Paths within it, of systems that it has or is going to have.
-        begun: Those that it has.
-    """
-    root = filesystem.realpath(folder)
-    for system in (*systems, ALL_SYSTEMS):
-        path = os.path.join(root, system)
-        part = os.path.join(root, os.path.dirname(system) or system)
-        names = _written(path)
-        reason = None
-        if filesystem.realpath(f"{path}/checkpoints") != f"{path}/checkpoints":
-            reason = "is behind a symbolic link"
-        elif run_folder.is_run(path) or run_folder.is_run(part):
-            reason = f"has another run's {CONFIG_NAME}"
-        elif names and system not in (*begun, ALL_SYSTEMS):
-            reason = f"has {names[0]}, which no run has written"
-        if reason:
-            raise RunError(
-                f"{os.path.join(folder, system)} {reason}. Choose another "
-                "--run or --log_dir."
-            )
-
-
-def check_data(folder, systems, data_identity):
-    """Raises a CheckpointError if systems were trained on other data.
-
-    Args:
-        folder: The run's folder.
-        systems: The systems, as paths within it.
-        data_identity: What identifies the data.
-    """
-    for system in systems:
-        check_system(os.path.join(folder, system), data_identity)
 
 
 def check_system(folder, here):
@@ -174,114 +254,23 @@ def check_system(folder, here):
         folder: The system's folder.
         here: What must be the same there, as far as it is known there.
     """
-    checkpoints = _checkpoints(folder)
+    checkpoints = checkpoints_of(folder)
     info = checkpoints.newest_info()
     if info is not None:
         path = os.path.join(checkpoints.folder, "")
         check_identity(path, info["identity"], here)
 
 
-def begin(recipe, flags, folder, begun) -> list[str]:
-    """Makes a run's folder ready, after all checks.
-
-    What killed processes left half-written is removed, with `--fresh` also
-    what other commands left.
-
-    Args:
-        recipe: The recipe's name.
-        flags: Dict of the flags, as JSON holds them.
-        folder: The run's folder.
-        begun: The systems that are there, as paths within it.
-
-    Returns:
-        Those that are still there.
-    """
-    parts = {os.path.join(os.path.dirname(x), "data") for x in begun}
-    own = ["", "data", *parts, *begun, *(f"{x}/checkpoints" for x in begun)]
-    for where in (flags["log_dir"], *(os.path.join(folder, x) for x in own)):
-        if filesystem.isdir(where):
-            atomic_files.remove_leftovers(where)
-    if flags["fresh"] and not _is_under_way(flags, folder):
-        # A command that is killed here does not go on, but starts again.
-        record(recipe, {}, folder, begun)
-        _clear(folder, begun)
-        return []
-    return begun
-
-
-def record(recipe, flags, folder, begun):
-    """Writes the flags of a run, and the systems that it is about to write.
-
-    Args:
-        recipe, flags, folder: As in `begin`.
-        begun: All systems of the run, as paths within its folder.
-    """
-    content = {"format": FORMAT, "recipe": recipe, "config": flags}
-    path = os.path.join(folder, CONFIG_NAME)
-    write_json(path, {**content, "begun": sorted({*begun})})
-
-
-def _is_under_way(flags, folder):
-    """Whether the very same command has been here and has not finished."""
-    earlier = _read(folder, flags["systems"])
-    if earlier is None or not earlier.values or earlier.results:
-        return False
-    # A flag that only one of them has is of another release.
-    both = earlier.values.keys() & flags.keys()
-    return all(earlier.values[x] == flags[x] for x in both)
-
-
-def _read(folder, names):
-    """The `RunFolder`; `None` if there is none, or its config is lost.
-
-    Args:
-        folder: The run's folder.
-        names: The systems that tell that a damaged config was a run's.
-
-    Raises:
-        RunError: If other programs have files of these names there.
-    """
-    try:
-        return RunFolder(folder)
-    except FormatError:
-        raise
-    except RunError:
-        is_own = _systems(folder, None, names)
-        for name in (CONFIG_NAME, RESULTS_NAME):
-            try:
-                run_folder.read(folder, name)
-            except RunError as error:
-                if isinstance(error, ForeignFileError) or not is_own:
-                    raise RunError(f"{error} Choose another --run.") from error
-    return None
-
-
-def _systems(folder, earlier, names=()):
-    """The systems that a run has begun, as paths within its folder.
-
-    Where the config that names them is lost, they are those of known names that
-    have what only a run writes.
-    """
-    begun = earlier.begun if earlier else []
-    found = {
-        system
-        for system in run_folder.system_folders(folder)
-        if os.path.basename(system) in names
-        and _is_system(os.path.join(folder, system))
-    }
-    return sorted({*begun, *found})
-
-
 def _is_system(folder):
-    """Whether a run has written what is in a folder."""
+    """Returns whether a folder holds the output of a run."""
     with contextlib.suppress(OSError, DamagedFileError):
-        stored = read_json(os.path.join(folder, FILE_NAME))
+        stored = read_json(os.path.join(folder, SERVABLE_NAME))
         return {"kind", "details"} <= stored.keys()
-    return _checkpoints(folder).newest_info() is not None
+    return checkpoints_of(folder).newest_info() is not None
 
 
 def _written(folder):
-    """The names of what a run may have written for a system."""
+    """Returns the names of a system's files in a folder."""
     names = []
     if filesystem.isdir(folder):
         names = [
@@ -290,22 +279,6 @@ def _written(folder):
             if name in _WRITTEN or name.startswith(_EVENTS)
         ]
     return names + ["checkpoints"] * run_folder.is_trained(folder)
-
-
-def _clear(folder, systems):
-    """Removes what a run has written, but for what it would write again."""
-    with contextlib.suppress(FileNotFoundError):
-        filesystem.remove(os.path.join(folder, RESULTS_NAME))
-    for system in (*systems, ALL_SYSTEMS):
-        where = os.path.join(folder, system)
-        for name in _written(where):
-            if name != "checkpoints":
-                filesystem.remove(os.path.join(where, name))
-        _checkpoints(where).clear()
-
-
-def _checkpoints(system_folder):
-    return Checkpoints(os.path.join(system_folder, "checkpoints"))
 
 
 # === Weights of another run: --init_from ===
@@ -325,7 +298,7 @@ def take_weights(folder, name, model, served) -> str:
         served: What serves it; its vocabularies count, if it has any.
 
     Returns:
-        A line that tells what was taken.
+        A line with the numbers of weights and words that were taken.
 
     Raises:
         ValueError: naming --init_from, if there are no weights that fit.
@@ -341,8 +314,8 @@ def take_weights(folder, name, model, served) -> str:
 
 
 def _system(folder, name):
-    """The folder of the system whose weights are taken."""
-    if filesystem.isfile(os.path.join(folder, FILE_NAME)):
+    """Returns the folder of the system whose weights are taken."""
+    if filesystem.isfile(os.path.join(folder, SERVABLE_NAME)):
         return folder
     run = RunFolder(folder)
     try:
@@ -352,7 +325,7 @@ def _system(folder, name):
 
 
 def _words(model, served, other):
-    """The `Words` of each weight that has a place for each word, by name."""
+    """Returns the `Words` of each weight with a row for each word, by name."""
     found = {}
     names = {id(x): name for name, x in weight_names(model).items()}
     sides = {

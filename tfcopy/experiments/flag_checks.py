@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import errno
 import os
+import re
 import typing
 
 from tfcopy import filesystem
@@ -16,7 +17,7 @@ from tfcopy.models.assembly import head_class
 
 
 def check_named_files(config):
-    """Raises an OSError if a flag names what is not there."""
+    """Raises an OSError if a flag names a file that cannot be read."""
     for field in dataclasses.fields(config):
         given = getattr(config, field.name)
         if given is None or not field.metadata.get("is_file"):
@@ -48,7 +49,7 @@ def check_systems(systems, kind):
     """Raises a ValueError if `--systems` names none of the recipe's.
 
     Args:
-        systems: What the flag says.
+        systems: The value of the flag.
         kind: The recipe's `Config`.
     """
     if not systems:
@@ -65,7 +66,7 @@ def check_schedule(schedule, warmup, updates):
     """Raises a ValueError if the learning rate never gets where it should.
 
     Args:
-        schedule, warmup, updates: What the flags of these names say.
+        schedule, warmup, updates: The values of these flags.
     """
     if updates is None and schedule not in ENDLESS_SCHEDULES:
         raise ValueError(f"--schedule {schedule} needs --updates.")
@@ -86,14 +87,14 @@ def naming_batch_tokens():
     try:
         yield
     except ValueError as error:
-        raise naming_flags(error, {"tokens": "batch_tokens"}) from error
+        raise naming_flags(error, tokens="batch_tokens") from error
 
 
 def check_corpus(config):
     """Raises a ValueError if flags of the corpus do not go together."""
     given = given_corpora(config)
     kinds = [x.metadata["corpus"] for x in given]
-    # A dataset may be told where it is kept.
+    # The folder of a dataset may be given beside it.
     beside = "place" if kinds[:1] in (["dataset"], ["place"]) else None
     if any(x != beside for x in kinds[1:]):
         *first, last = (f"--{x.name}" for x in corpus_flags(type(config)))
@@ -107,11 +108,11 @@ def check_corpus(config):
 
 
 def load_file(kind, path, flag, *arguments):
-    """A vocabulary, a dictionary and so on, from the file that a flag names.
+    """Loads a vocabulary, a dictionary or the like from a flag's file.
 
     Args:
         kind: A class or module with `load`.
-        path: The file; `None` gives `None`.
+        path: The file; if `None`, `None` is returned.
         flag: Named in the message of an OSError or ValueError.
         arguments: More arguments of `load`.
     """
@@ -127,15 +128,15 @@ def load_file(kind, path, flag, *arguments):
         raise ValueError(f"{flag}: {error}") from error
 
 
-def naming_flags(error, names):
-    """A ValueError whose message names flags instead of arguments.
+def naming_flags(error, **names):
+    """Returns a ValueError whose message names flags instead of arguments.
 
     Args:
-        error: One with a message that names arguments, in backquotes.
-        names: Dict from arguments to flags, or the names that both have.
+        error: An error whose message names arguments, in backquotes.
+        **names: Flags by the arguments that have other names.
     """
-    message = str(error)
-    pairs = names.items() if isinstance(names, dict) else zip(names, names)
-    for argument, flag in pairs:
-        message = message.replace(f"`{argument}`", f"--{flag}")
-    return ValueError(message)
+
+    def flag(argument):
+        return f"--{names.get(argument[1], argument[1])}"
+
+    return ValueError(re.sub(r"`(\w+)`", flag, str(error)))

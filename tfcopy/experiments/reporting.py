@@ -1,4 +1,4 @@
-"""What a recipe prints and draws: tables, examples, curves, what is exported.
+"""Reports of a recipe: tables, examples, curves, the choice of the export.
 
 Reference of the curves: Gulcehre et al., 2016, Figure 4.
 """
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 import tensorflow as tf
 
 from tfcopy import filesystem
+from tfcopy.evaluation import translations
 from tfcopy.experiments.config import given_corpora
 from tfcopy.serving.run_folder import is_run
 from tfcopy.terminal import shown
@@ -29,7 +30,7 @@ else:
 
 
 def mark_copied(translation, are_parts=False) -> str:
-    """The words of a translation, those that were copied in brackets.
+    """Joins the words of a translation, with copied ones in brackets.
 
     Args:
         translation: `Translation`.
@@ -72,10 +73,26 @@ def print_marked_examples(
             print(titles[i])
         source, target = pairs[i][:2]
         print_text("source", source, width)
-        for system, translations in answers.items():
+        for system, found in answers.items():
             parts = unit in ("characters", "pieces")
-            print_text(system, mark_copied(translations[i], parts), width)
+            print_text(system, mark_copied(found[i], parts), width)
         print_text("reference", target, width)
+
+
+def share(name, percent, total, interval="interval") -> dict:
+    """Returns a percentage of examples and its 95 % interval, for results.json.
+
+    Args:
+        name: Name of the percentage.
+        percent: From 0 to 100.
+        total: Number of examples.
+        interval: Name of the interval.
+    """
+    bounds = translations.interval(percent, total)
+    return {
+        name: round(percent, 2),
+        interval: [round(bound, 2) for bound in bounds],
+    }
 
 
 def print_text(title, text, width=0):
@@ -83,23 +100,19 @@ def print_text(title, text, width=0):
     print(f"{title:{width}}{shown(text)}")
 
 
-def print_table(rows, columns):
-    """Prints figures.
+def print_table(rows, columns, paper={}):
+    """Prints figures, and below them the paper's.
 
     Args:
         rows: Dict from a title to a dict of figures; some may be missing.
-        columns: Dict from a title to the name of a figure, or to a function
-            that gives it from a row's dict.
+        columns: Dict from a title to the name of a figure.
+        paper: The paper's figures, by system.
     """
+    rows = rows | {f"{system}, paper": x for system, x in paper.items()}
     width = max(map(len, rows))
     table = [list(columns)]
     for scores in rows.values():
-        table.append(
-            [
-                _figure(name(scores) if callable(name) else scores.get(name))
-                for name in columns.values()
-            ]
-        )
+        table.append([_figure(scores.get(name)) for name in columns.values()])
     widths = [max(map(len, cells)) + 2 for cells in zip(*table)]
     print()
     for title, cells in zip(["", *rows], table):
@@ -108,7 +121,7 @@ def print_table(rows, columns):
 
 
 def _figure(value):
-    """A figure as text: integers in full, others to six digits."""
+    """Formats a figure: integers in full, others to six digits."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -117,7 +130,7 @@ def _figure(value):
 
 
 def beside(config, paper) -> dict:
-    """The paper's figures, if they say something beside those of a run.
+    """Returns the paper's figures where a run's can be compared to them.
 
     They do not beside figures of data of one's own, unless the preset is the
     paper's: then the data are taken for the paper's.
@@ -130,20 +143,12 @@ def beside(config, paper) -> dict:
     return {} if is_own and config.preset != "paper" else paper
 
 
-def with_paper(results, paper) -> dict:
-    """Rows of a table: the systems, then the paper's figures."""
-    return {
-        **results,
-        **{f"{system}, paper": scores for system, scores in paper.items()},
-    }
-
-
 def keep_picture(picture, path):
     """Writes a picture of a whole run as PNG, and to TensorBoard.
 
     Args:
-        picture: An image, as those of `figures`.
-        path: The PNG in the run's folder; its name is that of the picture.
+        picture: An image made by `figures`.
+        path: The PNG in the run's folder, whose stem names the picture.
     """
     folder, file = os.path.split(path)
     name = os.path.splitext(file)[0]
@@ -156,7 +161,7 @@ def keep_picture(picture, path):
 
 
 def history(result, encoded):
-    """A system's dev scores.
+    """Returns a system's dev scores.
 
     Args:
         result: What its training gave, a `training.Result`.
@@ -175,7 +180,7 @@ def history(result, encoded):
 
 
 def updates_to_reach(curve, level):
-    """The first update of a `history` with a score as low, or `None`."""
+    """Returns the first update of a `history` with a score as low."""
     pairs = zip(curve["updates"], curve["nll"])
     return next((update for update, nll in pairs if nll <= level), None)
 
@@ -233,7 +238,7 @@ def _judged(claim, metric, results, is_own):
     path = metric.removeprefix("-").split(".")
     found = [_figure_in(results.get(x, {}), *path) for x in (better, worse)]
     values, lows, highs = zip(*found)
-    seen, told = None, "Not compared: this run does not have both figures"
+    seen, text = None, "Not compared: this run does not have both figures"
     if None not in values:
         best = min(values) if metric.startswith("-") else max(values)
         seen = "yes" if values[0] == best else "no"
@@ -241,19 +246,19 @@ def _judged(claim, metric, results, is_own):
             seen = "too close to tell"
         is_missed = seen != "yes" and not is_own
         unit = _UNITS.get(path[-1], "%")
-        told = "Not seen here" if is_missed else "Seen"
-        told += f": {values[0]:.4g} against {values[1]:.4g} {unit} ({seen})"
-        told += "; see docs/results.md" * is_missed
+        text = "Not seen here" if is_missed else "Seen"
+        text += f": {values[0]:.4g} against {values[1]:.4g} {unit} ({seen})"
+        text += "; see docs/results.md" * is_missed
     title = "The paper" if is_own else "Expected"
     return {
         "figures": dict(zip((better, worse), values)),
         "seen": seen,
-        "sentence": f"{title}: {claim}. {told}.",
+        "sentence": f"{title}: {claim}. {text}.",
     }
 
 
 def _figure_in(scores, *path):
-    """A figure, and the ends of its interval, or twice itself without one."""
+    """Returns a figure and the bounds of its interval, or itself twice."""
     *parts, name = path
     for part in parts:
         scores = scores.get(part, {})
@@ -307,7 +312,7 @@ class ExportChoice:
 def best(
     metric: str, scores: Mapping[str, float], lowest: bool = False
 ) -> ExportChoice:
-    """The best system; of equal ones the last, which is the paper's own.
+    """Chooses the best system; of equal ones the last, the paper's own.
 
     Args:
         metric: Name of the figure.
@@ -322,10 +327,10 @@ def best(
 def best_answers(
     metric: str, systems: Mapping, pairs: Iterable, score: Callable
 ) -> ExportChoice:
-    """The system with the best answers to the first validation examples.
+    """Chooses the system with the best answers on the validation set.
 
-    Perplexities would not do: a system that says `<unk>` has other events
-    than one that copies.
+    Perplexities cannot be compared: a system that generates `<unk>` has other
+    events than one that copies.
 
     Args:
         metric: Name of the figure.
@@ -352,7 +357,7 @@ _OTHERS = ("parameters", "updates", "best_update", "sequences", "pairs")
 
 
 def open_log(folder, name):
-    """The `EventLog` of a whole run's picture or table, without older ones.
+    """Opens the `EventLog` of a run's picture or table, without older ones.
 
     Args:
         folder: The run's folder.
@@ -395,7 +400,7 @@ def log_scores(folder, systems, of_dev):
 
 
 def _scores(results, of_dev):
-    """Finite numbers that a test gave."""
+    """Returns the finite figures of a test."""
     return {
         name: value
         for name, value in results.items()
@@ -407,7 +412,7 @@ def _scores(results, of_dev):
 
 
 def _rows(results):
-    """A row for each figure, a column for each system."""
+    """Yields a row for each figure, with a column for each system."""
     flat = [dict(_flat(one)) for one in results]
     names = dict.fromkeys(name for one in flat for name in one)
     for name in names:

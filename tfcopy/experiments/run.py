@@ -19,18 +19,25 @@ from typing import Any
 
 from tfcopy import atomic_files, filesystem, training
 from tfcopy.checked_files import write_json
-from tfcopy.experiments import earlier_run, flag_checks, reporting
+from tfcopy.experiments import flag_checks, reporting
 from tfcopy.experiments.config import (
     RunConfig,
     changed,
     expected_minutes,
     from_flags,
     identity,
-    kind_of,
     names_of,
     of_system,
     origin,
     run_name,
+)
+from tfcopy.experiments.earlier_run import (
+    OwnFolder,
+    check_place,
+    check_system,
+    lock,
+    take_weights,
+    unlock,
 )
 from tfcopy.experiments.training_choices import Batching
 from tfcopy.serving.client_library.ask_texts import to_json
@@ -47,6 +54,7 @@ class System:
 
     Attributes:
         name: The system's name, as in results.json.
+        kind: Its name in `--systems`.
         folder: The folder of its logs and checkpoints.
         is_chief: Whether this process writes there.
         config: The recipe's config, with the flags of this system.
@@ -59,6 +67,7 @@ class System:
     """
 
     name: str
+    kind: str
     folder: str
     is_chief: bool
     config: RunConfig
@@ -71,7 +80,7 @@ class System:
 
     @property
     def num_parameters(self) -> int:
-        """The number of trainable parameters."""
+        """Returns the number of trainable parameters."""
         return sum(math.prod(w.shape) for w in self.model.trainable_weights)
 
 
@@ -83,7 +92,7 @@ class Run:
 
     Args:
         config: The recipe's config.
-        name: The run's name; `None` takes that of the flags, or `run_name`.
+        name: The run's name; by default `--run`, or `run_name`.
 
     Several workers each make the run; the first one, the chief, alone writes
     and prints. What the others have to write goes to a temporary folder; they
@@ -91,6 +100,7 @@ class Run:
 
     Attributes:
         config: The recipe's config.
+        kinds: Dict from the systems' names to their names in `--systems`.
         folder: Where this worker writes: the run's folder, if it is the chief.
         is_chief: Whether this process is the first worker.
         strategy: The `tf.distribute` strategy that models are built under.
@@ -106,9 +116,8 @@ class Run:
 
     def __init__(self, config: RunConfig, name: str | None = None):
         self.config = config
-        self._shared_folder = self.folder = os.path.join(
-            config.log_dir, name or config.run or run_name(config)
-        )
+        name = name or config.run or run_name(config)
+        folder = self.folder = os.path.join(config.log_dir, name)
         flag_checks.check_systems(config.systems, type(config))
         flag_checks.check_schedule(
             config.schedule, config.warmup, config.updates
@@ -116,42 +125,48 @@ class Run:
         flag_checks.check_named_files(config)
         if "head" in vars(config):
             flag_checks.check_head(config.head)
-        earlier_run.check_place(self.folder, config.log_dir)
+        check_place(folder, config.log_dir)
         self.strategy = training.choose_strategy(config.devices)
         batching = from_flags(Batching, config)
         batching.check_devices(self.strategy.num_replicas_in_sync)
         self.is_chief = worker_position(self.strategy)[0] == 0
         self._own = contextlib.ExitStack()
         if self.is_chief:
-            check_writable(self.folder, "--log_dir")
+            check_writable(folder, "--log_dir")
             check_writable(config.savedmodel_dir, "--savedmodel_dir")
-            earlier_run.lock(self.folder)
+            lock(folder)
         else:
             self.folder = self._own.enter_context(
                 tempfile.TemporaryDirectory(prefix="tfcopy-")
             )
             nowhere = self._own.enter_context(open(os.devnull, "w"))
             self._own.enter_context(contextlib.redirect_stdout(nowhere))
-        self._names = [names_of(config, kind)[-1] for kind in config.systems]
-        self._begun = earlier_run.check(config, self._shared_folder)
-        self._check_folders(self._names)
+        names = {kind: names_of(config, kind) for kind in config.systems}
+        self.kinds = {own: kind for kind, (*_, own) in names.items()}
+        self._own_folder = OwnFolder(folder, self.kinds)
+        if not config.fresh:
+            self._own_folder.check(
+                config.recipe,
+                names.values(),
+                lambda name: identity(of_system(config, name)),
+            )
+        # The chief may be there before others.
+        if self.is_chief:
+            self._own_folder.check_folders(self.kinds)
         training.set_precision(config.precision)
         self._start = time.monotonic()
         print(_announced(len(config.systems), expected_minutes(config)))
-        self._has_begun = False
-        flags = json.loads(json.dumps(dataclasses.asdict(config)))
-        self._flags = config.recipe, flags, self.folder
         self._data_identity: dict = {}
         self.systems: dict[str, System] = {}
         self.results: dict[str, dict] = {}
 
     @property
     def data_folder(self) -> str:
-        """Where vocabularies and encoded corpora are kept."""
+        """Returns the folder of vocabularies and encoded corpora."""
         return os.path.join(self.folder, "data")
 
     def systems_of(self, part: str) -> dict[str, System]:
-        """The `systems` of a part of the run."""
+        """Returns the `systems` of a part of the run."""
         return {
             key: system
             for key, system in self.systems.items()
@@ -161,8 +176,8 @@ class Run:
     def each(self, data_identity: dict, part: str = ""):
         """Yields the names of the systems to train, and announces each.
 
-        The data are ready then: if they are those of an earlier run, too, its
-        folder becomes this one's.
+        The data must be ready. If an earlier run had the same data, this run
+        takes over its folder.
 
         Args:
             data_identity: What must stay the same of the data.
@@ -173,7 +188,7 @@ class Run:
         """
         self._data_identity = data_identity
         self._begin(part)
-        names = self._names
+        names = list(self.kinds)
         begun = time.monotonic()
         for done, name in enumerate(names):
             where = " ".join(filter(None, [part, f"{done + 1}/{len(names)}"]))
@@ -185,27 +200,17 @@ class Run:
             yield name
 
     def _begin(self, part):
-        """Checks the data of a part; the first time, the folder is taken."""
-        if not self.config.fresh:
-            there = [x for x in self._begun if os.path.dirname(x) == part]
-            earlier_run.check_data(
-                self._shared_folder, there, self._data_identity
-            )
-        own = [os.path.join(part, name) for name in self._names]
-        self._check_folders(own)
+        """Checks the data of a part, and records that its systems begin."""
+        folder, config = self._own_folder, self.config
+        if not config.fresh:
+            for system in folder.begun:
+                if os.path.dirname(system) == part:
+                    check_system(folder.path(system), self._data_identity)
         if self.is_chief:
-            if not self._has_begun:
-                self._begun = earlier_run.begin(*self._flags, self._begun)
-            self._begun = [*self._begun, *own]
-            earlier_run.record(*self._flags, self._begun)
-        self._has_begun = True
-
-    def _check_folders(self, systems):
-        """Checks where systems go; the chief may be there before others."""
-        if self.is_chief:
-            earlier_run.check_folders(
-                self.folder, {*systems, *self._begun}, self._begun
-            )
+            systems = [os.path.join(part, name) for name in self.kinds]
+            folder.check_folders(systems)
+            flags = json.loads(json.dumps(dataclasses.asdict(config)))
+            folder.take(config.recipe, flags, systems)
 
     def build(
         self,
@@ -225,13 +230,13 @@ class Run:
         be exported as soon as there is a checkpoint.
 
         Args:
-            name: The system's name, and that of its folder.
-            make_model: Function without arguments that gives the model.
-            make_served: Function of the model that gives what is exported.
+            name: The name of the system and of its folder.
+            make_model: Function without arguments that returns the model.
+            make_served: Function of the model that returns its servable.
             warmup_texts: Texts that an export is asked first.
             part: Subfolder of the run that the system belongs to.
-            make_trained: Function of the model that gives the one that is
-                trained, which has the same weights; `None` for itself.
+            make_trained: Function of the model that returns the model to
+                train, which has the same weights; by default itself.
             more_identity: What else must stay the same when its training is
                 resumed, beside flags and data.
             **details: What else an export remembers.
@@ -243,16 +248,16 @@ class Run:
             model = make_model()
             trained = make_trained(model) if make_trained else model
         folder = os.path.join(self.folder, part, name)
-        shared = os.path.join(self._shared_folder, part, name)
+        shared = self._own_folder.path(os.path.join(part, name))
         config = of_system(self.config, name)
         own_identity = {
             **self._data_identity,
             **more_identity,
-            "kind of system": kind_of(config, name),
+            "kind of system": self.kinds[name],
             **identity(config),
         }
         if self.is_chief or not self.config.fresh:
-            earlier_run.check_system(shared, own_identity)
+            check_system(shared, own_identity)
         served = make_served(model)
         flags = {"flags": changed(config), "origin": origin(config)}
         details = {"system": name, **flags, **details}
@@ -266,11 +271,10 @@ class Run:
         )
         is_resumed = filesystem.isdir(os.path.join(shared, "checkpoints"))
         if config.init_from and (self.config.fresh or not is_resumed):
-            print(
-                earlier_run.take_weights(config.init_from, name, model, served)
-            )
+            print(take_weights(config.init_from, name, model, served))
         system = System(
             name=name,
+            kind=self.kinds[name],
             folder=shared,
             is_chief=self.is_chief,
             config=config,
@@ -287,7 +291,7 @@ class Run:
         return system
 
     def finish(self, choice=None, *, paper, score=None, **more) -> dict:
-        """Exports a system, writes the results, says what to do next.
+        """Exports a system, writes the results, prints the next steps.
 
         Args:
             choice: `ExportChoice` of one of the `systems`; `None` if there is
@@ -349,9 +353,9 @@ class Run:
             "claims": claims,
             **more,
         }
-        write_json(os.path.join(self.folder, RESULTS_NAME), report)
+        write_json(self._own_folder.path(RESULTS_NAME), report)
         reporting.log_scores(self.folder, self.results, of_dev)
-        earlier_run.unlock(self.folder)
+        unlock(self.folder)
         if choice is not None:
             self._print_next_steps(system, path, seconds)
         print("\n".join(["", *(claim["sentence"] for claim in claims)]))
@@ -390,7 +394,7 @@ Serve it:        docker run -p 127.0.0.1:8501:8501 \\
 
 
 def _announced(number, minutes):
-    """What a run is about to do, and how long that takes if it is known."""
+    """Returns the number of systems, and how long they take if known."""
     systems = counted(number, "system")
     if minutes is None:
         return systems
@@ -402,7 +406,7 @@ def _minutes(seconds):
 
 
 def timed(function, *arguments) -> tuple:
-    """What a function gives, and the seconds that it took."""
+    """Returns the result of a function, and the seconds that it took."""
     start = time.monotonic()
     return function(*arguments), round(time.monotonic() - start, 1)
 

@@ -1,7 +1,6 @@
-"""What flags choose for training, and what is reported of it.
+"""Training by the flags: optimizer, learning rate, batches and results.
 
-They choose XLA, optimizer, learning rate and batches; `make_trainer` puts these
-together.
+`make_trainer` puts them together.
 """
 
 import dataclasses
@@ -22,17 +21,17 @@ MAX_SHAPES = 16
 
 
 def is_compiled(xla, model) -> bool:
-    """Whether XLA compiles the training of a model.
+    """Returns whether XLA compiles the training of a model.
 
     Args:
-        xla: What `--xla` says.
+        xla: The value of `--xla`.
         model: The model that is trained.
     """
     return training.is_worth_compiling(model) if xla == "auto" else xla == "on"
 
 
 def make_optimizer(config: TrainingConfig, model, steps=None):
-    """The optimizer that the flags ask for, under the scope of a model.
+    """Builds the optimizer of the flags, under the scope of a model.
 
     Args:
         config: The flags.
@@ -69,7 +68,7 @@ _OPTIMIZERS = {
 
 
 def make_trainer(system, loss, train_data, dev_data, **own) -> training.Trainer:
-    """The trainer of a system, with the options that the flags ask for.
+    """Builds the trainer of a system, with the options of the flags.
 
     Args:
         system: `System`, whose folder keeps checkpoints and logs.
@@ -103,7 +102,7 @@ def make_trainer(system, loss, train_data, dev_data, **own) -> training.Trainer:
 
 
 def reported(system, result) -> dict:
-    """What results.json tells of any training.
+    """Returns the results of any training for results.json.
 
     Args:
         system: `System`.
@@ -127,7 +126,7 @@ def reported(system, result) -> dict:
 
 
 def learning_rate(schedule, peak, warmup, steps=None):
-    """A constant or a schedule, as Keras's optimizers take them.
+    """Returns a constant or a schedule for a Keras optimizer.
 
     Args:
         schedule, peak, warmup: What --schedule, --learning_rate and --warmup
@@ -150,7 +149,7 @@ def learning_rate(schedule, peak, warmup, steps=None):
 
 @dataclasses.dataclass(frozen=True)
 class Batching:
-    """What flags say of batches: `from_flags(Batching, config)`.
+    """Flags of batches: `from_flags(Batching, config)`.
 
     Attributes:
         batch_size: Examples of a batch, over all devices.
@@ -165,7 +164,7 @@ class Batching:
     pool_batches: int = 20
 
     def limit(self, shapes=None) -> int | TokenLimit:
-        """The examples of a batch, or the limit of its tokens.
+        """Returns the examples of a batch, or the limit of its tokens.
 
         Args:
             shapes: As in `TokenLimit`.
@@ -193,9 +192,9 @@ class Batching:
             )
 
     def capped(self, model, examples) -> "Batching":
-        """With a `--batch_size` that the training data fill.
+        """Caps `--batch_size` at the number of training examples.
 
-        It is told if that is less than what the flag says.
+        It prints a line if the flag is larger.
 
         Args:
             model: The Keras model, whose devices share a batch evenly.
@@ -220,7 +219,7 @@ class Batching:
         return dataclasses.replace(self, batch_size=size)
 
     def depend_on(self, is_compiled: bool) -> dict:
-        """What must stay the same when training is resumed.
+        """Returns the batching that must stay the same in a resumed run.
 
         Where XLA compiles, `TokenLimit` has shapes, and so other batches.
 

@@ -94,12 +94,14 @@ def head_class(head: str, may_import=True):
     return found
 
 
-def make_head(head, vocabulary_size, **options):
+def make_head(head, vocabulary_size, defaults={}, **options):
     """Makes a head from its name or class; returns a layer unchanged.
 
     Args:
         head: Argument or result of `head_class`, or a head layer.
         vocabulary_size: Positive integer.
+        defaults: Dict of what the model has for arguments that the head
+            `inherits`.
         options: Arguments of the head. An option that is `None` keeps the
             head's default.
     """
@@ -107,6 +109,9 @@ def make_head(head, vocabulary_size, **options):
         return head
     kind = head if isinstance(head, type) else head_class(head)
     options = {k: v for k, v in options.items() if v is not None}
+    options = {
+        k: defaults[k] for k in kind.inherits & defaults.keys()
+    } | options
     return kind(vocabulary_size, name="head", **options)
 
 

@@ -108,8 +108,6 @@ def from_backbone(
         coverage,
         coverage_enabled,
     )
-    if head == "pointer_softmax":
-        head_options = {"seed": seed, **head_options}
     if isinstance(parts, CausalParts):
         start = embedding.special_ids[tokens.BOS]
         encoder = PromptEncoder(backbone, start, name="encoder")
@@ -125,7 +123,11 @@ def from_backbone(
         cell=cell,
         deep_output=Readout(dropout=dropout, seed=seed, name="readout"),
         head=make_head(
-            head, embedding.vocabulary_size, tied=True, **head_options
+            head,
+            embedding.vocabulary_size,
+            {"seed": seed},
+            tied=True,
+            **head_options,
         ),
         dropout=dropout,
         seed=seed,

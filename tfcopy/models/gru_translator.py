@@ -91,15 +91,10 @@ def gru_translator(
     encoder_units = encoder_units or units
     output_units = output_units or embedding_dim
     kernel, recurrent, readout, embedding = make_initializers(initializers)
-    if head == "pointer_softmax":
-        head_options = {
-            "seed": seed,
-            "switch_units": embedding_dim,
-            **head_options,
-        }
     head = make_head(
         head,
         target_vocabulary_size,
+        {"seed": seed, "switch_units": embedding_dim},
         kernel_initializer=readout,
         tied=tied,
         **head_options,

@@ -110,8 +110,6 @@ def pointer_generator(
         lstm = recurrent = keras.initializers.RandomUniform(-0.02, 0.02)
         small = keras.initializers.TruncatedNormal(stddev=1e-4)
         bias = embedding = small
-    if head == "pointer_softmax":
-        head_options = {"seed": seed, **head_options}
     blocks = {"feedforward_units": feedforward_units, "dropout": dropout}
     if decoder == "lstm":
         initial_state = StateReduction(
@@ -166,6 +164,7 @@ def pointer_generator(
         head=make_head(
             head,
             vocabulary_size,
+            {"seed": seed},
             kernel_initializer=small,
             tied=tied,
             **head_options,

@@ -20,6 +20,7 @@ import sys
 from typing import Literal
 
 from tfcopy.experiments import command_line, config
+from tfcopy.experiments.config import from_flags, head_of, names_of
 from tfcopy.experiments.pairs import corpus_flags, model_flags
 from tfcopy.flags import NonNegativeFloat, NonNegativeInt, PositiveInt
 
@@ -39,97 +40,6 @@ SYSTEMS = (
     "pointer_generator",
     "pointer_generator_coverage",
 )
-
-
-@config.configuration(
-    "cnn_dailymail_pg",
-    claims={
-        "pointer_generator summarizes better than seq2seq_attention": "rouge1",
-        "pointer_generator_coverage repeats fewer trigrams than "
-        "pointer_generator": "-repeated_3grams",
-    },
-    minutes={"demo": 5, "thorough": 25},
-    max_source_length=120,
-    max_target_length=60,
-    clip_norm=2.0,
-    updates=2_000,
-    num_beams=4,
-)
-class Config(
-    model_flags.PairsConfig,
-    model_flags.AttentionConfig,
-    model_flags.BackboneConfig,
-    corpus_flags.SummariesConfig,
-):
-    """Corpus, model, training, search, and where the results go."""
-
-    plain, untrained = ("seq2seq_attention",), ("lead_3",)
-
-    bin_dir: str | None = config.corpus_file(
-        "Folder with the publisher's files train_*.bin, val_*.bin and "
-        "test_*.bin.",
-        "folder",
-        of_preset=True,
-    )
-    vocabulary: str | None = config.file(
-        "Vocabulary file; built from the training data if not given."
-    )
-    vocabulary_size: config.VocabularySize = config.data.common(
-        800,
-        "Size of the vocabulary that both sides share, special words included.",
-    )
-    systems: list[Literal[SYSTEMS]] = config.systems(
-        list(SYSTEMS),
-        "Systems to train, any of lead_3 (which needs no training), "
-        "seq2seq_attention, pointer_generator and pointer_generator_coverage.",
-    )
-    head: config.PointingHead = config.part.common(
-        "pointer_generator",
-        "Output head of the systems that point: pointer_generator, "
-        "pointer_softmax, copynet, or your own, as MODULE:CLASS.",
-    )
-    encoder: Literal["lstm", "transformer"] = config.part.common(
-        "lstm",
-        "Encoder: lstm (the paper's), or transformer, twice --units wide.",
-    )
-    decoder: Literal["lstm", "transformer"] = config.part.common(
-        "lstm", "Decoder: lstm (the paper's), or transformer, --units wide."
-    )
-    initializers: Literal["keras", "paper"] = config.model(
-        "keras", "Weight initializers: keras, or paper (the authors')."
-    )
-    normalize: Literal["examples", "tokens", "sentences"] = config.training(
-        "examples",
-        "Loss per update: mean over examples of their mean token loss "
-        "(examples), mean over tokens, or mean over sentences of their summed "
-        "loss (sentences); the baseline always uses tokens, as in the paper.",
-    )
-    coverage_updates: PositiveInt | None = config.training(
-        None,
-        "Number of updates with coverage, after those without; if not given, "
-        "coverage starts within --updates, so that all systems are trained "
-        "equally long.",
-        fixed=False,
-    )
-    coverage_start_step: NonNegativeInt | None = config.training(
-        None,
-        "Train pointer_generator_coverage in one run and switch coverage on at "
-        "this update. If not given: with --coverage_updates it starts from the "
-        "weights of pointer_generator, or, where that is not among --systems, "
-        "after --updates; without, after half of --updates.",
-    )
-    coverage_weight: NonNegativeFloat = config.training(
-        1.0, "Weight of the coverage loss."
-    )
-    reset_optimizer: bool = config.training(
-        False,
-        "Reset the optimizer's state when coverage starts, as the authors do.",
-    )
-    decode_initial_attention: bool = config.search(
-        False,
-        "Attend once before the first word in search, as the authors' decoder "
-        "does.",
-    )
 
 
 PRESETS = {
@@ -164,6 +74,89 @@ PRESETS = {
 }
 
 
+@config.configuration(
+    "cnn_dailymail_pg",
+    presets=PRESETS,
+    claims={
+        "pointer_generator summarizes better than seq2seq_attention": "rouge1",
+        "pointer_generator_coverage repeats fewer trigrams than "
+        "pointer_generator": "-repeated_3grams",
+    },
+    minutes={"demo": 5, "thorough": 25},
+    max_source_length=120,
+    max_target_length=60,
+    clip_norm=2.0,
+    updates=2_000,
+    num_beams=4,
+)
+class Config(
+    model_flags.PairsConfig,
+    model_flags.AttentionConfig,
+    model_flags.BackboneConfig,
+    corpus_flags.SummariesConfig,
+):
+    """Corpus, model, training, search, and where the results go.
+
+    Attributes:
+        bin_dir: Folder with the publisher's files train_*.bin, val_*.bin and
+            test_*.bin.
+        vocabulary: Vocabulary file; built from the training data if not given.
+        vocabulary_size: Size of the vocabulary that both sides share, special
+            words included.
+        systems: Systems to train, any of lead_3 (which needs no training),
+            seq2seq_attention, pointer_generator and pointer_generator_coverage.
+        head: Output head of the systems that point: pointer_generator,
+            pointer_softmax, copynet, or your own, as MODULE:CLASS.
+        encoder: Encoder: lstm (the paper's), or transformer, twice --units
+            wide.
+        decoder: Decoder: lstm (the paper's), or transformer, --units wide.
+        initializers: Weight initializers: keras, or paper (the authors').
+        normalize: Loss per update: mean over examples of their mean token loss
+            (examples), mean over tokens, or mean over sentences of their summed
+            loss (sentences); the baseline always uses tokens, as in the paper.
+        coverage_updates: Number of updates with coverage, after those without;
+            if not given, coverage starts within --updates, so that all systems
+            are trained equally long.
+        coverage_start_step: Train pointer_generator_coverage in one run and
+            switch coverage on at this update. If not given: with
+            --coverage_updates it starts from the weights of pointer_generator,
+            or, where that is not among --systems, after --updates; without,
+            after half of --updates.
+        coverage_weight: Weight of the coverage loss.
+        reset_optimizer: Reset the optimizer's state when coverage starts, as
+            the authors do.
+        decode_initial_attention: Attend once before the first word in search,
+            as the authors' decoder does.
+    """
+
+    plain, untrained = ("seq2seq_attention",), ("lead_3",)
+
+    bin_dir: str | None = config.corpus_file(corpus="folder", of_preset=True)
+    vocabulary: str | None = config.file(replaced=True)
+    vocabulary_size: config.VocabularySize = config.data.common(
+        800, replaced=True
+    )
+    systems: list[Literal[SYSTEMS]] = config.systems(list(SYSTEMS))
+    head: config.PointingHead = config.part.common("pointer_generator")
+    encoder: Literal["lstm", "transformer"] = config.part.common(
+        "lstm", replaced=True
+    )
+    decoder: Literal["lstm", "transformer"] = config.part.common(
+        "lstm", replaced=True
+    )
+    initializers: Literal["keras", "paper"] = config.model(
+        "keras", replaced=True
+    )
+    normalize: Literal["examples", "tokens", "sentences"] = config.training(
+        "examples"
+    )
+    coverage_updates: PositiveInt | None = config.training(None, fixed=False)
+    coverage_start_step: NonNegativeInt | None = config.training(None)
+    coverage_weight: NonNegativeFloat = config.training(1.0)
+    reset_optimizer: bool = config.training(False)
+    decode_initial_attention: bool = config.search(False)
+
+
 COLUMNS = {
     "R-1": "rouge1",
     "R-2": "rouge2",
@@ -178,32 +171,13 @@ COLUMNS = {
     "seconds": "seconds_training",
 }
 
-with command_line.late_imports(__name__, Config, PRESETS, __doc__):
-    import tensorflow as tf
-
-    from tfcopy import losses, models, training
-    from tfcopy.data.corpora import cnn_dailymail
-    from tfcopy.data.generated import demo_news
-    from tfcopy.experiments import reporting
-    from tfcopy.experiments.config import (
-        from_flags,
-        head_of,
-        kind_of,
-        names_of,
-    )
-    from tfcopy.experiments.pairs import (
-        model_flags,
-        pair_data,
-        pair_training,
-        pretrained,
-        summary_data,
-    )
-    from tfcopy.experiments.run import Run
-    from tfcopy.experiments.training_choices import Batching
-
 
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
+    from tfcopy.experiments import reporting
+    from tfcopy.experiments.pairs import summary_data
+    from tfcopy.experiments.run import Run
+
     check(config)
     run = Run(config)
     data = prepare(config, run.data_folder)
@@ -222,7 +196,14 @@ def run(config):
     references = test.reference_rates()
     summary_data.print_examples(test, answers)
     paper = reporting.beside(config, PAPER)
-    print_comparison(run.results, references, paper)
+    rows = {**run.results, "the references": references}
+    reporting.print_table(rows, COLUMNS, paper)
+    print(
+        "ROUGE: F1, L of whole summaries, stemmed. % new 3 and % rep. 3: "
+        "trigrams that are\nnot in the article, and that repeat others of the "
+        "answer. p_gen: mean probability\nof generating the words of the "
+        "answers, in percent."
+    )
     if not run.systems:
         return run.finish(paper=paper, pairs=data.pairs, references=references)
     best = summary_data.best_on_validation(run, data)
@@ -235,6 +216,8 @@ def run(config):
 
 def check(config):
     """Raises a ValueError that names a flag which makes no sense."""
+    from tfcopy.experiments.pairs import pretrained, summary_data
+
     summary_data.check(config)
     pretrained.check(config)
     model_flags.check(config, attention_units=config.attention_units)
@@ -253,7 +236,11 @@ def check(config):
 
 
 def prepare(config, folder):
-    """The corpus as ids of one vocabulary, cut and kept: `PairData`."""
+    """Encodes the corpus by one vocabulary, truncated: `PairData`."""
+    from tfcopy.data.corpora import cnn_dailymail
+    from tfcopy.data.generated import demo_news
+    from tfcopy.experiments.pairs import pair_data, summary_data
+
     if config.bin_dir is not None:
         corpus = cnn_dailymail.load_bin(config.bin_dir)
     else:
@@ -268,7 +255,7 @@ def prepare(config, folder):
         backbone=config.backbone,
     )
     return pair_data.prepare(
-        from_flags(Batching, config),
+        config,
         corpus,
         tokenizers,
         vocabularies,
@@ -281,7 +268,10 @@ def prepare(config, folder):
 
 
 def build(run, name, data):
-    """A system, text in and text out."""
+    """Builds a system, text in and text out."""
+    from tfcopy import models
+    from tfcopy.experiments.pairs import pair_training, pretrained
+
     config = run.config
     search = {
         "min_length": config.min_summary_length,
@@ -290,13 +280,14 @@ def build(run, name, data):
         "refill": True,  # as in the authors' search
     }
 
-    coverage = kind_of(config, name) == "pointer_generator_coverage"
+    kind = run.kinds[name]
+    coverage = kind == "pointer_generator_coverage"
 
     def make_model():
         if config.backbone is not None:
             return pretrained.make_model(
                 config,
-                head_of(config, name),
+                head_of(config, kind),
                 pretrained.pieces(config.backbone, run.data_folder),
                 coverage=coverage,
                 coverage_enabled=False,
@@ -305,7 +296,7 @@ def build(run, name, data):
             models.pointer_generator,
             config,
             vocabulary_size=data.vocabularies[0].size,
-            head=head_of(config, name),
+            head=head_of(config, kind),
             coverage=coverage,
             coverage_enabled=False,
             **model_flags.model_options(config),
@@ -327,11 +318,15 @@ def build(run, name, data):
 def train(run, system, data):
     """Trains a system; returns its part of the results.
 
-    With coverage in two phases: the first is that of the pointer-generator,
-    trained here, or with its weights if it was trained before. Its updates then
-    count, too.
+    Coverage is trained in two phases. The first phase trains the
+    pointer-generator, or takes its weights, and counts its updates, if it was
+    trained before.
     """
-    config, kind = run.config, kind_of(run.config, system.name)
+    from tfcopy import losses, training
+    from tfcopy.experiments.pairs import pair_training
+    from tfcopy.experiments.training_choices import Batching
+
+    config, kind = run.config, system.kind
     options = {"steps": config.updates, "normalize": config.normalize}
     before = 0
     if kind == "seq2seq_attention":
@@ -374,7 +369,7 @@ def train(run, system, data):
 
 
 def coverage_updates(config):
-    """The update that coverage starts at, and the last one."""
+    """Returns the update that coverage starts at, and the last one."""
     start, more = config.coverage_start_step, config.coverage_updates
     if start is None:
         start = config.updates // 2 if more is None else config.updates
@@ -382,7 +377,12 @@ def coverage_updates(config):
 
 
 def coverage_metrics(batch, distribution):
-    """Mean probability to generate (p_gen), and coverage loss of a token."""
+    """Computes the mean p_gen and the coverage loss of a token."""
+    import tensorflow as tf
+
+    from tfcopy import losses
+    from tfcopy.experiments.pairs import pair_training
+
     mean = pair_training.mean_over_targets
     return {
         "generate_probability": mean(tf.exp(distribution.log_generate), batch),
@@ -390,17 +390,5 @@ def coverage_metrics(batch, distribution):
     }
 
 
-def print_comparison(results, references, paper):
-    """A table of the systems, the references, and what the paper reports."""
-    rows = {**results, "the references": references}
-    reporting.print_table(reporting.with_paper(rows, paper), COLUMNS)
-    print(
-        "ROUGE: F1, L of whole summaries, stemmed. % new 3 and % rep. 3: "
-        "trigrams that are\nnot in the article, and that repeat others of the "
-        "answer. p_gen: mean probability\nof generating the words of the "
-        "answers, in percent."
-    )
-
-
 if __name__ == "__main__":
-    sys.exit(command_line.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, run))

@@ -15,6 +15,7 @@ import sys
 from typing import Literal
 
 from tfcopy.experiments import command_line, config
+from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs import model_flags
 from tfcopy.flags import PositiveInt
 
@@ -26,58 +27,6 @@ PAPER = {
     "rnnsearch": (99.0, 69.4, 22.3, 40.7, 2.6),
     "copynet": (97.3, 93.7, 98.3, 68.2, 77.5),
 }
-
-
-@config.configuration(
-    "copy_rules_copynet",
-    claims={"copynet is right more often than rnnsearch": "exact_match"},
-    minutes={"demo": 4},
-    unfinished_compete=True,
-    forbid_unk=True,
-    dropout=0.2,
-    batch_size=64,
-    updates=1_500,
-    length_penalty=0.0,
-)
-class Config(model_flags.CopyNetConfig):
-    """Rules, model, training, search, and where the results go."""
-
-    rules_per_type: PositiveInt = config.data.common(
-        8, "Number of rules of each of the five types."
-    )
-    instances: PositiveInt = config.data.common(
-        200, "Number of pairs per rule; half for training, half for testing."
-    )
-    num_symbols: PositiveInt = config.data(
-        100, "Number of symbols that rules and fillings are made of."
-    )
-    longest_filling: PositiveInt = config.data(
-        6, "Maximum number of symbols that a variable stands for."
-    )
-    longest_left: PositiveInt = config.data(
-        8, "Maximum number of symbols on a rule's left side, without variables."
-    )
-    longest_right: PositiveInt = config.data(
-        4,
-        "Maximum number of symbols on a rule's right side, without variables.",
-    )
-    count: Literal["both", "source"] = config.data(
-        "both",
-        "What the paper's rule length of 5 to 20 symbols counts: both sides "
-        "of a rule, or its source side alone.",
-    )
-    no_collision: bool = config.data(
-        False, "Keep the symbols of a rule out of its fillings."
-    )
-    test_pairs: PositiveInt | None = config.data(
-        100,
-        "Maximum number of test pairs per type to answer; all if not given.",
-        fixed=False,
-    )
-    systems: list[Literal[SYSTEMS]] = config.systems(
-        list(SYSTEMS),
-        "Systems to train, any of enc_dec, rnnsearch and copynet.",
-    )
 
 
 PRESETS = {
@@ -99,18 +48,58 @@ PRESETS = {
 }
 
 
-with command_line.late_imports(__name__, Config, PRESETS, __doc__):
-    from tfcopy.data.generated import copy_rules
-    from tfcopy.data.text.tokenization import Tokenizer
-    from tfcopy.evaluation import translations
-    from tfcopy.experiments import flag_checks, reporting
-    from tfcopy.experiments.config import from_flags
-    from tfcopy.experiments.pairs import copynet_steps
-    from tfcopy.experiments.run import Run, timed
+@config.configuration(
+    "copy_rules_copynet",
+    presets=PRESETS,
+    claims={"copynet is right more often than rnnsearch": "exact_match"},
+    minutes={"demo": 4},
+    unfinished_compete=True,
+    forbid_unk=True,
+    dropout=0.2,
+    batch_size=64,
+    updates=1_500,
+    length_penalty=0.0,
+)
+class Config(model_flags.CopyNetConfig):
+    """Rules, model, training, search, and where the results go.
+
+    Attributes:
+        rules_per_type: Number of rules of each of the five types.
+        instances: Number of pairs per rule; half for training, half for
+            testing.
+        num_symbols: Number of symbols that rules and fillings are made of.
+        longest_filling: Maximum number of symbols that a variable stands for.
+        longest_left: Maximum number of symbols on a rule's left side, without
+            variables.
+        longest_right: Maximum number of symbols on a rule's right side, without
+            variables.
+        count: Meaning of the paper's rule length of 5 to 20 symbols: both sides
+            of a rule, or its source side alone.
+        no_collision: Keep the symbols of a rule out of its fillings.
+        test_pairs: Maximum number of test pairs per type to answer; all if not
+            given.
+        systems: Systems to train, any of enc_dec, rnnsearch and copynet.
+    """
+
+    rules_per_type: PositiveInt = config.data.common(8)
+    instances: PositiveInt = config.data.common(200)
+    num_symbols: PositiveInt = config.data(100)
+    longest_filling: PositiveInt = config.data(6)
+    longest_left: PositiveInt = config.data(8)
+    longest_right: PositiveInt = config.data(4)
+    count: Literal["both", "source"] = config.data("both")
+    no_collision: bool = config.data(False)
+    test_pairs: PositiveInt | None = config.data(100, fixed=False)
+    systems: list[Literal[SYSTEMS]] = config.systems(list(SYSTEMS))
 
 
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
+    from tfcopy.evaluation import translations
+    from tfcopy.experiments import reporting
+    from tfcopy.experiments.pairs import copynet_steps
+    from tfcopy.experiments.run import Run
+
     copynet_steps.check(config)
     run = Run(config)
     data, rules = prepare(config, run.data_folder)
@@ -123,8 +112,18 @@ def run(config):
         answers[name], scores = answer(system.served, test)
         run.results[name] = {**trained, **scores}
 
-    print_examples(test, answers)
-    print_comparison(run.results)
+    first = {}
+    for i, (*_, kind) in enumerate(test):
+        first.setdefault(kind, i)
+    titles = {i: kind for kind, i in first.items()}
+    reporting.print_marked_examples(test, answers, titles, "symbols", titles)
+    print("\nExact match, in percent (the paper's rules were different):")
+    rows = {}
+    for system, scores in run.results.items():
+        rows[system] = {x: scores["types"][x]["exact_match"] for x in TYPES}
+        if system in PAPER:
+            rows[f"{system}, paper"] = dict(zip(TYPES, PAPER[system]))
+    reporting.print_table(rows, dict(zip(TYPES, TYPES)))
     best = reporting.best_answers(
         "exact_match",
         run.systems,
@@ -142,21 +141,25 @@ def run(config):
 
 
 def prepare(config, folder):
-    """The pairs as ids, and the rules; both are kept in a folder.
+    """Encodes the pairs; they and the rules are kept in a folder.
 
     Returns:
         `(data, rules)`: `PairData` and `RulesCorpus`.
     """
+    from tfcopy.data.text.tokenization import Tokenizer
+    from tfcopy.experiments.pairs import copynet_steps
+
     rules = load_rules(config, folder)
     tokenizer = Tokenizer(mode="space", language="other")
-    data = copynet_steps.prepare(
-        config, rules.corpus, tokenizer, folder, end_mark=config.end_mark
-    )
+    data = copynet_steps.prepare(config, rules.corpus, tokenizer, folder)
     return data, rules
 
 
 def load_rules(config, folder):
-    """The pairs that the flags ask for."""
+    """Generates the pairs that the flags describe."""
+    from tfcopy.data.generated import copy_rules
+    from tfcopy.experiments import flag_checks
+
     if config.instances % 2:
         raise ValueError(
             "--instances must be even: half are trained on, half tested. "
@@ -172,17 +175,13 @@ def load_rules(config, folder):
             seed=19920206,  # the authors'
         )
     except ValueError as error:
-        names = {
-            "left_symbols": "longest_left",
-            "right_symbols": "longest_right",
-            "num_symbols": "num_symbols",
-            "rules_per_type": "rules_per_type",
-        }
-        raise flag_checks.naming_flags(error, names) from error
+        raise flag_checks.naming_flags(
+            error, left_symbols="longest_left", right_symbols="longest_right"
+        ) from error
 
 
 def choose_test(config, pairs, rules):
-    """Triples of source, target and type, as many of each type as requested.
+    """Chooses test pairs, as many of each type as requested.
 
     Args:
         config: The recipe's config.
@@ -204,9 +203,13 @@ def answer(translator, test):
     """Answers the test pairs.
 
     Returns:
-        `(translations, scores)`; exact match, and in `types` that of each
-        type with its 95 % interval and the number of pairs.
+        `(translations, scores)`; exact match, and in `types` the exact match of
+        each type with its 95 % interval and the number of pairs.
     """
+    from tfcopy.evaluation import translations
+    from tfcopy.experiments import reporting
+    from tfcopy.experiments.run import timed
+
     sources = [source for source, _, _ in test]
     answers, seconds = timed(translator.translate_all, sources)
     types = {}
@@ -215,12 +218,8 @@ def answer(translator, test):
         match = translations.exact_match(
             [answers[i].text for i in rows], [test[i][1] for i in rows]
         )
-        low, high = translations.interval(match, len(rows))
-        types[kind] = {
-            "exact_match": round(match, 2),
-            "interval": [round(low, 2), round(high, 2)],
-            "pairs": len(rows),
-        }
+        types[kind] = reporting.share("exact_match", match, len(rows))
+        types[kind]["pairs"] = len(rows)
     mean = sum(score["exact_match"] for score in types.values()) / len(types)
     return answers, {
         "exact_match": round(mean, 2),
@@ -232,30 +231,5 @@ def answer(translator, test):
     }
 
 
-def print_examples(test, answers):
-    """Shows an answer of each type, with copied symbols marked [so]."""
-    first = {}
-    for i, (*_, kind) in enumerate(test):
-        first.setdefault(kind, i)
-    reporting.print_marked_examples(
-        test,
-        answers,
-        first.values(),
-        "symbols",
-        {i: kind for kind, i in first.items()},
-    )
-
-
-def print_comparison(results):
-    """A table of the systems beside the paper's."""
-    print("\nExact match, in percent (the paper's rules were different):")
-    rows = {}
-    for system, scores in results.items():
-        rows[system] = {x: scores["types"][x]["exact_match"] for x in TYPES}
-        if system in PAPER:
-            rows[f"{system}, paper"] = dict(zip(TYPES, PAPER[system]))
-    reporting.print_table(rows, dict(zip(TYPES, TYPES)))
-
-
 if __name__ == "__main__":
-    sys.exit(command_line.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, run))

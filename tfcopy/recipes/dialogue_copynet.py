@@ -39,58 +39,6 @@ PAPER = {
 SHOWN = 4  # answers
 
 
-@config.configuration(
-    "dialogue_copynet",
-    claims={"copynet answers rightly more often than rnnsearch": "top1"},
-    minutes={"demo": 6, "thorough": 11},
-    unfinished_compete=True,
-    forbid_unk=True,
-    dropout=0.2,
-    batch_size=64,
-    updates=2_000,
-    length_penalty=0.0,
-    max_target_length=80,
-)
-class Config(
-    model_flags.CopyNetConfig, corpus_flags.FilesConfig, corpus_flags.CaseConfig
-):
-    """Dialogues, model, training, search, and where the results go."""
-
-    datasets: list[Literal["DS-I", "DS-II"]] = config.data.common(
-        ["DS-I", "DS-II"],
-        "Generated datasets to train on, DS-I, DS-II or both.",
-        fixed=False,
-    )
-    tokenization: Literal["words", "characters"] = config.data.common(
-        "words", "words, or characters, as in the paper (of Chinese)."
-    )
-    min_count: PositiveInt = config.data(
-        2,
-        "Words that occur less often are left out of the vocabulary; "
-        "characters never are.",
-    )
-    max_size: PositiveInt | None = config.data(
-        None,
-        "Maximum size of the vocabulary, special words included; no limit "
-        "if not given.",
-    )
-    max_source_length: PositiveInt = config.data.common(
-        200, "Inputs are truncated to this many tokens."
-    )
-    num_train: PositiveInt = config.data.common(
-        6_500, "Number of dialogues to generate for training."
-    )
-    num_test: PositiveInt = config.data(
-        1_500,
-        "Number of dialogues to generate for testing.",
-        fixed=False,
-    )
-    systems: list[Literal[SYSTEMS]] = config.systems(
-        ["rnnsearch", "copynet"],
-        "Systems to train, any of enc_dec, rnnsearch and copynet.",
-    )
-
-
 PRESETS = {
     "demo": {
         "dropout": 0.0,
@@ -112,19 +60,56 @@ PRESETS = {
 }
 
 
-with command_line.late_imports(__name__, Config, PRESETS, __doc__):
-    from tfcopy.data.corpora import text_pairs
-    from tfcopy.data.generated import dialogue
-    from tfcopy.data.preparation import prepared_corpus
-    from tfcopy.data.text.tokenization import Tokenizer, string_tensor
-    from tfcopy.evaluation import translations
-    from tfcopy.experiments import flag_checks, reporting
-    from tfcopy.experiments.pairs import copynet_steps
-    from tfcopy.experiments.run import Run, timed
+@config.configuration(
+    "dialogue_copynet",
+    presets=PRESETS,
+    claims={"copynet answers rightly more often than rnnsearch": "top1"},
+    minutes={"demo": 6, "thorough": 11},
+    unfinished_compete=True,
+    forbid_unk=True,
+    dropout=0.2,
+    batch_size=64,
+    updates=2_000,
+    length_penalty=0.0,
+    max_target_length=80,
+)
+class Config(
+    model_flags.CopyNetConfig, corpus_flags.FilesConfig, corpus_flags.CaseConfig
+):
+    """Dialogues, model, training, search, and where the results go.
+
+    Attributes:
+        datasets: Generated datasets to train on, DS-I, DS-II or both.
+        tokenization: words, or characters, as in the paper (of Chinese).
+        min_count: Words that occur less often are left out of the vocabulary;
+            characters never are.
+        max_size: Maximum size of the vocabulary, special words included; no
+            limit if not given.
+        max_source_length: Inputs are truncated to this many tokens.
+        num_train: Number of dialogues to generate for training.
+        num_test: Number of dialogues to generate for testing.
+        systems: Systems to train, any of enc_dec, rnnsearch and copynet.
+    """
+
+    datasets: list[Literal["DS-I", "DS-II"]] = config.data.common(
+        ["DS-I", "DS-II"], fixed=False
+    )
+    tokenization: Literal["words", "characters"] = config.data.common("words")
+    min_count: PositiveInt = config.data(2)
+    max_size: PositiveInt | None = config.data(None)
+    max_source_length: PositiveInt = config.data.common(200)
+    num_train: PositiveInt = config.data.common(6_500)
+    num_test: PositiveInt = config.data(1_500, fixed=False)
+    systems: list[Literal[SYSTEMS]] = config.systems(["rnnsearch", "copynet"])
 
 
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
+    from tfcopy.evaluation import translations
+    from tfcopy.experiments import flag_checks, reporting
+    from tfcopy.experiments.pairs import copynet_steps
+    from tfcopy.experiments.run import Run
+
     flag_checks.check_corpus(config)
     copynet_steps.check(config)
     run = Run(config)
@@ -167,29 +152,23 @@ def run(config):
 
 
 def load(config, folder):
-    """The dialogues that the flags ask for.
+    """Loads or generates the dialogues that the flags describe.
 
     Returns:
         Dict from a name to a corpus and the best possible top-1 accuracy on
         its test set, `None` where that is not known.
     """
+    from tfcopy.data.generated import dialogue
+    from tfcopy.experiments.pairs import pair_data
+
     if config.max_size is not None and config.max_size < 5:
         raise ValueError(
             "--max_size must be at least 5: four words are special. "
             f"Received: {config.max_size}."
         )
-    if config.train is not None:
-        corpus = text_pairs.load(
-            *text_pairs.file_pairs(
-                config.train, config.validation, config.test
-            ),
-            source_language="en",
-            target_language="en",
-            seed=config.seed,
-        )
+    corpus = pair_data.load_files(config)
+    if corpus is not None:
         return {"own": (corpus, None)}
-    if config.prepared is not None:
-        return {"own": (prepared_corpus.load(config.prepared), None)}
     if not config.datasets:
         raise ValueError("--datasets must name DS-I, DS-II or both.")
     corpora = {}
@@ -205,7 +184,10 @@ def load(config, folder):
 
 
 def prepare(config, corpus, folder):
-    """A corpus as ids, kept in a folder: `PairData`."""
+    """Encodes a corpus as ids, kept in a folder: `PairData`."""
+    from tfcopy.data.text.tokenization import Tokenizer
+    from tfcopy.experiments.pairs import copynet_steps
+
     of_words = config.tokenization == "words"
     mode = "moses" if of_words else "characters"
     return copynet_steps.prepare(
@@ -213,7 +195,6 @@ def prepare(config, corpus, folder):
         corpus,
         Tokenizer(mode, "en", config.lowercase),
         folder,
-        end_mark=config.end_mark,
         max_size=config.max_size,
         min_count=config.min_count if of_words else 1,
         truncate=(config.max_source_length, None),
@@ -227,35 +208,41 @@ def answer(translator, data):
         `(translations, scores)`: of the first inputs, to be shown, and of all
         top-1 and top-10 accuracy and the 95 % interval of the first.
     """
+    from tfcopy.evaluation import translations
+    from tfcopy.experiments import reporting
+    from tfcopy.experiments.run import timed
+
     sources = [source for source, _ in data.test]
     references = through_tokens(data, [target for _, target in data.test])
     candidates, seconds = timed(translator.n_best_all, sources)
     answers = translator.translate_all(sources[:SHOWN])
     top1 = translations.top_n_accuracy(candidates, references, 1)
-    low, high = translations.interval(top1, len(references))
+    top10 = translations.top_n_accuracy(candidates, references, 10)
     return answers, {
-        "top1": round(top1, 2),
-        "top10": round(
-            translations.top_n_accuracy(candidates, references, 10), 2
-        ),
-        "top1_interval": [round(low, 2), round(high, 2)],
+        **reporting.share("top1", top1, len(references), "top1_interval"),
+        "top10": round(top10, 2),
         "seconds_translating": seconds,
     }
 
 
 def through_tokens(data, texts):
-    """Texts as they come back from their tokens, as all answers do."""
+    """Tokenizes and detokenizes texts, so that they compare to answers."""
+    from tfcopy.data.text.tokenization import string_tensor
+
     tokenizer = data.tokenizers[1]
     tokens = tokenizer.tokenize(string_tensor(texts))
     return [text.decode() for text in tokenizer.detokenize(tokens).numpy()]
 
 
 def print_comparison(results, ceilings):
-    """A table of the systems beside the paper's."""
+    """Prints a table of the systems beside the paper's."""
+    from tfcopy.experiments import reporting
+
     others = " (the paper's dialogues were different)"
     print(f"\nAccuracy, in percent{'' if 'own' in ceilings else others}:")
     best = {name: {"top1": top1} for name, top1 in ceilings.items() if top1}
-    shown = reporting.with_paper(results, {} if "own" in ceilings else PAPER)
+    paper = {} if "own" in ceilings else PAPER
+    shown = results | {f"{name}, paper": x for name, x in paper.items()}
     columns = [(name, n) for name in ceilings for n in ("top1", "top10")]
     rows = {
         title: {
@@ -273,4 +260,4 @@ def print_comparison(results, ceilings):
 
 
 if __name__ == "__main__":
-    sys.exit(command_line.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, run))

@@ -17,50 +17,12 @@ import sys
 from typing import Literal
 
 from tfcopy.experiments import command_line, config
+from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs import model_flags
 from tfcopy.flags import PositiveInt
 
 SYSTEMS = ("baseline", "pag", "rpag")
 PAPER = {"baseline": {"exact_match": 90.4}, "pag": {"exact_match": 100.0}}
-
-
-@config.configuration(
-    "eulerian_pag",
-    claims={"pag gets more circuits right than baseline": "exact_match"},
-    minutes={"demo": 3, "thorough": 8},
-    baselines=["baseline"],
-    unfinished_compete=True,
-    forbid_unk=True,
-    units=96,
-    query="second",
-    plan_steps=5,
-    batch_size=64,
-    updates=800,
-    eval_every=50,
-    num_beams=1,
-    length_penalty=0.0,
-)
-class Config(model_flags.PlannerConfig):
-    """Graphs, models, training, search, and where the results go."""
-
-    num_nodes: PositiveInt = config.data.common(
-        5, "Number of nodes in the ring."
-    )
-    num_distractors: config.Seed = config.data(
-        4, "Number of nodes outside the ring: 0, or at least 3."
-    )
-    num_train: PositiveInt = config.data.common(
-        60_000, "Number of training graphs."
-    )
-    num_validation: PositiveInt = config.data(
-        300, "Number of validation graphs."
-    )
-    num_test: PositiveInt = config.data(
-        500, "Number of test graphs.", fixed=False
-    )
-    systems: list[Literal[SYSTEMS]] = config.systems(
-        list(SYSTEMS), "Systems to train, any of baseline, pag and rpag."
-    )
 
 
 PRESETS = {
@@ -86,19 +48,61 @@ PRESETS = {
 }
 
 
-with command_line.late_imports(__name__, Config, PRESETS, __doc__):
-    from tfcopy.data.corpora.corpus import CorpusError
-    from tfcopy.data.generated import eulerian
-    from tfcopy.data.text.tokenization import Tokenizer
-    from tfcopy.evaluation import translations
-    from tfcopy.experiments import flag_checks, reporting
-    from tfcopy.experiments.config import from_flags
-    from tfcopy.experiments.pairs import copynet_steps, planning
-    from tfcopy.experiments.run import Run, timed
+COLUMNS = {
+    "circuits": "exact_match",
+    "any order": "sorted_match",
+    "nodes": "accuracy",
+    "dev ppl": "perplexity",
+    "weights": "parameters",
+    "updates": "updates",
+    "seconds": "seconds_training",
+}
+
+
+@config.configuration(
+    "eulerian_pag",
+    presets=PRESETS,
+    claims={"pag gets more circuits right than baseline": "exact_match"},
+    minutes={"demo": 3, "thorough": 8},
+    baselines=["baseline"],
+    unfinished_compete=True,
+    forbid_unk=True,
+    units=96,
+    query="second",
+    plan_steps=5,
+    batch_size=64,
+    updates=800,
+    eval_every=50,
+    num_beams=1,
+    length_penalty=0.0,
+)
+class Config(model_flags.PlannerConfig):
+    """Graphs, models, training, search, and where the results go.
+
+    Attributes:
+        num_nodes: Number of nodes in the ring.
+        num_distractors: Number of nodes outside the ring: 0, or at least 3.
+        num_train: Number of training graphs.
+        num_validation: Number of validation graphs.
+        num_test: Number of test graphs.
+        systems: Systems to train, any of baseline, pag and rpag.
+    """
+
+    num_nodes: PositiveInt = config.data.common(5)
+    num_distractors: config.Seed = config.data(4)
+    num_train: PositiveInt = config.data.common(60_000)
+    num_validation: PositiveInt = config.data(300)
+    num_test: PositiveInt = config.data(500, fixed=False)
+    systems: list[Literal[SYSTEMS]] = config.systems(list(SYSTEMS))
 
 
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
+    from tfcopy.evaluation import translations
+    from tfcopy.experiments import reporting
+    from tfcopy.experiments.pairs import planning
+    from tfcopy.experiments.run import Run
+
     planning.check(config)
     corpus = load_corpus(config)
     run = Run(config)
@@ -106,18 +110,18 @@ def run(config):
 
     answers = {}
     for name in run.each(data.identity):
-        system = planning.build(
-            run,
-            name,
-            data,
-            config.num_nodes + 1,
-        )
+        system = planning.build(run, name, data, config.num_nodes + 1)
         trained = planning.train(system, data)
         answers[name], scores = answer(system.served, data.test)
         run.results[name] = {**trained, **scores}
 
     reporting.print_marked_examples(data.test, answers, range(2))
-    print_comparison(run.results)
+    reporting.print_table(run.results, COLUMNS, PAPER)
+    print(
+        "Percent of circuits entirely right, with the right nodes in any "
+        "order, and of nodes.\nThe paper's figures are for seven nodes and 360 "
+        "units."
+    )
     reporting.print_lead(run.results)
     reporting.draw(run.results, run.folder, "nats per circuit")
     planning.draw_plans(run, data)
@@ -131,17 +135,22 @@ def run(config):
 
 
 def load_corpus(config):
-    """The graphs that the flags ask for."""
-    names = ("num_nodes", "num_distractors", "num_train", "num_validation")
-    names += ("num_test",)
+    """Generates the graphs that the flags describe."""
+    from tfcopy.data.corpora.corpus import CorpusError
+    from tfcopy.data.generated import eulerian
+    from tfcopy.experiments import flag_checks
+
     try:
         return from_flags(eulerian.load, config, seed=0)
     except CorpusError as error:
-        raise flag_checks.naming_flags(error, names) from error
+        raise flag_checks.naming_flags(error) from error
 
 
 def prepare(config, corpus, folder):
-    """The graphs as ids, kept in a folder: `PairData`."""
+    """Encodes the graphs as ids, kept in a folder: `PairData`."""
+    from tfcopy.data.text.tokenization import Tokenizer
+    from tfcopy.experiments.pairs import copynet_steps
+
     tokenizer = Tokenizer(mode="space", language="other")
     return copynet_steps.prepare(
         config, corpus, tokenizer, folder, end_mark=True
@@ -155,11 +164,15 @@ def answer(translator, test):
         `(translations, scores)`: circuits that are completely right, with a 95
         % interval; with the right nodes in any order; and single nodes.
     """
+    from tfcopy.data.generated import eulerian
+    from tfcopy.evaluation import translations
+    from tfcopy.experiments import reporting
+    from tfcopy.experiments.run import timed
+
     sources, references = zip(*test)
     answers, seconds = timed(translator.translate_all, sources)
     texts = [answer.text for answer in answers]
     match = translations.exact_match(texts, references)
-    low, high = translations.interval(match, len(test))
     nodes = [
         one == other
         for text, reference in zip(texts, references)
@@ -168,32 +181,12 @@ def answer(translator, test):
         )
     ]
     return answers, {
-        "exact_match": round(match, 2),
-        "interval": [round(low, 2), round(high, 2)],
+        **reporting.share("exact_match", match, len(test)),
         "sorted_match": round(eulerian.sorted_match(texts, references), 2),
         "accuracy": round(100 * sum(nodes) / len(nodes), 2),
         "seconds_translating": seconds,
     }
 
 
-def print_comparison(results):
-    """A table of the systems beside the paper's."""
-    columns = {
-        "circuits": "exact_match",
-        "any order": "sorted_match",
-        "nodes": "accuracy",
-        "dev ppl": "perplexity",
-        "weights": "parameters",
-        "updates": "updates",
-        "seconds": "seconds_training",
-    }
-    reporting.print_table(reporting.with_paper(results, PAPER), columns)
-    print(
-        "Percent of circuits entirely right, with the right nodes in any "
-        "order, and of nodes.\nThe paper's figures are for seven nodes and 360 "
-        "units."
-    )
-
-
 if __name__ == "__main__":
-    sys.exit(command_line.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, run))

@@ -20,40 +20,6 @@ from tfcopy.experiments.pairs import corpus_flags
 PAPER = {"nmt": {"bleu": 20.19}, "pointer_softmax": {"bleu": 23.76}}
 
 
-@config.configuration(
-    "europarl_ps",
-    claims={"pointer_softmax translates better than nmt": "bleu"},
-    minutes={"demo": 4, "thorough": 13},
-    corpora={"paper": "Europarl v7"},
-    unmatched="attention_argmax",
-    embedding_dim=128,
-    units=256,
-    encoder_units=128,
-    dropout=0.1,
-    schedule="linear",
-    batch_size=64,
-    clip_norm=1.0,
-    updates=5_000,
-    patience=5,
-    num_beams=5,
-)
-class Config(corpus_flags.TranslatorConfig, corpus_flags.DemoConfig):
-    """Corpus, model, training, search, and where the results go."""
-
-    data_dir: str | None = config.corpus_file(
-        "Folder with europarl-v7.fr-en.en and .fr (or fr-en.tgz); with "
-        "--tfds, where TFDS keeps its datasets.",
-        "place",
-    )
-    download: bool = config.data(
-        False,
-        "Download Europarl into --data_dir if it is not there.",
-        fixed=False,
-        corpus="place",
-        of_preset=True,
-    )
-
-
 PRESETS = {
     "demo": {
         "demo": "small",
@@ -89,6 +55,40 @@ PRESETS = {
     },
 }
 
+
+@config.configuration(
+    "europarl_ps",
+    presets=PRESETS,
+    claims={"pointer_softmax translates better than nmt": "bleu"},
+    minutes={"demo": 4, "thorough": 13},
+    corpora={"paper": "Europarl v7"},
+    unmatched="attention_argmax",
+    embedding_dim=128,
+    units=256,
+    encoder_units=128,
+    dropout=0.1,
+    schedule="linear",
+    batch_size=64,
+    clip_norm=1.0,
+    updates=5_000,
+    patience=5,
+    num_beams=5,
+)
+class Config(corpus_flags.TranslatorConfig, corpus_flags.DemoConfig):
+    """Corpus, model, training, search, and where the results go.
+
+    Attributes:
+        data_dir: Folder with europarl-v7.fr-en.en and .fr (or fr-en.tgz); with
+            --tfds, where TFDS keeps its datasets.
+        download: Download Europarl into --data_dir if it is not there.
+    """
+
+    data_dir: str | None = config.corpus_file(corpus="place")
+    download: bool = config.data(
+        False, fixed=False, corpus="place", of_preset=True
+    )
+
+
 COLUMNS = {
     "BLEU": "bleu",
     "chrF": "chrf",
@@ -100,13 +100,12 @@ COLUMNS = {
     "tokens/s": "target_tokens_per_second",
 }
 
-with command_line.late_imports(__name__, Config, PRESETS, __doc__):
-    from tfcopy.data.generated import demo_parliament
-    from tfcopy.experiments.pairs import translation_data, translation_systems
-
 
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
+    from tfcopy.data.generated import demo_parliament
+    from tfcopy.experiments.pairs import translation_systems
+
     examples = demo_parliament.examples()
     return translation_systems.run(
         config,
@@ -119,7 +118,9 @@ def run(config):
 
 
 def prepare(config, folder):
-    """The corpus as words and as ids, kept in a folder: `PairData`."""
+    """Encodes the corpus as words and ids, kept in a folder: `PairData`."""
+    from tfcopy.experiments.pairs import translation_data, translation_systems
+
     corpus = translation_data.load_corpus(
         config,
         download=config.download,
@@ -130,4 +131,4 @@ def prepare(config, folder):
 
 
 if __name__ == "__main__":
-    sys.exit(command_line.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, run))

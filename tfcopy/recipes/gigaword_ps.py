@@ -25,6 +25,7 @@ import sys
 from typing import Literal
 
 from tfcopy.experiments import command_line, config
+from tfcopy.experiments.config import head_of, run_name
 from tfcopy.experiments.pairs import corpus_flags, model_flags
 from tfcopy.flags import PositiveInt
 
@@ -57,73 +58,6 @@ PAPER_POINTERS = {
 }
 
 
-@config.configuration(
-    "gigaword_ps",
-    claims={
-        "pointer_softmax_lvt writes better headlines than nmt_lvt": "rouge1"
-    },
-    minutes={"demo": 5},
-    candidates=400,
-    candidates_from="sources",
-    schedule="constant",
-    clip_norm=1.0,
-    eval_every=200,
-    patience=5,
-    num_beams=5,
-    max_summary_length=30,
-)
-class Config(
-    model_flags.PointerSoftmaxConfig,
-    corpus_flags.EntitiesConfig,
-    corpus_flags.VocabulariesConfig,
-    corpus_flags.SummariesConfig,
-):
-    """Corpus, model, training, search, and where the results go."""
-
-    plain = ("nmt_lvt",)
-
-    num_validation: PositiveInt | None = config.data(
-        None,
-        "Maximum number of validation pairs, drawn at random; all if not "
-        "given.",
-    )
-    num_test: PositiveInt | None = config.data(
-        None,
-        "Maximum number of test pairs, drawn at random; all if not given.",
-        fixed=False,
-    )
-    min_count: PositiveInt = config.data(
-        5,
-        "Words that occur less often on a side are left out of its vocabulary.",
-    )
-    source_vectors: str | None = config.file(
-        "File of word vectors to initialise the source embeddings: word2vec's "
-        "text or binary format, or GloVe's, plain or compressed."
-    )
-    target_vectors: str | None = config.file(
-        "File of word vectors to initialise the target embeddings; it may be "
-        "the same file."
-    )
-    systems: list[Literal[SYSTEMS]] = config.systems(
-        list(SYSTEMS),
-        "Systems to train, any of nmt_lvt and pointer_softmax_lvt.",
-    )
-    head: config.PointingHead = config.part.common(
-        "pointer_softmax",
-        f"Output head of the system that points: {config.POINTING}",
-    )
-    merge: Literal["max", "sum"] = config.search(
-        "max",
-        "How search combines several ways to produce a word (generating, "
-        "copying): max (the paper's) or sum.",
-    )
-    run: str | None = config.aside.common(
-        None,
-        "Name of the run; if not given, that of your data, or the preset's, "
-        "with the suffix _entity for --pointers entity.",
-    )
-
-
 PRESETS = {
     "paper": {
         "num_validation": 2_000,
@@ -148,6 +82,65 @@ PRESETS = {
 }
 
 
+@config.configuration(
+    "gigaword_ps",
+    presets=PRESETS,
+    claims={
+        "pointer_softmax_lvt writes better headlines than nmt_lvt": "rouge1"
+    },
+    minutes={"demo": 5},
+    candidates=400,
+    candidates_from="sources",
+    schedule="constant",
+    clip_norm=1.0,
+    eval_every=200,
+    patience=5,
+    num_beams=5,
+    max_summary_length=30,
+)
+class Config(
+    model_flags.PointerSoftmaxConfig,
+    corpus_flags.EntitiesConfig,
+    corpus_flags.VocabulariesConfig,
+    corpus_flags.SummariesConfig,
+):
+    """Corpus, model, training, search, and where the results go.
+
+    Attributes:
+        num_validation: Maximum number of validation pairs, drawn at random; all
+            if not given.
+        num_test: Maximum number of test pairs, drawn at random; all if not
+            given.
+        min_count: Words that occur less often on a side are left out of its
+            vocabulary.
+        source_vectors: File of word vectors to initialise the source
+            embeddings: word2vec's text or binary format, or GloVe's, plain or
+            compressed.
+        target_vectors: File of word vectors to initialise the target
+            embeddings; it may be the same file.
+        systems: Systems to train, any of nmt_lvt and pointer_softmax_lvt.
+        merge: Combination of several ways to produce a word (generating,
+            copying) in search: max (the paper's) or sum.
+        run: Name of the run; if not given, that of your data, or the preset's,
+            with the suffix _entity for --pointers entity.
+    """
+
+    plain = ("nmt_lvt",)
+
+    num_validation: PositiveInt | None = config.data(None)
+    num_test: PositiveInt | None = config.data(None, fixed=False)
+    min_count: PositiveInt = config.data(5, replaced=True)
+    source_vectors: str | None = config.file(replaced=True)
+    target_vectors: str | None = config.file(replaced=True)
+    systems: list[Literal[SYSTEMS]] = config.systems(list(SYSTEMS))
+    head: config.PointingHead = config.part.common(
+        "pointer_softmax",
+        f"Output head of the system that points: {config.POINTING}",
+    )
+    merge: Literal["max", "sum"] = config.search("max")
+    run: str | None = config.aside.common(None)
+
+
 COLUMNS = {
     "R-1": "rouge1",
     "R-2": "rouge2",
@@ -162,21 +155,13 @@ COLUMNS = {
     "seconds": "seconds_training",
 }
 
-with command_line.late_imports(__name__, Config, PRESETS, __doc__):
-    from tfcopy.data.text.entities import placeholder_ids
-    from tfcopy.experiments import reporting
-    from tfcopy.experiments.config import head_of, run_name
-    from tfcopy.experiments.pairs import (
-        headlines,
-        pair_training,
-        pointer_softmax_steps,
-        summary_data,
-    )
-    from tfcopy.experiments.run import Run
-
 
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
+    from tfcopy.experiments import reporting
+    from tfcopy.experiments.pairs import headlines, summary_data
+    from tfcopy.experiments.run import Run
+
     points = "pointer_softmax_lvt" in config.systems
     headlines.check(config, points)
     suffix = "_entity" * (config.pointers == "entity")
@@ -209,7 +194,10 @@ def run(config):
 
 
 def build(run, name, data):
-    """A system, text in and text out."""
+    """Builds a system, text in and text out."""
+    from tfcopy.data.text.entities import placeholder_ids
+    from tfcopy.experiments.pairs import pointer_softmax_steps
+
     config = run.config
     placeholders = ()
     if data.entities is not None:
@@ -225,7 +213,7 @@ def build(run, name, data):
     return pointer_softmax_steps.build(
         run,
         name,
-        head_of(config, name),
+        head_of(config, run.kinds[name]),
         data,
         search,
         {"entities": entities},
@@ -241,8 +229,14 @@ def train_and_score(system, data, test):
         `(results, answers)`: the system's part of results.json, and a
         `Translation` for each text.
     """
+    from tfcopy.experiments.pairs import (
+        headlines,
+        pair_training,
+        pointer_softmax_steps,
+    )
+
     config = system.config
-    head = head_of(config, system.name)
+    head = head_of(config, system.kind)
     options = pointer_softmax_steps.training_options(system, head, data)
     _, trainer_result, trained = pair_training.train(system, data, **options)
     answers, scores = test.answer(system.served)
@@ -265,7 +259,9 @@ def train_and_score(system, data, test):
 
 
 def print_comparison(results, paper, pointers, paper_pointers):
-    """A table of the systems beside the paper's."""
+    """Prints a table of the systems beside the paper's."""
+    from tfcopy.experiments import reporting
+
     rows = {}
     for system, scores in results.items():
         rows[system] = scores
@@ -273,7 +269,7 @@ def print_comparison(results, paper, pointers, paper_pointers):
             if part in scores:
                 title = part.replace("unk_replaced", "UNK replaced")
                 rows[f"{system}, {title}"] = scores[part]
-    reporting.print_table(reporting.with_paper(rows, paper), COLUMNS)
+    reporting.print_table(rows, COLUMNS, paper)
     of_paper = ""
     if paper_pointers:
         train, validation = (
@@ -291,4 +287,4 @@ def print_comparison(results, paper, pointers, paper_pointers):
 
 
 if __name__ == "__main__":
-    sys.exit(command_line.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, run))

@@ -21,6 +21,7 @@ import warnings
 from typing import Literal
 
 from tfcopy.experiments import command_line, config
+from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs import corpus_flags, model_flags
 from tfcopy.flags import PositiveInt
 
@@ -40,70 +41,6 @@ SYSTEMS = {"rnn_context": "rnnsearch", "copynet": "copynet"}
 # characters are several to a word.
 LIMITS = {("en", "characters"): (600, 160)}
 LEAST_OOV_RATE = 10.0
-
-
-@config.configuration(
-    "lcsts_copynet",
-    claims={"copynet writes better summaries than rnn_context": "rouge1"},
-    minutes={"demo": 4, "thorough": 12},
-    unfinished_compete=True,
-    forbid_unk=True,
-    dropout=0.2,
-    batch_size=64,
-)
-class Config(model_flags.CopyNetConfig, corpus_flags.CaseConfig):
-    """News, model, training, search, and where the results go."""
-
-    renamed = {"rnn_context": ["rnnsearch"]}
-
-    data_dir: str | None = config.corpus_file(
-        "Folder with PART_I.txt, PART_II.txt and PART_III.txt of LCSTS; news "
-        "are generated if not given.",
-        "place",
-    )
-    num_train: PositiveInt = config.data.common(
-        20_000, "Number of news items to generate for training."
-    )
-    num_test: PositiveInt = config.data(
-        400,
-        "Number of news items to generate for testing, before those with a "
-        "score below --min_score are left out.",
-        fixed=False,
-    )
-    script: Literal["latin", "cjk"] = config.data(
-        "latin",
-        "Script of the names in generated news: latin, or cjk for ideographs, "
-        "the rare ones of which are in no character vocabulary.",
-    )
-    tokenizations: list[Literal["characters", "words"]] = config.data.common(
-        ["words"],
-        "Tokenisations to train with: characters, words, or both in turn.",
-        fixed=False,
-    )
-    min_score: Literal[1, 2, 3, 4, 5] = config.data(
-        3,
-        "Lowest score (1, 2, 3, 4 or 5) of the pairs of parts II and III that "
-        "are kept.",
-    )
-    character_vocabulary_size: config.VocabularySize = config.data(
-        3_000, "Size of the character vocabulary, special words included."
-    )
-    word_vocabulary_size: config.VocabularySize = config.data(
-        10_000, "Size of the word vocabulary, special words included."
-    )
-    max_source_length: PositiveInt | None = config.data.common(
-        None,
-        "Texts are truncated to this many tokens; if not given, to 140, or to "
-        "600 for characters of English.",
-    )
-    max_target_length: PositiveInt | None = config.data(
-        None,
-        "Maximum length of a summary in tokens, without the end of sequence; "
-        "if not given, 32, or 160 for characters of English.",
-    )
-    systems: list[Literal[tuple(SYSTEMS)]] = config.systems(
-        list(SYSTEMS), "Systems to train, any of rnn_context and copynet."
-    )
 
 
 PRESETS = {
@@ -132,22 +69,70 @@ PRESETS = {
 }
 
 
-with command_line.late_imports(__name__, Config, PRESETS, __doc__):
-    from tfcopy.data.corpora import lcsts
-    from tfcopy.data.generated import newsgen
-    from tfcopy.data.text.tokenization import Tokenizer
-    from tfcopy.evaluation import summaries, translations
-    from tfcopy.experiments import reporting
-    from tfcopy.experiments.config import from_flags, kind_of
-    from tfcopy.experiments.pairs import copynet_steps
-    from tfcopy.experiments.run import Run, timed
+@config.configuration(
+    "lcsts_copynet",
+    presets=PRESETS,
+    claims={"copynet writes better summaries than rnn_context": "rouge1"},
+    minutes={"demo": 4, "thorough": 12},
+    unfinished_compete=True,
+    forbid_unk=True,
+    dropout=0.2,
+    batch_size=64,
+)
+class Config(model_flags.CopyNetConfig, corpus_flags.CaseConfig):
+    """News, model, training, search, and where the results go.
+
+    Attributes:
+        data_dir: Folder with PART_I.txt, PART_II.txt and PART_III.txt of LCSTS;
+            news are generated if not given.
+        num_train: Number of news items to generate for training.
+        num_test: Number of news items to generate for testing, before those
+            with a score below --min_score are left out.
+        script: Script of the names in generated news: latin, or cjk for
+            ideographs, the rare ones of which are in no character vocabulary.
+        tokenizations: Tokenisations to train with: characters, words, or both
+            in turn.
+        min_score: Lowest score (1, 2, 3, 4 or 5) of the pairs of parts II and
+            III that are kept.
+        character_vocabulary_size: Size of the character vocabulary, special
+            words included.
+        word_vocabulary_size: Size of the word vocabulary, special words
+            included.
+        max_source_length: Texts are truncated to this many tokens; if not
+            given, to 140, or to 600 for characters of English.
+        max_target_length: Maximum length of a summary in tokens, without the
+            end of sequence; if not given, 32, or 160 for characters of English.
+        systems: Systems to train, any of rnn_context and copynet.
+    """
+
+    renamed = {"rnn_context": ["rnnsearch"]}
+
+    data_dir: str | None = config.corpus_file(corpus="place")
+    num_train: PositiveInt = config.data.common(20_000)
+    num_test: PositiveInt = config.data(400, fixed=False)
+    script: Literal["latin", "cjk"] = config.data("latin")
+    tokenizations: list[Literal["characters", "words"]] = config.data.common(
+        ["words"], fixed=False
+    )
+    min_score: Literal[1, 2, 3, 4, 5] = config.data(3)
+    character_vocabulary_size: config.VocabularySize = config.data(3_000)
+    word_vocabulary_size: config.VocabularySize = config.data(10_000)
+    max_source_length: PositiveInt | None = config.data.common(None)
+    max_target_length: PositiveInt | None = config.data(None)
+    systems: list[Literal[tuple(SYSTEMS)]] = config.systems(list(SYSTEMS))
 
 
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
-    check(config)
+    from tfcopy.experiments import reporting
+    from tfcopy.experiments.pairs import copynet_steps
+    from tfcopy.experiments.run import Run
+
+    copynet_steps.check(config)
+    if not config.tokenizations:
+        raise ValueError("--tokenizations must name characters, words or both.")
     run = Run(config)
-    # All of them first: what is wrong should not show after days of training.
+    # All of them first, so that an error does not show after days of training.
     prepared = {
         part: prepare(config, part, run.folder) for part in config.tokenizations
     }
@@ -158,7 +143,7 @@ def run(config):
                 run,
                 name,
                 data,
-                SYSTEMS[kind_of(config, name)],
+                SYSTEMS[run.kinds[name]],
                 limits=(limits[0], limits[1] + 1),
                 part=part,
                 tokenization=part,
@@ -193,15 +178,11 @@ def run(config):
     )
 
 
-def check(config):
-    """Raises a ValueError that names the wrong flag."""
-    copynet_steps.check(config)
-    if not config.tokenizations:
-        raise ValueError("--tokenizations must name characters, words or both.")
-
-
 def load_corpus(config, tokenization, folder):
-    """LCSTS, or generated news in its format."""
+    """Loads LCSTS, or generates news in its format."""
+    from tfcopy.data.corpora import lcsts
+    from tfcopy.data.generated import newsgen
+
     if config.data_dir is not None:
         with warnings.catch_warnings():
             warnings.showwarning = show_warning
@@ -227,7 +208,9 @@ def show_warning(message, *_):
 
 
 def make_tokenizer(tokenization, language, lowercase):
-    """The tokenizer of both sides; Chinese comes cut into words already."""
+    """Builds the tokenizer of both sides; Chinese is segmented already."""
+    from tfcopy.data.text.tokenization import Tokenizer
+
     if tokenization == "characters":
         return Tokenizer("characters", language, lowercase)
     mode = "moses" if language == "en" else "space"
@@ -235,12 +218,15 @@ def make_tokenizer(tokenization, language, lowercase):
 
 
 def prepare(config, tokenization, folder):
-    """The corpus as ids.
+    """Encodes the corpus as ids.
 
     Returns:
         `(data, limits)`: `PairData`, and the most tokens of a text and of
         a summary.
     """
+    from tfcopy.data.generated import newsgen
+    from tfcopy.experiments.pairs import copynet_steps
+
     corpus = load_corpus(config, tokenization, folder)
     language = corpus.source_language
     limits = limits_of(config, tokenization, language)
@@ -254,7 +240,6 @@ def prepare(config, tokenization, folder):
         corpus,
         tokenizer,
         os.path.join(folder, tokenization, "data"),
-        end_mark=config.end_mark,
         max_size=sizes[tokenization],
         truncate=(limits[0], limits[1] + 1),
     )
@@ -274,7 +259,7 @@ def prepare(config, tokenization, folder):
 
 
 def limits_of(config, tokenization, language):
-    """The most tokens of a text, and of a summary."""
+    """Returns the maximum numbers of tokens of a text and of a summary."""
     limits = LIMITS.get((language, tokenization), (140, 32))
     return (
         config.max_source_length or limits[0],
@@ -288,6 +273,9 @@ def answer(translator, data):
     Returns:
         `(translations, scores)`; see `rouge` and `as_answers`.
     """
+    from tfcopy.evaluation import translations
+    from tfcopy.experiments.run import timed
+
     sources, targets = zip(*data.test)
     answers, seconds = timed(translator.translate_all, sources)
     references = as_answers(data, targets)
@@ -303,21 +291,25 @@ def answer(translator, data):
 
 
 def rouge(data, texts, references):
-    """ROUGE of characters of Chinese, of words of English."""
+    """Computes ROUGE of characters in Chinese, of words in English."""
+    from tfcopy.evaluation import summaries
+
     if data.corpus.source_language == "zh":
         return summaries.character_rouge(texts, references)
     return summaries.rouge(texts, references)
 
 
 def as_answers(data, references):
-    """References as answers are: those in Chinese have no blanks."""
+    """Joins the words of Chinese references, as answers have no blanks."""
     if data.corpus.source_language != "zh":
         return references
     return ["".join(text.split()) for text in references]
 
 
 def print_comparison(results, tokenizations, generated):
-    """A table of the systems; beside the paper's, where they compare."""
+    """Prints a table of the systems, beside the paper's on LCSTS."""
+    from tfcopy.experiments import reporting
+
     metrics = {"R-1": "rouge1", "R-2": "rouge2", "R-L": "rougeL"}
     metrics.update({"% UNK": "unk_rate", "% copied": "copy_rate"})
     tables = {"": results} if generated else {"": results, ", paper": PAPER}
@@ -334,4 +326,4 @@ def print_comparison(results, tokenizations, generated):
 
 
 if __name__ == "__main__":
-    sys.exit(command_line.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, run))

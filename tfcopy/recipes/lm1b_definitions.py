@@ -19,6 +19,7 @@ import sys
 from typing import Literal
 
 from tfcopy.experiments import command_line, config
+from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.definitions import definition_flags
 from tfcopy.experiments.definitions.definition_flags import WordSources
 from tfcopy.flags import PositiveInt
@@ -50,48 +51,6 @@ PAPER = {
 }
 
 
-@config.configuration(
-    "lm1b_definitions",
-    claims={"dict_mean reads unknown words better than baseline": "-after_oov"},
-    minutes={"demo": 1},
-    vectors_dim=64,
-    vocabulary_size=230,
-    definition_vocabulary_size=3_000,
-    units=64,
-    updates=600,
-    eval_every=150,
-)
-class Config(definition_flags.DefinitionsConfig):
-    """Text, models, training, and where the results go."""
-
-    corpus: Literal["demo", "brown", "lm1b", "files"] = config.data.common(
-        "demo",
-        "demo (invented words), brown, lm1b (One Billion Words) or files.",
-        corpus="dataset",
-    )
-    data: str | None = config.corpus_file(
-        "Where the corpus is: brown.zip or its folder; the folder of One "
-        "Billion Words, downloaded by TensorFlow Datasets if not given; or a "
-        "file or folder with one sentence per line.",
-        of_preset=True,
-    )
-    num_shards: PositiveInt = config.data(
-        1,
-        "Number of training shards of One Billion Words to read, each "
-        "about a hundredth of it.",
-    )
-    max_length: PositiveInt = config.data(
-        100, "Sentences are truncated to this many words."
-    )
-    systems: list[Literal[tuple(SYSTEMS)]] = config.systems(
-        ["baseline", "dict_mean", "glove"],
-        "Systems to train, any of baseline, lemma, spelling, dict1 (the "
-        "language model's own LSTM reads definitions), dict2 (another LSTM "
-        "does), dict2_spelling, dict_mean (mean of the embeddings of their "
-        "words), dict_mean_spelling and glove.",
-    )
-
-
 PRESETS = {
     "brown": {
         "corpus": "brown",
@@ -121,6 +80,47 @@ PRESETS = {
     },
 }
 
+
+@config.configuration(
+    "lm1b_definitions",
+    presets=PRESETS,
+    claims={"dict_mean reads unknown words better than baseline": "-after_oov"},
+    minutes={"demo": 1},
+    vectors_dim=64,
+    vocabulary_size=230,
+    definition_vocabulary_size=3_000,
+    units=64,
+    updates=600,
+    eval_every=150,
+)
+class Config(definition_flags.DefinitionsConfig):
+    """Text, models, training, and where the results go.
+
+    Attributes:
+        corpus: demo (invented words), brown, lm1b (One Billion Words) or files.
+        data: Place of the corpus: brown.zip or its folder; the folder of One
+            Billion Words, downloaded by TensorFlow Datasets if not given; or a
+            file or folder with one sentence per line.
+        num_shards: Number of training shards of One Billion Words to read, each
+            about a hundredth of it.
+        max_length: Sentences are truncated to this many words.
+        systems: Systems to train, any of baseline, lemma, spelling, dict1 (the
+            language model's own LSTM reads definitions), dict2 (another LSTM
+            does), dict2_spelling, dict_mean (mean of the embeddings of their
+            words), dict_mean_spelling and glove.
+    """
+
+    corpus: Literal["demo", "brown", "lm1b", "files"] = config.data.common(
+        "demo", corpus="dataset"
+    )
+    data: str | None = config.corpus_file(of_preset=True)
+    num_shards: PositiveInt = config.data(1)
+    max_length: PositiveInt = config.data(100)
+    systems: list[Literal[tuple(SYSTEMS)]] = config.systems(
+        ["baseline", "dict_mean", "glove"]
+    )
+
+
 COLUMNS = {
     "test ppl": "perplexity",
     "after OOV": "after_oov",
@@ -131,27 +131,18 @@ COLUMNS = {
     "seconds": "seconds_training",
 }
 
-with command_line.late_imports(__name__, Config, PRESETS, __doc__):
-    from tfcopy import losses
-    from tfcopy.data.corpora import sentences
-    from tfcopy.data.generated import demo_definitions
+
+def run(config):
+    """Trains, compares and exports; returns the results."""
     from tfcopy.experiments import reporting
-    from tfcopy.experiments.config import from_flags
     from tfcopy.experiments.definitions import (
         definition_data,
         definition_pictures,
-        definition_samples,
         next_word_steps,
         text_systems,
     )
     from tfcopy.experiments.run import Run
-    from tfcopy.layers import ForwardLSTM, RecurrentReader
-    from tfcopy.models import lstm_language_model
-    from tfcopy.serving.servables.text_model import WordPredictor
 
-
-def run(config):
-    """Trains, compares and exports; returns the results."""
     run = Run(config)
     data = prepare(config)
 
@@ -170,19 +161,36 @@ def run(config):
             **trained,
             **scores,
             **definition_data.group_scores(
-                config, data.test, lambda rows: score(data.test.subset(rows))[0]
+                config.corpus,
+                data.test,
+                lambda rows: score(data.test.subset(rows))[0],
             ),
         }
 
     next_word_steps.print_examples(data.test, costs, system.features.vocabulary)
-    print_comparison(config, run.results)
+    paper = {}
+    if config.corpus == "lm1b":
+        paper = {
+            f"{name}, paper, 1 %": dict(zip(("perplexity", "after_oov"), pair))
+            for name, pair in PAPER.items()
+            if name in run.results
+        }
+    reporting.print_table(run.results | paper, COLUMNS)
+    print(
+        "Perplexity of the next word on the test set: overall, after "
+        "out-of-vocabulary words,\nafter the others, and of words that are in "
+        "the vocabulary."
+    )
     return definition_pictures.finish(
         run, SYSTEMS, "perplexity", ("baseline", "glove"), paper=PAPER
     )
 
 
 def load_corpus(config):
-    """The corpus that the flags ask for."""
+    """Loads the corpus that the flags name."""
+    from tfcopy.data.corpora import sentences
+    from tfcopy.data.generated import demo_definitions
+
     if config.corpus == "demo":
         return demo_definitions.sentences(num_train=config.num_train)
     if config.corpus == "lm1b":
@@ -202,21 +210,22 @@ def load_corpus(config):
 
 
 def prepare(config):
-    """The sentences as words, and what the systems read: `DefinitionData`."""
+    """Reads the sentences, and what the systems need: `DefinitionData`."""
+    from tfcopy.experiments.definitions import definition_data, next_word_steps
 
     def read(split, tokenizer, _):
         return next_word_steps.read(split, tokenizer, config.max_length)
 
-    return definition_data.prepare(
-        config,
-        load_corpus(config),
-        read,
-        [SYSTEMS[name] for name in config.systems],
-    )
+    return definition_data.prepare(config, load_corpus(config), read, SYSTEMS)
 
 
 def build(run, name, data):
-    """A system that predicts the next word: `TextSystem`."""
+    """Builds a system that predicts the next word: `TextSystem`."""
+    from tfcopy.experiments.definitions import next_word_steps, text_systems
+    from tfcopy.layers import ForwardLSTM, RecurrentReader
+    from tfcopy.models import lstm_language_model
+    from tfcopy.serving.servables.text_model import WordPredictor
+
     sources = SYSTEMS[name]
 
     def make_model(own, make_embedding, options):
@@ -249,6 +258,12 @@ def build(run, name, data):
 
 def train(text_system, data):
     """Trains a system, or resumes its training."""
+    from tfcopy import losses
+    from tfcopy.experiments.definitions import (
+        definition_samples,
+        next_word_steps,
+        text_systems,
+    )
 
     def score_predictions(predictions):
         scores, _ = next_word_steps.score(predictions)
@@ -266,22 +281,5 @@ def train(text_system, data):
     )
 
 
-def print_comparison(config, results):
-    """A table of the systems, beside the paper's for its corpus."""
-    paper = {}
-    if config.corpus == "lm1b":
-        paper = {
-            f"{name}, paper, 1 %": dict(zip(("perplexity", "after_oov"), pair))
-            for name, pair in PAPER.items()
-            if name in results
-        }
-    reporting.print_table({**results, **paper}, COLUMNS)
-    print(
-        "Perplexity of the next word on the test set: overall, after "
-        "out-of-vocabulary words,\nafter the others, and of words that are in "
-        "the vocabulary."
-    )
-
-
 if __name__ == "__main__":
-    sys.exit(command_line.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, run))

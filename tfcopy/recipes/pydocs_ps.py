@@ -25,32 +25,6 @@ import sys
 from tfcopy.experiments import command_line, config
 from tfcopy.experiments.pairs import corpus_flags
 
-
-@config.configuration(
-    "pydocs_ps",
-    claims={"pointer_softmax keeps more spans than nmt": "spans_kept"},
-    minutes={"demo": 5, "thorough": 9},
-    target_language="es",
-    tokenization="sentencepiece",
-    pieces=1_000,
-    protect=["rst", "html", "placeholders"],
-    must_copy=True,
-    unmatched="attention_argmax",
-    embedding_dim=128,
-    units=256,
-    encoder_units=128,
-    dropout=0.1,
-    schedule="constant",
-    batch_size=64,
-    clip_norm=1.0,
-    updates=800,
-    patience=5,
-    num_beams=5,
-)
-class Config(corpus_flags.TranslatorConfig):
-    """Corpus, model, training, search, and where the results go."""
-
-
 PRESETS = {
     "demo": {
         "embedding_dim": 64,
@@ -83,6 +57,33 @@ PRESETS = {
     },
 }
 
+
+@config.configuration(
+    "pydocs_ps",
+    presets=PRESETS,
+    claims={"pointer_softmax keeps more spans than nmt": "spans_kept"},
+    minutes={"demo": 5, "thorough": 9},
+    target_language="es",
+    tokenization="sentencepiece",
+    pieces=1_000,
+    protect=["rst", "html", "placeholders"],
+    must_copy=True,
+    unmatched="attention_argmax",
+    embedding_dim=128,
+    units=256,
+    encoder_units=128,
+    dropout=0.1,
+    schedule="constant",
+    batch_size=64,
+    clip_norm=1.0,
+    updates=800,
+    patience=5,
+    num_beams=5,
+)
+class Config(corpus_flags.TranslatorConfig):
+    """Corpus, model, training, search, and where the results go."""
+
+
 COLUMNS = {
     "BLEU": "bleu",
     "chrF": "chrf",
@@ -95,13 +96,12 @@ COLUMNS = {
     "tokens/s": "target_tokens_per_second",
 }
 
-with command_line.late_imports(__name__, Config, PRESETS, __doc__):
-    from tfcopy.data.generated import demo_catalogs
-    from tfcopy.experiments.pairs import translation_data, translation_systems
-
 
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
+    from tfcopy.data.generated import demo_catalogs
+    from tfcopy.experiments.pairs import translation_systems
+
     if config.data_dir is not None and config.tfds is None:
         raise ValueError("--data_dir needs --tfds.")
     examples = demo_catalogs.examples()
@@ -120,7 +120,10 @@ def run(config):
 
 
 def prepare(config, folder):
-    """The corpus as pieces, spans and ids, kept in a folder: `PairData`."""
+    """Encodes the corpus as pieces, spans and ids: `PairData`."""
+    from tfcopy.data.generated import demo_catalogs
+    from tfcopy.experiments.pairs import translation_data, translation_systems
+
     corpus = translation_data.load_corpus(
         config, demo_catalogs, tokenized=config.tokenization == "space"
     )
@@ -128,4 +131,4 @@ def prepare(config, folder):
 
 
 if __name__ == "__main__":
-    sys.exit(command_line.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, run))

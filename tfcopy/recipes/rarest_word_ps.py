@@ -23,18 +23,6 @@ PAPER = {"softmax": 48.2, "pointer_softmax": 17.4}
 SYSTEMS = tuple(PAPER)
 
 
-@config.configuration(
-    "rarest_word_ps",
-    claims={
-        "pointer_softmax makes fewer errors on the rarest words than "
-        "softmax": "-targets.pointed.error_rate"
-    },
-    minutes={"demo": 1},
-)
-class Config(model_flags.RarestWordConfig):
-    """Words, models, training, and where the results go."""
-
-
 PRESETS = {
     "demo": {
         "train_size": 5_000,
@@ -53,21 +41,32 @@ PRESETS = {
 }
 
 
-with command_line.late_imports(__name__, Config, PRESETS, __doc__):
-    from tfcopy.experiments import reporting
-    from tfcopy.experiments.pairs import rarest_word_steps
-    from tfcopy.experiments.run import Run
+@config.configuration(
+    "rarest_word_ps",
+    presets=PRESETS,
+    claims={
+        "pointer_softmax makes fewer errors on the rarest words than "
+        "softmax": "-targets.pointed.error_rate"
+    },
+    minutes={"demo": 1},
+)
+class Config(model_flags.RarestWordConfig):
+    """Words, models, training, and where the results go."""
 
 
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
+    from tfcopy.experiments import reporting
+    from tfcopy.experiments.pairs import rarest_word_steps
+    from tfcopy.experiments.run import Run
+
     data = rarest_word_steps.prepare(config)
     run = Run(config)
     print_task(config, data)
 
     answers = {}
     texts = [text for text, _ in data.examples]
-    for name in run.each({}):  # Flags tell all of the data.
+    for name in run.each({}):  # The flags identify the data.
         task = rarest_word_steps.task_of(name, data.task)
         system = run.build(
             name,
@@ -102,7 +101,7 @@ def print_task(config, data):
 
 
 def print_comparison(config, results):
-    """A table of the systems beside the paper's."""
+    """Prints a table of the systems beside the paper's."""
     print(
         f"\nErrors on {config.num_test:,} sequences, in percent (the paper "
         "does not state its q):\n"
@@ -117,7 +116,7 @@ def print_comparison(config, results):
 
 
 def _cell(score):
-    """An error with its 95 % interval, if there was anything to count."""
+    """Formats an error with its 95 % interval, if anything was counted."""
     if score["error_rate"] is None:
         return "-"
     low, high = score["interval"]
@@ -125,4 +124,4 @@ def _cell(score):
 
 
 if __name__ == "__main__":
-    sys.exit(command_line.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, run))

@@ -1,10 +1,10 @@
 """Entailment with definitions (Bahdanau et al., 2017, section 4.2).
 
-Trains ESIM models that tell whether a premise entails a hypothesis, contradicts
-it, or does neither: one that knows only its vocabulary (baseline), and others
-that look up other words in a dictionary, in fixed vectors, or by their
-spelling; compares their accuracies, also by word rarity, plots nouns that are
-embedded by their definitions alone, and exports the best one.
+Trains ESIM models that predict whether a premise entails a hypothesis,
+contradicts it, or does neither: one that knows only its vocabulary (baseline),
+and others that look up other words in a dictionary, in fixed vectors, or by
+their spelling; compares their accuracies, also by word rarity, plots nouns that
+are embedded by their definitions alone, and exports the best one.
 
     python -m tfcopy.recipes.snli_definitions            invented words, minutes
     python -m tfcopy.recipes.snli_definitions --preset sick \\
@@ -24,6 +24,7 @@ import sys
 from typing import Literal
 
 from tfcopy.experiments import command_line, config
+from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.definitions import definition_flags
 from tfcopy.experiments.definitions.definition_flags import WordSources
 from tfcopy.flags import PositiveInt
@@ -42,60 +43,6 @@ PAPER = {
     "dict": (84.39, 71.45, 70.70),
     "glove": (86.39, 74.58, 73.92),
 }
-
-
-@config.configuration(
-    "snli_definitions",
-    claims={"dict labels more pairs rightly than baseline": "accuracy"},
-    minutes={"demo": 4},
-    baselines=["baseline", "glove"],
-    vocabulary_size=250,
-    baseline_vocabulary_size=3_000,
-    definition_vocabulary_size=3_000,
-    max_definition_length=50,
-    embedding_dim=48,
-    units=48,
-    clip_norm=None,
-    updates=2_500,
-    eval_every=500,
-)
-class Config(definition_flags.LabelledTextsConfig):
-    """Pairs, models, training, and where the results go."""
-
-    train_file: str | None = config.corpus_file(
-        "Training pairs, in the format of SNLI, MultiNLI or SICK, or another "
-        "table."
-    )
-    max_length: PositiveInt = config.data(
-        400, "Sentences are truncated to this many words."
-    )
-    systems: list[Literal[tuple(SYSTEMS)]] = config.systems(
-        ["baseline", "dict", "glove"],
-        "Systems to train, any of baseline, spelling, dict (definitions) and "
-        "glove (fixed vectors).",
-    )
-    combine: Literal["bands", "transform", "sum", "replace"] = config.model(
-        "transform",
-        "How dict and spelling combine what they read with the word's own "
-        "embedding: bands (the paper's), transform, sum or replace.",
-    )
-    share_encoders: bool = config.model(
-        True,
-        "Share the LSTMs between premise and hypothesis, as in ESIM's own "
-        "paper.",
-    )
-    baseline_embedding_dim: PositiveInt | None = config.model(
-        None, "The baseline's --embedding_dim, if it differs."
-    )
-    baseline_units: PositiveInt | None = config.model(
-        None, "The --units of baseline and glove, if they differ."
-    )
-    baseline_updates: PositiveInt | None = config.training(
-        None, "The --updates of baseline and glove, if they differ."
-    )
-    baseline_dropout: config.Share | None = config.model(
-        None, "The --dropout of baseline and glove, if it differs."
-    )
 
 
 PRESETS = {
@@ -143,6 +90,57 @@ PRESETS = {
     },
 }
 
+
+@config.configuration(
+    "snli_definitions",
+    presets=PRESETS,
+    claims={"dict labels more pairs rightly than baseline": "accuracy"},
+    minutes={"demo": 4},
+    baselines=["baseline", "glove"],
+    vocabulary_size=250,
+    baseline_vocabulary_size=3_000,
+    definition_vocabulary_size=3_000,
+    max_definition_length=50,
+    embedding_dim=48,
+    units=48,
+    clip_norm=None,
+    updates=2_500,
+    eval_every=500,
+)
+class Config(definition_flags.LabelledTextsConfig):
+    """Pairs, models, training, and where the results go.
+
+    Attributes:
+        train_file: Training pairs, in the format of SNLI, MultiNLI or SICK, or
+            another table.
+        max_length: Sentences are truncated to this many words.
+        systems: Systems to train, any of baseline, spelling, dict (definitions)
+            and glove (fixed vectors).
+        combine: Combination of definitions or spelling with the word's own
+            embedding: bands (the paper's), transform, sum or replace.
+        share_encoders: Share the LSTMs between premise and hypothesis, as in
+            ESIM's own paper.
+        baseline_embedding_dim: The baseline's --embedding_dim, if it differs.
+        baseline_units: The --units of baseline and glove, if they differ.
+        baseline_updates: The --updates of baseline and glove, if they differ.
+        baseline_dropout: The --dropout of baseline and glove, if it differs.
+    """
+
+    train_file: str | None = config.corpus_file()
+    max_length: PositiveInt = config.data(400)
+    systems: list[Literal[tuple(SYSTEMS)]] = config.systems(
+        ["baseline", "dict", "glove"]
+    )
+    combine: Literal["bands", "transform", "sum", "replace"] = config.model(
+        "transform"
+    )
+    share_encoders: bool = config.model(True)
+    baseline_embedding_dim: PositiveInt | None = config.model(None)
+    baseline_units: PositiveInt | None = config.model(None)
+    baseline_updates: PositiveInt | None = config.training(None)
+    baseline_dropout: config.Share | None = config.model(None)
+
+
 COLUMNS = {
     "accuracy": "accuracy",
     "weights": "parameters",
@@ -150,31 +148,20 @@ COLUMNS = {
     "seconds": "seconds_training",
 }
 
-with command_line.late_imports(__name__, Config, PRESETS, __doc__):
-    import tensorflow as tf
 
-    from tfcopy import losses
-    from tfcopy.data.corpora import nli
+def run(config):
+    """Trains, compares, draws and exports; returns the results."""
     from tfcopy.data.definitions import wordnet
     from tfcopy.data.generated import demo_definitions
     from tfcopy.experiments import reporting
-    from tfcopy.experiments.config import from_flags
     from tfcopy.experiments.definitions import (
         definition_data,
         definition_pictures,
-        definition_samples,
         entailment_steps,
         text_systems,
     )
     from tfcopy.experiments.run import Run
-    from tfcopy.models import esim
-    from tfcopy.serving.servables.text_model import (
-        EntailmentClassifier,
-    )
 
-
-def run(config):
-    """Trains, compares, draws and exports; returns the results."""
     run = Run(config)
     data = prepare(config)
 
@@ -191,21 +178,30 @@ def run(config):
             **trained,
             **entailment_steps.score(is_right),
             **definition_data.group_scores(
-                config,
+                config.corpus,
                 data.test,
                 lambda rows: entailment_steps.score(is_right[rows]),
             ),
         }
 
     entailment_steps.print_examples(data.test, answers)
-    print_comparison(config, run.results)
+    paper = {}
+    columns = {"snli": 0, "multi_nli": 2}  # mismatched pairs are for testing
+    if config.corpus in columns:
+        column = columns[config.corpus]
+        paper = {x: {"accuracy": PAPER[x][column]} for x in run.results}
+    reporting.print_table(run.results, COLUMNS, paper)
+    print("Percent of the test set.")
     rarity = definition_pictures.draw_rarity(
         right, data.test, data.vocabulary, run.folder
     )
     categories = None
     if "dict" in systems:
+        nouns = wordnet.NOUNS_BY_CATEGORY
+        if config.corpus == "demo":
+            nouns = demo_definitions.nouns_by_kind()
         categories = definition_pictures.draw_categories(
-            systems["dict"], load_categories(config), run.folder
+            systems["dict"], nouns, run.folder
         )
     return definition_pictures.finish(
         run,
@@ -218,29 +214,32 @@ def run(config):
     )
 
 
-def load_corpus(config):
-    """The corpus that the flags ask for."""
-    if config.corpus == "demo":
-        return demo_definitions.entailments(num_train=config.num_train)
-    return definition_data.load_labelled(config, nli)
-
-
 def prepare(config):
-    """The pairs as words, and what the systems read: `DefinitionData`."""
+    """Reads the pairs, and what the systems need: `DefinitionData`."""
+    from tfcopy.data.corpora import nli
+    from tfcopy.data.generated import demo_definitions
+    from tfcopy.experiments.definitions import (
+        definition_data,
+        entailment_steps,
+    )
+
+    if config.corpus == "demo":
+        corpus = demo_definitions.entailments(num_train=config.num_train)
+    else:
+        corpus = definition_data.load_labelled(config, nli)
 
     def read(split, tokenizer, _):
         return entailment_steps.read(split, tokenizer, config.max_length)
 
-    return definition_data.prepare(
-        config,
-        load_corpus(config),
-        read,
-        [SYSTEMS[name] for name in config.systems],
-    )
+    return definition_data.prepare(config, corpus, read, SYSTEMS)
 
 
 def build(run, name, data):
-    """A system that labels pairs: `TextSystem`."""
+    """Builds a system that labels pairs: `TextSystem`."""
+    from tfcopy.experiments.definitions import text_systems
+    from tfcopy.models import esim
+    from tfcopy.serving.servables.text_model import EntailmentClassifier
+
     flags, sources = run.config, SYSTEMS[name]
     if name not in flags.baselines:
         sources = dataclasses.replace(sources, combine=flags.combine)
@@ -261,6 +260,14 @@ def build(run, name, data):
 
 def train(text_system, data):
     """Trains a system, or resumes its training."""
+    import tensorflow as tf
+
+    from tfcopy import losses
+    from tfcopy.data.corpora import nli
+    from tfcopy.experiments.definitions import (
+        definition_samples,
+        text_systems,
+    )
 
     def accuracy(batch, logits):
         labels = tf.argmax(logits, -1, output_type=tf.int32)
@@ -280,23 +287,5 @@ def train(text_system, data):
     )
 
 
-def load_categories(config):
-    """Nouns to draw: the demo's, by kind, or those of three categories."""
-    if config.corpus == "demo":
-        return demo_definitions.nouns_by_kind()
-    return wordnet.NOUNS_BY_CATEGORY
-
-
-def print_comparison(config, results):
-    """A table of the systems, beside the paper's for its corpora."""
-    corpora = {"snli": 0, "multi_nli": 2}  # mismatched pairs are for testing
-    paper = {}
-    if config.corpus in corpora:
-        column = corpora[config.corpus]
-        paper = {name: {"accuracy": PAPER[name][column]} for name in results}
-    reporting.print_table(reporting.with_paper(results, paper), COLUMNS)
-    print("Percent of the test set.")
-
-
 if __name__ == "__main__":
-    sys.exit(command_line.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, run))

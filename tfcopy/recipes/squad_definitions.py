@@ -19,6 +19,7 @@ import sys
 from typing import Literal
 
 from tfcopy.experiments import command_line, config
+from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.definitions import definition_flags
 from tfcopy.experiments.definitions.definition_flags import WordSources
 from tfcopy.flags import PositiveInt
@@ -47,58 +48,6 @@ PAPER = {
     "SD": 63.06,
     "G": 64.19,
 }
-
-
-@config.configuration(
-    "squad_definitions",
-    claims={"D3 finds more answers than B": "exact_match"},
-    minutes={"demo": 6},
-    baselines=["B"],
-    vocabulary_size=250,
-    baseline_vocabulary_size=3_000,
-    definition_vocabulary_size=3_000,
-    clip_norm=50.0,
-    embedding_dim=48,
-    units=48,
-)
-class Config(definition_flags.LabelledTextsConfig):
-    """Questions, models, training, and where the results go."""
-
-    train_file: str | None = config.corpus_file(
-        "Training questions, JSON in the format of SQuAD 1.1."
-    )
-    systems: list[Literal[tuple(SYSTEMS)]] = config.systems(
-        ["B", "D3", "G"],
-        "Systems to train, any of B (baseline), D1 (adds the mean of "
-        "definitions, without gradient), D2 (with gradient), D3 (transforms "
-        "it first), D4 (an LSTM reads definitions), S (spelling), SL (also "
-        "that of lemmas), SD (spelling and definitions) and G (fixed vectors).",
-    )
-    max_answer_length: PositiveInt = config.search(
-        30, "Maximum length of an answer, in words."
-    )
-    anneal_epoch: PositiveInt | None = config.training(
-        None,
-        "After this epoch, continue from the best weights at a tenth of the "
-        "learning rate.",
-        fixed=False,
-    )
-    updates: PositiveInt | None = config.training.common(
-        3_000,
-        "Maximum number of updates for each system.",
-        fixed=False,
-    )
-    epochs: PositiveInt | None = config.training(
-        None,
-        "Maximum number of epochs for each system.",
-        fixed=False,
-    )
-    eval_every: PositiveInt | None = config.training(
-        750,
-        "Updates between evaluations on the validation set; once per epoch if "
-        "not given.",
-        fixed=False,
-    )
 
 
 _REAL = {
@@ -137,6 +86,48 @@ PRESETS = {
     },
 }
 
+
+@config.configuration(
+    "squad_definitions",
+    presets=PRESETS,
+    claims={"D3 finds more answers than B": "exact_match"},
+    minutes={"demo": 6},
+    baselines=["B"],
+    vocabulary_size=250,
+    baseline_vocabulary_size=3_000,
+    definition_vocabulary_size=3_000,
+    clip_norm=50.0,
+    embedding_dim=48,
+    units=48,
+)
+class Config(definition_flags.LabelledTextsConfig):
+    """Questions, models, training, and where the results go.
+
+    Attributes:
+        train_file: Training questions, JSON in the format of SQuAD 1.1.
+        systems: Systems to train, any of B (baseline), D1 (adds the mean of
+            definitions, without gradient), D2 (with gradient), D3 (transforms
+            it first), D4 (an LSTM reads definitions), S (spelling), SL (also
+            that of lemmas), SD (spelling and definitions) and G (fixed
+            vectors).
+        max_answer_length: Maximum length of an answer, in words.
+        anneal_epoch: After this epoch, continue from the best weights at a
+            tenth of the learning rate.
+        updates: Maximum number of updates for each system.
+        epochs: Maximum number of epochs for each system.
+        eval_every: Updates between evaluations on the validation set; once per
+            epoch if not given.
+    """
+
+    train_file: str | None = config.corpus_file()
+    systems: list[Literal[tuple(SYSTEMS)]] = config.systems(["B", "D3", "G"])
+    max_answer_length: PositiveInt = config.search(30)
+    anneal_epoch: PositiveInt | None = config.training(None, fixed=False)
+    updates: PositiveInt | None = config.training.common(3_000, fixed=False)
+    epochs: PositiveInt | None = config.training(None, fixed=False)
+    eval_every: PositiveInt | None = config.training(750, fixed=False)
+
+
 COLUMNS = {
     "EM": "exact_match",
     "F1": "f1",
@@ -146,26 +137,18 @@ COLUMNS = {
     "seconds": "seconds_training",
 }
 
-with command_line.late_imports(__name__, Config, PRESETS, __doc__):
-    from tfcopy import losses, training
-    from tfcopy.data.corpora import squad
-    from tfcopy.data.generated import demo_definitions
-    from tfcopy.experiments import reporting, training_choices
-    from tfcopy.experiments.config import from_flags
+
+def run(config):
+    """Trains, compares, draws and exports; returns the results."""
+    from tfcopy.experiments import reporting
     from tfcopy.experiments.definitions import (
         answering_steps,
         definition_data,
         definition_pictures,
-        definition_samples,
         text_systems,
     )
     from tfcopy.experiments.run import Run
-    from tfcopy.models import coattention
-    from tfcopy.serving.servables.text_model import AnswerFinder
 
-
-def run(config):
-    """Trains, compares, draws and exports; returns the results."""
     check(config)
     run = Run(config)
     data, questions = prepare(config)
@@ -175,20 +158,33 @@ def run(config):
     for name in run.each(data.identity):
         systems[name] = build(run, name, data, test)
         trainer, trained = train(systems[name], data, questions["validation"])
-        answers[name] = answering_steps.answer(
+        found = answers[name] = answering_steps.answer(
             text_systems.predict(trainer, systems[name], data.test),
             test,
             config.max_answer_length,
         )
-        score = functools.partial(score_some, answers[name], test)
+
+        def score(rows):
+            return answering_steps.score(
+                [found[i] for i in rows], [test[i] for i in rows]
+            )
+
         run.results[name] = {
             **trained,
             **score(range(len(test))),
-            **definition_data.group_scores(config, data.test, score),
+            **definition_data.group_scores(config.corpus, data.test, score),
         }
 
     answering_steps.print_examples(test, answers)
-    print_comparison(config, run.results)
+    paper = {}
+    if config.corpus == "squad":
+        score = "independent_exact_match"
+        paper = {x: {score: PAPER[x]} for x in run.results}
+    reporting.print_table(run.results, COLUMNS, paper)
+    print(
+        "Official scores on the test set, in percent. EM, indep.: with start "
+        "and end chosen\nindependently, as in the paper."
+    )
     pair = definition_pictures.worse_and_better(
         run.results, SYSTEMS, "exact_match"
     )
@@ -213,37 +209,38 @@ def check(config):
         )
 
 
-def load_corpus(config):
-    """The corpus that the flags ask for."""
-    if config.corpus == "demo":
-        return demo_definitions.questions(num_train=config.num_train)
-    return definition_data.load_labelled(config, squad)
-
-
 def prepare(config):
-    """The questions as words, and what the systems read.
+    """Reads the questions, and what the systems need.
 
     Returns:
         `(data, questions)`: `DefinitionData`; and the `TokenizedQuestion`s of
         `validation` and `test`, which are scored.
     """
+    from tfcopy.data.corpora import squad
+    from tfcopy.data.generated import demo_definitions
+    from tfcopy.experiments.definitions import answering_steps, definition_data
+
+    if config.corpus == "demo":
+        corpus = demo_definitions.questions(num_train=config.num_train)
+    else:
+        corpus = definition_data.load_labelled(config, squad)
     questions = {"train": None, "validation": [], "test": []}
 
     def read(split, tokenizer, name):
         return answering_steps.read(split, tokenizer, questions[name])
 
     data = definition_data.prepare(
-        config,
-        load_corpus(config),
-        read,
-        [SYSTEMS[name] for name in config.systems],
-        answering_steps.count_once,
+        config, corpus, read, SYSTEMS, answering_steps.count_once
     )
     return data, questions
 
 
 def build(run, name, data, questions):
-    """A system that answers questions: `TextSystem`."""
+    """Builds a system that answers questions: `TextSystem`."""
+    from tfcopy.experiments.definitions import text_systems
+    from tfcopy.models import coattention
+    from tfcopy.serving.servables.text_model import AnswerFinder
+
     flags = run.config
 
     def make_model(own, make_embedding, options):
@@ -272,6 +269,14 @@ def build(run, name, data, questions):
 
 def train(text_system, data, questions):
     """Trains a system, or resumes its training."""
+    from tfcopy import losses, training
+    from tfcopy.experiments import training_choices
+    from tfcopy.experiments.definitions import (
+        answering_steps,
+        definition_samples,
+        text_systems,
+    )
+
     config = text_system.system.config
 
     def answer(predictions, some):
@@ -308,24 +313,5 @@ def train(text_system, data, questions):
     )
 
 
-def score_some(answers, questions, rows):
-    """The scores of some questions, by their numbers."""
-    return answering_steps.score(
-        [answers[i] for i in rows], [questions[i] for i in rows]
-    )
-
-
-def print_comparison(config, results):
-    """A table of the systems, beside the paper's for its corpus."""
-    paper = {}
-    if config.corpus == "squad":
-        paper = {x: {"independent_exact_match": PAPER[x]} for x in results}
-    reporting.print_table(reporting.with_paper(results, paper), COLUMNS)
-    print(
-        "Official scores on the test set, in percent. EM, indep.: with start "
-        "and end chosen\nindependently, as in the paper."
-    )
-
-
 if __name__ == "__main__":
-    sys.exit(command_line.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, run))

@@ -20,6 +20,7 @@ import sys
 from typing import Literal
 
 from tfcopy.experiments import command_line, config
+from tfcopy.experiments.config import given_corpora
 from tfcopy.experiments.pairs import corpus_flags, model_flags
 from tfcopy.flags import PositiveFloat, PositiveInt
 
@@ -48,71 +49,6 @@ PAPER = {
 }
 
 SYSTEMS = ("baseline", "baseline_ln", "pag", "pag_ln", "rpag", "rpag_ln")
-
-
-@config.configuration(
-    "wmt15_pag",
-    claims={"rpag translates better than baseline": "bleu"},
-    minutes={"demo": 6, "thorough": 12},
-    corpora={"paper": "WMT15, as TensorFlow Datasets has it"},
-    baselines=["baseline", "baseline_ln"],
-    unfinished_compete=True,
-    forbid_unk=True,
-    decoder="biscale",
-    updates=650,
-    eval_every=130,
-    num_beams=5,
-)
-class Config(
-    model_flags.PlannerConfig,
-    corpus_flags.TranslationConfig,
-    corpus_flags.DemoConfig,
-):
-    """Corpus, models, training, search, and where the results go."""
-
-    bpe_merges: PositiveInt = config.data(
-        1_000, "Number of merges of the source's byte-pair encoding."
-    )
-    sentencepiece_model: str | None = config.file(
-        "SentencePiece model file for sources; learned from them if not given."
-    )
-    source_vocabulary: str | None = config.file(
-        "Vocabulary file of source pieces; built from the training data "
-        "if not given."
-    )
-    target_vocabulary: str | None = config.file(
-        "Vocabulary file of target characters, one per line; built from "
-        "the training data if not given."
-    )
-    source_vocabulary_size: config.VocabularySize | None = config.data.common(
-        None,
-        "Maximum size of the source vocabulary, special words included; "
-        "no limit if not given.",
-    )
-    target_vocabulary_size: config.VocabularySize = config.data.common(
-        304, "Maximum size of the target vocabulary, special words included."
-    )
-    max_source_length: PositiveInt = config.data.common(
-        49,
-        "Maximum length in pieces of training sources; longer pairs are "
-        "left out.",
-    )
-    max_target_length: PositiveInt = config.data(
-        120,
-        "Maximum length in characters of training targets, beyond which pairs "
-        "are left out, and of translations.",
-    )
-    systems: list[Literal[SYSTEMS]] = config.systems(
-        ["baseline", "pag", "rpag"],
-        "Systems to train, any of baseline, pag, rpag, and, with layer "
-        "normalisation, baseline_ln, pag_ln, rpag_ln.",
-    )
-    baseline_embedding_dim: PositiveInt | None = config.model(
-        None, "The baseline's --embedding_dim, if it differs."
-    )
-    baseline_clip_norm: PositiveFloat | None = config.training(
-        None, "The baseline's --clip_norm, if it differs."
-    )
 
 
 PRESETS = {
@@ -149,6 +85,66 @@ PRESETS = {
 }
 
 
+@config.configuration(
+    "wmt15_pag",
+    presets=PRESETS,
+    claims={"rpag translates better than baseline": "bleu"},
+    minutes={"demo": 6, "thorough": 12},
+    corpora={"paper": "WMT15, as TensorFlow Datasets has it"},
+    baselines=["baseline", "baseline_ln"],
+    unfinished_compete=True,
+    forbid_unk=True,
+    decoder="biscale",
+    updates=650,
+    eval_every=130,
+    num_beams=5,
+)
+class Config(
+    model_flags.PlannerConfig,
+    corpus_flags.TranslationConfig,
+    corpus_flags.DemoConfig,
+):
+    """Corpus, models, training, search, and where the results go.
+
+    Attributes:
+        bpe_merges: Number of merges of the source's byte-pair encoding.
+        sentencepiece_model: SentencePiece model file for sources; learned from
+            them if not given.
+        source_vocabulary: Vocabulary file of source pieces; built from the
+            training data if not given.
+        target_vocabulary: Vocabulary file of target characters, one per line;
+            built from the training data if not given.
+        source_vocabulary_size: Maximum size of the source vocabulary, special
+            words included; no limit if not given.
+        target_vocabulary_size: Maximum size of the target vocabulary, special
+            words included.
+        max_source_length: Maximum length in pieces of training sources; longer
+            pairs are left out.
+        max_target_length: Maximum length in characters of training targets,
+            beyond which pairs are left out, and of translations.
+        systems: Systems to train, any of baseline, pag, rpag, and, with layer
+            normalisation, baseline_ln, pag_ln, rpag_ln.
+        baseline_embedding_dim: The baseline's --embedding_dim, if it differs.
+        baseline_clip_norm: The baseline's --clip_norm, if it differs.
+    """
+
+    bpe_merges: PositiveInt = config.data(1_000)
+    sentencepiece_model: str | None = config.file()
+    source_vocabulary: str | None = config.file()
+    target_vocabulary: str | None = config.file()
+    source_vocabulary_size: config.VocabularySize | None = config.data.common(
+        None
+    )
+    target_vocabulary_size: config.VocabularySize = config.data.common(304)
+    max_source_length: PositiveInt = config.data.common(49)
+    max_target_length: PositiveInt = config.data(120)
+    systems: list[Literal[SYSTEMS]] = config.systems(
+        ["baseline", "pag", "rpag"]
+    )
+    baseline_embedding_dim: PositiveInt | None = config.model(None)
+    baseline_clip_norm: PositiveFloat | None = config.training(None)
+
+
 COLUMNS = {
     "BLEU": "bleu",
     "chrF": "chrf",
@@ -159,35 +155,20 @@ COLUMNS = {
     "chars/s": "target_tokens_per_second",
 }
 
-with command_line.late_imports(__name__, Config, PRESETS, __doc__):
-    from tfcopy.data import train_sentencepiece
-    from tfcopy.data.text.tokenization import Tokenizer
-    from tfcopy.experiments import flag_checks, reporting
-    from tfcopy.experiments.config import from_flags
-    from tfcopy.experiments.pairs import (
-        pair_data,
-        planning,
-        translation_data,
-        translation_systems,
-    )
-    from tfcopy.experiments.run import Run
-    from tfcopy.experiments.training_choices import Batching
-
 
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
+    from tfcopy.experiments import reporting
+    from tfcopy.experiments.pairs import planning, translation_systems
+    from tfcopy.experiments.run import Run
+
     check(config)
     run = Run(config)
     data = prepare(config, run.data_folder)
 
     answers = {}
     for name in run.each(data.identity):
-        system = planning.build(
-            run,
-            name,
-            data,
-            config.max_target_length,
-        )
+        system = planning.build(run, name, data, config.max_target_length)
         trained = planning.train(system, data)
         answers[name], scores = translation_systems.answer(
             system.served, data, config.bleu_tokenize
@@ -211,6 +192,9 @@ def run(config):
 
 def check(config):
     """Raises a ValueError that names a flag which makes no sense."""
+    from tfcopy.experiments import flag_checks
+    from tfcopy.experiments.pairs import planning
+
     planning.check(config)
     uses_tfds = config.tfds is not None or config.preset == "paper"
     if config.data_dir is not None and (config.train or not uses_tfds):
@@ -219,9 +203,11 @@ def check(config):
 
 
 def prepare(config, folder):
-    """The corpus as pieces, characters and ids, all kept: `PairData`."""
-    own = config.train or config.prepared or config.tfds
-    if config.preset == "paper" and not own:
+    """Encodes the corpus as pieces, characters and ids: `PairData`."""
+    from tfcopy.data.text.tokenization import Tokenizer
+    from tfcopy.experiments.pairs import pair_data, translation_data
+
+    if config.preset == "paper" and not given_corpora(config, True):
         pair = f"{config.target_language}-{config.source_language}"
         config = dataclasses.replace(config, tfds=f"wmt15_translate/{pair}")
     corpus = translation_data.load_corpus(config, size=config.demo)
@@ -229,15 +215,11 @@ def prepare(config, folder):
         source_tokenizer(config, corpus, folder),
         Tokenizer(mode="characters", language=config.target_language),
     )
-    vocabularies = from_flags(
-        pair_data.count_both_vocabularies,
-        config,
-        corpus=corpus,
-        tokenizers=tokenizers,
-        folder=folder,
+    vocabularies = pair_data.count_both_vocabularies(
+        config, corpus, tokenizers, folder
     )
     return pair_data.prepare(
-        from_flags(Batching, config),
+        config,
         corpus,
         tokenizers,
         vocabularies,
@@ -248,7 +230,10 @@ def prepare(config, folder):
 
 
 def source_tokenizer(config, corpus, folder):
-    """Pieces of the model that is given, or learned once."""
+    """Loads the tokenizer of sources, or learns it once."""
+    from tfcopy.data import train_sentencepiece
+    from tfcopy.experiments.pairs import pair_data, translation_data
+
     if config.sentencepiece_model is not None:
         return translation_data.sentencepiece_tokenizer(
             config.sentencepiece_model
@@ -267,4 +252,4 @@ def source_tokenizer(config, corpus, folder):
 
 
 if __name__ == "__main__":
-    sys.exit(command_line.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, run))

@@ -65,11 +65,13 @@ def test_words_of_definitions_count_as_often_as_what_they_define():
 def test_each_system_reads_what_it_says(tmp_path, recipe, corpus, read):
     """All systems of a recipe, without training."""
     config = recipe.Config(
-        embedding_dim=8, vectors_dim=8, batch_size=4, log_dir=str(tmp_path)
+        embedding_dim=8,
+        vectors_dim=8,
+        batch_size=4,
+        log_dir=str(tmp_path),
+        systems=list(recipe.SYSTEMS),
     )
-    data = definition_data.prepare(
-        config, corpus, read, recipe.SYSTEMS.values()
-    )
+    data = definition_data.prepare(config, corpus, read, recipe.SYSTEMS)
     # Invented words, too: a baseline may know each word of training.
     assert data.counts == collections.Counter(
         token

@@ -53,7 +53,7 @@ class ModelsOnly:
     """Stands for a `Run`: gives the model that it is to build."""
 
     def __init__(self, config):
-        self.config = config
+        self.config, self.kinds = config, {x: x for x in config.systems}
 
     def build(self, name, make_model, *_, **__):
         return make_model()

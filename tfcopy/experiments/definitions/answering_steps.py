@@ -12,7 +12,6 @@ from tfcopy.data.definitions.word_texts import TokenizedQuestion, WordTexts
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.decoding import independent_spans, joint_spans
 from tfcopy.evaluation import definition_scores as squad_evaluation
-from tfcopy.evaluation import translations
 from tfcopy.experiments import reporting
 
 
@@ -41,7 +40,7 @@ def read(
 
 
 def count_once(texts: WordTexts) -> collections.Counter:
-    """Counts words, those of a context once for all of its questions."""
+    """Counts words; a context counts once for all of its questions."""
     counts = collections.Counter()
     previous = None
     for i in range(len(texts)):
@@ -54,7 +53,7 @@ def count_once(texts: WordTexts) -> collections.Counter:
 
 
 class FoundAnswer(NamedTuple):
-    """What a system answers to a question.
+    """A system's answer to a question.
 
     Attributes:
         text: The best span, as it stands in the context.
@@ -102,7 +101,7 @@ def _pairs(spans):
 def score(
     answers: Sequence[FoundAnswer], questions: Sequence[TokenizedQuestion]
 ) -> dict:
-    """The official scores, in percent, with a 95 % interval."""
+    """Computes the official scores, in percent, and a 95 % interval."""
     references = [question.references for question in questions]
     texts = [x.text for x in answers]
     independent = [x.independent for x in answers]
@@ -114,10 +113,10 @@ def score(
         ),
         "independent_f1": squad_evaluation.f1(independent, references),
     }
-    interval = translations.interval(scores["exact_match"], len(questions))
-    return {name: round(value, 2) for name, value in scores.items()} | {
-        "interval": [round(x, 2) for x in interval]
-    }
+    share = reporting.share(
+        "exact_match", scores["exact_match"], len(questions)
+    )
+    return {name: round(value, 2) for name, value in scores.items()} | share
 
 
 def print_examples(

@@ -1,7 +1,7 @@
-"""What models that read definitions know: corpora, dictionaries, vectors.
+"""Data of models that read definitions: corpora, dictionaries, vectors.
 
 Some words of the demos are invented. A model that reads word vectors knows them
-all; the baseline learns those of training, and cannot know the others. A
+all; the baseline learns the words of training, and cannot know the others. A
 dictionary should close the gap between the two.
 """
 
@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import io
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -47,20 +47,18 @@ def write_vectors(path, dim: int):
     write_atomically(path, lambda file: file.write(text.getvalue().encode()))
 
 
-def group_scores(
-    config: DefinitionsConfig, texts: WordTexts, score: Callable
-) -> dict:
+def group_scores(corpus: str, texts: WordTexts, score: Callable) -> dict:
     """Scores of the demo's groups of examples.
 
     Args:
-        config: The recipe's config.
+        corpus: The value of `--corpus`.
         texts: The texts to test.
-        score: Function of the numbers of examples that gives their scores.
+        score: Function of the numbers of examples that returns their scores.
 
     Returns:
         `{"groups": scores}` by group; without the demo nothing.
     """
-    if config.corpus != "demo":
+    if corpus != "demo":
         return {}
     names = groups(texts)
     return {
@@ -71,7 +69,7 @@ def group_scores(
 
 
 def groups(texts: WordTexts) -> np.ndarray:
-    """The names of the groups that examples belong to.
+    """Returns the names of the groups that examples belong to.
 
     Those without an invented word are `plain`; those whose invented words are
     in the training text, too, are `seen`; others are `unseen`.
@@ -94,7 +92,7 @@ def groups(texts: WordTexts) -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True)
 class DefinitionData:
-    """A corpus made ready: the words of its three parts, and what they mean.
+    """A corpus made ready: the words of its three parts, and definitions.
 
     Attributes:
         name: The name of the corpus.
@@ -105,7 +103,8 @@ class DefinitionData:
         definitions: The `Definitions`, or `None` if no system needs them.
         lookup: The `DefinitionLookup` of these definitions, or `None`.
         vectors: A file of word vectors, or `None`.
-        tokenizer: What cut the texts into words.
+        vectors_dim: Their dimension.
+        tokenizer: The tokenizer of the texts.
     """
 
     name: str
@@ -116,30 +115,35 @@ class DefinitionData:
     definitions: Definitions | None
     lookup: DefinitionLookup | None
     vectors: str | None
+    vectors_dim: int
     tokenizer: Tokenizer
 
     @property
     def words(self) -> list[str]:
-        """All words of the corpus, by their numbers."""
+        """Returns all words of the corpus, ordered by number."""
         return self.train.words
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """All words of the training text, the most frequent first."""
+        """Returns all words of the training text, the most frequent first."""
         return Vocabulary.build(self.counts)
 
     @property
     def examples(self) -> list[dict]:
-        """A few texts of the test set, by name."""
+        """Returns a few texts of the test set, by name."""
         test = self.test
         return [
             {name: " ".join(test.tokens(name, i)) for name in test.texts}
             for i in range(min(4, len(test)))
         ]
 
+    def vectors_of(self, words: Vocabulary) -> np.ndarray:
+        """Returns the vectors of words; zeros where there is none."""
+        return _load_vectors(self.vectors, words, self.vectors_dim)
+
     @property
     def identity(self) -> dict:
-        """What must not change between a run and its resumption."""
+        """Returns the data that must stay the same in a resumed run."""
         identity = {
             "training data": self.train.checksum,
             # The best scores of two validation sets cannot be compared.
@@ -154,7 +158,7 @@ def prepare(
     config: DefinitionsConfig,
     corpus: Corpus,
     read: Callable,
-    sources: Iterable[WordSources],
+    systems: Mapping[str, WordSources],
     count: Callable = WordTexts.counts,
 ) -> DefinitionData:
     """Reads a corpus, and the dictionary and the vectors that systems need.
@@ -162,17 +166,17 @@ def prepare(
     Args:
         config: The recipe's config.
         corpus: The corpus.
-        read: Function of a split, the tokenizer and the split's name that gives
-            what `WordTexts.from_examples` takes.
-        sources: The `WordSources` of the systems to train.
-        count: Function of the training `WordTexts` that gives the counts of
+        read: Function of a split, the tokenizer and the split's name that
+            returns the examples for `WordTexts.from_examples`.
+        systems: The `WordSources` of the recipe's systems.
+        count: Function of the training `WordTexts` that returns the counts of
             the words.
 
     Raises:
         OSError, ValueError: naming the flag, if there is no dictionary or
             there are no vectors; or the split, if it is empty.
     """
-    sources = list(sources)
+    sources = [systems[name] for name in config.systems]
     definitions = vectors = None
     if any(x.needs_dictionary for x in sources):
         definitions = load_definitions(config)
@@ -193,6 +197,7 @@ def prepare(
         definitions=definitions,
         lookup=definitions and DefinitionLookup(definitions),
         vectors=vectors,
+        vectors_dim=config.vectors_dim,
         tokenizer=tokenizer,
     )
     _print_sizes(data)
@@ -215,12 +220,12 @@ def _print_sizes(data):
 
 
 def tokenizer_of(corpus: Corpus) -> Tokenizer:
-    """What cuts the texts of a corpus into words; their case is kept."""
+    """Returns the tokenizer of a corpus, which keeps the case of words."""
     return Tokenizer(mode="space" if corpus.tokenized else "moses")
 
 
 def load_labelled(config: LabelledTextsConfig, reader) -> Corpus:
-    """The corpus of files or of TFDS that the flags ask for.
+    """Loads the corpus of files or of TFDS that the flags name.
 
     Args:
         config: The recipe's config.
@@ -244,7 +249,7 @@ def load_labelled(config: LabelledTextsConfig, reader) -> Corpus:
 
 
 def load_definitions(config: DefinitionsConfig) -> Definitions:
-    """The dictionary that `--dictionary` or `--wordnet` names, or the demo's.
+    """Loads the dictionary of `--dictionary` or `--wordnet`, or the demo's.
 
     Raises:
         OSError, ValueError: naming the flag, if there is none.
@@ -269,7 +274,7 @@ def load_definitions(config: DefinitionsConfig) -> Definitions:
 
 
 def find_vectors(config: DefinitionsConfig) -> str:
-    """The file of word vectors that `--vectors` names, or the demo's.
+    """Returns the file of `--vectors`, or writes the demo's.
 
     Raises:
         OSError, ValueError: naming the flag, if there is none.
@@ -293,13 +298,6 @@ def find_vectors(config: DefinitionsConfig) -> str:
 NUM_SPECIALS = len(tokens.SPECIAL_TOKENS)
 
 
-def vectors_of(
-    words: Vocabulary, config: DefinitionsConfig, data: DefinitionData
-) -> np.ndarray:
-    """The vectors of the words of a vocabulary; zeros where there is none."""
-    return _load_vectors(data.vectors, words, config.vectors_dim)
-
-
 @functools.lru_cache(maxsize=1)  # Such files are large.
 def _load_vectors(path, words, dim):
     try:
@@ -311,7 +309,7 @@ def _load_vectors(path, words, dim):
 
 
 def definition_vocabulary(data: DefinitionData, max_size: int) -> Vocabulary:
-    """The words that are most frequent in the definitions of a text.
+    """Returns the most frequent words in the definitions of a text.
 
     Each definition counts as often as training has words that it defines, as
     in the authors' code.

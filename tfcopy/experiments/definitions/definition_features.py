@@ -18,7 +18,6 @@ from tfcopy.experiments.definitions.definition_data import (
     NUM_SPECIALS,
     DefinitionData,
     definition_vocabulary,
-    vectors_of,
 )
 from tfcopy.experiments.definitions.definition_flags import (
     DefinitionsConfig,
@@ -36,13 +35,13 @@ def make_embedding(
     features: DefinitionFeatures,
     reader: keras.Layer | None = None,
 ) -> DefinitionEmbedding:
-    """The embedding of a system, a layer named `embedding`.
+    """Builds the embedding of a system, a layer named `embedding`.
 
     Args:
         config: The config of the system.
         sources: Where it gets the vectors of words from.
         data: The corpus and what its words mean.
-        features: What `make_features` gives for the system.
+        features: The system's features, from `make_features`.
         reader: The layer that reads definitions, if it is not the one that
             the `sources` name.
     """
@@ -50,11 +49,11 @@ def make_embedding(
     fixed = definition_vectors = definition_size = None
     if sources.fixed:
         dim = config.vectors_dim
-        fixed = vectors_of(features.vocabulary, config, data)
+        fixed = data.vectors_of(features.vocabulary)
     if sources.reads is not None:
         words = features.packer.vocabulary
         if sources.reads == "vector":
-            definition_vectors = vectors_of(words, config, data)
+            definition_vectors = data.vectors_of(words)
         elif words is not features.vocabulary:
             definition_size = words.size
         reader = reader or sources.reader
@@ -88,7 +87,7 @@ def _embeddings_initializer(config):
 
 
 def lstm_options(config: DefinitionsConfig) -> dict:
-    """The initializers of the layers: those of Keras, or the same for all."""
+    """Returns the initializers of LSTMs: Keras's, or one for all."""
     if config.initializers == "keras":
         return {
             "kernel_initializer": "glorot_uniform",
@@ -109,7 +108,7 @@ def make_features(
     exclude_top_k: int | None = None,
     **options,
 ) -> DefinitionFeatures:
-    """What makes the inputs of a system's model.
+    """Builds the features that make the inputs of a system's model.
 
     Args:
         config: The config of the system.
@@ -153,9 +152,9 @@ def make_features(
 
 
 def _what_is_read(config, reads, data, text, characters):
-    """`Definitions`, and the `Vocabulary` of their words."""
+    """Returns the `Definitions`, and the `Vocabulary` of their words."""
     if reads == "vector":
-        return _vectors_as_definitions(config, data, text)
+        return _vectors_as_definitions(data, text)
     if reads == "headwords":
         return _rewritten(data.definitions, str.split), text
     if reads == "spellings":
@@ -166,11 +165,11 @@ def _what_is_read(config, reads, data, text, characters):
     return data.definitions, words
 
 
-def _vectors_as_definitions(config, data, text):
-    """Unknown words that have vectors, each with itself as its definition."""
+def _vectors_as_definitions(data, text):
+    """Defines each unknown word that has a vector by itself."""
     others = [x for x in data.words if x and x not in text]
     words = Vocabulary.build(dict.fromkeys(others, 1))
-    rows = np.flatnonzero(vectors_of(words, config, data).any(axis=1))
+    rows = np.flatnonzero(data.vectors_of(words).any(axis=1))
     headwords = tuple(words.word(i) for i in rows if i >= NUM_SPECIALS)
     return Definitions(headwords, tuple(((x,),) for x in headwords)), words
 
@@ -180,7 +179,7 @@ def _rewritten(definitions: Definitions, read: Callable) -> Definitions:
 
     Args:
         definitions: The dictionary.
-        read: Function of a headword that gives the words of its definition.
+        read: Function of a headword that returns the words of its definition.
     """
     return dataclasses.replace(
         definitions,

@@ -1,4 +1,4 @@
-"""What definitions have changed: the paper's pictures, and the best system.
+"""Effects of definitions: the paper's pictures, and the best system.
 
 Each picture is written as PNG and to TensorBoard. Without matplotlib there are
 none; the map of nouns needs scikit-learn as well.
@@ -27,7 +27,7 @@ def choose_examples(
     better: str,
     worse: str,
 ) -> np.ndarray:
-    """The examples that `better` has right and `worse` wrong.
+    """Returns the examples that `better` has right and `worse` wrong.
 
     Args:
         log_p: For each system, by name, the log probability that it gives the
@@ -122,7 +122,7 @@ def draw_reading(systems, questions, answers, texts, folder):
 
 
 def attention(text_system, texts, number):
-    """The attention of a context over its question, `(N, M)`.
+    """Returns the attention of a context over its question, `(N, M)`.
 
     Args:
         text_system: `TextSystem` of a `coattention` model.
@@ -233,12 +233,12 @@ def finish(
     ends: tuple[str, str],
     **more,
 ) -> dict:
-    """Exports the best system, writes the results, says what to do next.
+    """Exports the best system, writes the results, prints the next steps.
 
     Args:
         run: The run, with the results of its systems.
         sources: `WordSources` of each of them.
-        score: Name of the figure that tells which system is the best, on the
+        score: Name of the figure that chooses the best system, on the
             validation set.
         ends: The baseline, and the system that knows all words; see
             `gap_closed`.
@@ -268,7 +268,7 @@ def best_system(
     sources: Mapping[str, WordSources],
     score: str,
 ) -> ExportChoice:
-    """The best system; of those that read definitions, if there are any.
+    """Returns the best system, of those that read definitions if any do.
 
     Args:
         results: Dict from systems to their results, with `dev_<score>`.
@@ -288,7 +288,7 @@ def worse_and_better(
     sources: Mapping[str, WordSources],
     score: str,
 ) -> tuple[str, ...]:
-    """Two systems to compare, the second of which reads more about words.
+    """Returns two systems, the second of which reads more about words.
 
     Returns:
         The names; none if there is no such pair.
@@ -303,14 +303,14 @@ def worse_and_better(
 def gap_closed(
     results: Mapping[str, Mapping], baseline: str, best: str, score: str
 ) -> dict[str, float]:
-    """How much of the gap between two systems the others close, in percent.
+    """Computes the share of the gap between two systems that others close.
 
     Only where the invented words are those that training never shows: the
     baseline learns the others.
 
     Args:
-        results: Dict from systems to their results, with those of the `groups`
-            of examples.
+        results: Dict from systems to their results, with the results of the
+            `groups` of examples.
         baseline: The system that cannot know these words.
         best: The system that knows them.
         score: Name of a figure.
@@ -327,7 +327,7 @@ def gap_closed(
 
 
 def print_gap(closed: Mapping[str, float], baseline: str, best: str):
-    """Prints what `gap_closed` gives."""
+    """Prints the shares that `gap_closed` returns."""
     for name, share in closed.items():
         print(
             f"On words never seen in training, {name} closes {share:.0f} % "

@@ -1,4 +1,4 @@
-"""What TensorBoard shows of models that read definitions as they train.
+"""Samples in TensorBoard of models that read definitions, as they train.
 
 After each dev score a few examples of the validation set are shown: a table
 and, where matplotlib is installed, pictures. Each class is made once per
@@ -24,7 +24,7 @@ class AnswerSamples:
         text_system: `TextSystem` of a `coattention` model.
         questions: `TokenizedQuestion`s.
         texts: `WordTexts` of the questions.
-        answer: Function of `(predictions, questions)` that gives their
+        answer: Function of `(predictions, questions)` that returns their
             `FoundAnswer`s.
     """
 
@@ -165,7 +165,7 @@ class NextWordSamples:
             log_table(writer, update, header, rows, f"examples/{i}")
 
     def _likely(self, probabilities, count=3):
-        """The best words, without special ones."""
+        """Returns the most probable words, without special ones."""
         first = len(tokens.SPECIAL_TOKENS)
         best = first + np.argsort(-probabilities[first:])[:count]
         return [
@@ -206,7 +206,7 @@ class _Sample:
         return self._run(self._inputs)
 
     def defined(self, i, name):
-        """Whether the words of a text without marks have definitions."""
+        """Returns whether each word of a text has definitions."""
         count = len(self.words[i][name])
         slots = self.batch.get(f"{name}_slots")
         if slots is None:
@@ -215,7 +215,7 @@ class _Sample:
 
 
 def _spread(total):
-    """A few numbers below `total`, from its beginning to its end."""
+    """Returns a few numbers below `total`, from 0 to the last."""
     return np.unique(np.linspace(0, total - 1, _COUNT).astype(int))
 
 

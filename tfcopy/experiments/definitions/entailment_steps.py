@@ -10,7 +10,6 @@ from tfcopy.data.corpora.nli import LABELS
 from tfcopy.data.definitions.word_texts import WordTexts
 from tfcopy.data.parallel import map_chunks
 from tfcopy.data.text.tokenization import Tokenizer, string_tensor
-from tfcopy.evaluation import translations
 from tfcopy.experiments import reporting
 
 
@@ -45,7 +44,7 @@ def read(
 
 
 def probabilities(predictions: Iterable) -> np.ndarray:
-    """The probabilities of the labels, `(examples, 3)`.
+    """Computes the probabilities of the labels, `(examples, 3)`.
 
     Args:
         predictions: Batches, each with the scores of its labels.
@@ -59,24 +58,20 @@ def probabilities(predictions: Iterable) -> np.ndarray:
 
 
 def is_right(label_probabilities: np.ndarray, texts: WordTexts) -> np.ndarray:
-    """Which examples are labelled rightly, `(examples,)`."""
+    """Returns whether each example is labelled correctly, `(examples,)`."""
     return label_probabilities.argmax(-1) == texts.labels["label"]
 
 
 def score(right: np.ndarray) -> dict:
-    """The percentage of labels that are right, with a 95 % interval."""
+    """Computes the percentage of correct labels, with a 95 % interval."""
     accuracy = 100 * float(right.mean())
-    interval = translations.interval(accuracy, len(right))
-    return {
-        "accuracy": round(accuracy, 2),
-        "interval": [round(x, 2) for x in interval],
-    }
+    return reporting.share("accuracy", accuracy, len(right))
 
 
 def print_examples(
     texts: WordTexts, answers: Mapping[str, np.ndarray], count: int = 4
 ):
-    """Shows pairs, and the labels that the systems give them.
+    """Prints pairs, and the labels that the systems predict.
 
     Args:
         texts: The pairs.
@@ -92,6 +87,6 @@ def print_examples(
             reporting.print_text(name, " ".join(words), width)
         for name, rows in answers.items():
             best = rows[i].argmax()
-            said = f"{LABELS[best]} ({100 * rows[i][best]:.0f} %)"
-            print(f"{name:{width}}{said}")
+            label = f"{LABELS[best]} ({100 * rows[i][best]:.0f} %)"
+            print(f"{name:{width}}{label}")
         print(f"{'truth':{width}}{LABELS[texts.labels['label'][i]]}")

@@ -41,7 +41,7 @@ def read(
 def finish_batch(
     features: DefinitionFeatures, words: dict, looked_up: dict, labels: dict
 ) -> dict:
-    """A batch whose texts are read from `BOS` to the last word but one.
+    """Builds a batch whose texts begin with `BOS` and lack their last word.
 
     Args:
         features: What makes the inputs of the model.
@@ -61,7 +61,7 @@ def finish_batch(
 
 
 def score(predictions: Iterable) -> tuple[dict, list]:
-    """Perplexities over all words and over some.
+    """Computes perplexities over all words and over some.
 
     Args:
         predictions: Batches, each with the scores of its next words.
@@ -106,7 +106,7 @@ def print_examples(
 
     Args:
         texts: The texts.
-        costs: Dict from systems to the costs that `score` gives.
+        costs: Dict from systems to the costs that `score` returns.
         vocabulary: The words that the model knows.
         count: Number of texts to show.
     """
@@ -125,11 +125,11 @@ def print_examples(
         print()
         reporting.print_text("", " ".join(marked), width)
         for name, rows in costs.items():
-            said = ", ".join(
+            words_after = ", ".join(
                 f"{words[t + 1]} {100 * math.exp(-rows[i][t + 1]):.1f} %"
                 for t in unknown
             )
-            reporting.print_text(name, said, width)
+            reporting.print_text(name, words_after, width)
         shown += 1
         if shown == count:
             return

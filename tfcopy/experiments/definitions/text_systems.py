@@ -19,10 +19,7 @@ from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.experiments import flag_checks
 from tfcopy.experiments.config import from_flags, of_system
 from tfcopy.experiments.definitions import definition_features
-from tfcopy.experiments.definitions.definition_data import (
-    DefinitionData,
-    vectors_of,
-)
+from tfcopy.experiments.definitions.definition_data import DefinitionData
 from tfcopy.experiments.definitions.definition_features import (
     lstm_options,
     make_features,
@@ -63,7 +60,7 @@ class TextSystem:
 
     @property
     def model(self) -> Any:
-        """The Keras model."""
+        """Returns the Keras model."""
         return self.system.model
 
 
@@ -88,9 +85,9 @@ def build(
         data: The corpus and what its words mean.
         make_model: Function of the system's own config, of a function that
             makes the layer `embedding`, given a reader or not, and of the
-            options of all LSTMs. It gives the model.
+            options of all LSTMs. It returns the model.
         make_served: Function of the arguments that all `TextModel`s have, by
-            name, to what is exported.
+            name, that returns the servable.
         examples: Texts that an export is asked first; by default the data's.
         finish: As in `TextBatches`, with the features as first argument.
         **options: More arguments of `make_features`.
@@ -119,7 +116,7 @@ def build(
     identity = {"vocabulary": features.vocabulary.fingerprint}
     if sources.needs_vectors:
         known = features if sources.fixed else features.packer
-        vectors = vectors_of(known.vocabulary, config, data)
+        vectors = data.vectors_of(known.vocabulary)
         identity["vectors"] = word_vectors.checksum(vectors)
     system = run.build(
         name,
@@ -178,7 +175,7 @@ def train(
 
 
 def _longest_texts(texts):
-    """Few lengths, which are reached by equally many examples each."""
+    """Returns a few lengths that equally many examples reach."""
     lengths = texts.lengths
     longest = np.maximum.reduce(lengths)
     shares = np.linspace(0, 1, _NUM_LENGTHS + 1)[1:]
@@ -187,7 +184,7 @@ def _longest_texts(texts):
 
 
 def _choose_shapes(batches, texts, limit, seed):
-    """Pads all batches to few shapes from now on; says how many."""
+    """Pads all batches to few shapes from now on, and prints their number."""
     some = batches.train(texts, limit, shuffle_seed=seed)
     batches.shapes = TextShapes(some.take(_SAMPLE), MAX_SHAPES)
     print(
@@ -197,7 +194,7 @@ def _choose_shapes(batches, texts, limit, seed):
 
 
 def _train_batches(batches, texts, limit, seed):
-    """The training data as `Trainer` wants it."""
+    """Returns the training data in the form that `Trainer` takes."""
 
     def train_data(epoch, start_batch, context):
         replicas = context.num_replicas_in_sync
@@ -217,6 +214,6 @@ def _train_batches(batches, texts, limit, seed):
 def predict(
     trainer: training.Trainer, text_system: TextSystem, texts: WordTexts
 ):
-    """An iterator over batches, in order, and the model's output for each."""
+    """Returns an iterator over batches and the model's output for each."""
     batch_size = text_system.system.config.batch_size
     return trainer.predict(text_system.batches.evaluation(texts, batch_size))

@@ -1,10 +1,9 @@
 """CopyNet and the paper's baselines: vocabulary, model, search, training."""
 
 from tfcopy import losses, models
-from tfcopy.experiments.config import from_flags, head_of, kind_of
+from tfcopy.experiments.config import from_flags, head_of
 from tfcopy.experiments.pairs import model_flags, pair_data, pair_training
 from tfcopy.experiments.pairs.model_flags import CopyNetConfig, PairsConfig
-from tfcopy.experiments.training_choices import Batching
 
 
 def prepare(
@@ -13,7 +12,7 @@ def prepare(
     tokenizer,
     folder,
     *,
-    end_mark,
+    end_mark=None,
     max_size=None,
     min_count=1,
     truncate=None,
@@ -28,7 +27,7 @@ def prepare(
         corpus: `TranslationCorpus`.
         tokenizer: `Tokenizer` of both sides.
         folder: Where vocabulary and ids are kept.
-        end_mark: Whether sources end with a mark.
+        end_mark: Whether sources end with a mark; `--end_mark` if `None`.
         max_size: Largest size of the vocabulary; `None` for no limit.
         min_count: Rarer words are left out.
         truncate: Most words of a source and of a target, or `None`.
@@ -38,7 +37,7 @@ def prepare(
     """
     tokenizers = (tokenizer, tokenizer)
     return pair_data.prepare(
-        from_flags(Batching, config),
+        config,
         corpus,
         tokenizers,
         pair_data.count_vocabularies(
@@ -51,7 +50,7 @@ def prepare(
         folder,
         max_length=None,
         truncate=truncate,
-        append_eos=end_mark,
+        append_eos=config.end_mark if end_mark is None else end_mark,
         unmatched="unk",
     )
 
@@ -78,7 +77,7 @@ def check(config: CopyNetConfig):
 
 
 def make_model(config: CopyNetConfig, data, system):
-    """The model of `system`, one of `models.copynet.SYSTEMS`."""
+    """Builds the model of `system`, one of `models.copynet.SYSTEMS`."""
     size = data.vocabularies[0].size
     return from_flags(
         models.copynet,
@@ -92,15 +91,15 @@ def make_model(config: CopyNetConfig, data, system):
 
 
 def build(run, name, data, kind=None, limits=None, part="", **details):
-    """A system, text in and text out.
+    """Builds a system, text in and text out.
 
     Scores are rescaled at each step, as in the authors' search.
 
     Args:
         run: `Run` of a `CopyNetConfig`.
-        name: The system's name, and that of its folder.
+        name: The name of the system and of its folder.
         data: `PairData`.
-        kind: One of `models.copynet.SYSTEMS`; that of `--systems` if `None`.
+        kind: One of `models.copynet.SYSTEMS`; by default as in `--systems`.
         limits: Most tokens of a source and, with its end, of an answer;
             `None` reads all, and takes `--max_target_length`.
         part, **details: As in `Run.build`.
@@ -111,7 +110,7 @@ def build(run, name, data, kind=None, limits=None, part="", **details):
         options, longest = {"max_source_length": limits[0]}, limits[1]
     return run.build(
         name,
-        lambda: make_model(config, data, kind or kind_of(config, name)),
+        lambda: make_model(config, data, kind or run.kinds[name]),
         lambda model: pair_training.make_translator(
             config,
             model,

@@ -11,8 +11,6 @@ from tfcopy.data.corpora.corpus import Split, fingerprint
 from tfcopy.data.definitions import word_vectors
 from tfcopy.data.generated import newsgen
 from tfcopy.data.text.entities import (
-    EXCEPTIONS,
-    PATTERN,
     Entities,
     anonymise,
     common_words,
@@ -20,14 +18,13 @@ from tfcopy.data.text.entities import (
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.evaluation import summaries
 from tfcopy.experiments import flag_checks
-from tfcopy.experiments.config import from_flags
+from tfcopy.experiments.config import given_corpora
 from tfcopy.experiments.pairs import (
     pair_data,
     pointer_softmax_steps,
     summary_data,
 )
 from tfcopy.experiments.pairs.corpus_flags import EntitiesConfig
-from tfcopy.experiments.training_choices import Batching
 
 _SPLITS = ("train", "validation", "test")
 NO_SPELLING = (
@@ -46,8 +43,7 @@ def check(config: EntitiesConfig, points):
     """
     pointer_softmax_steps.check(config)
     summary_data.check(config)
-    own = config.train or config.prepared or config.tfds
-    if config.preset == "paper" and not own:
+    if config.preset == "paper" and not given_corpora(config, True):
         raise ValueError(
             "The paper's corpus, annotated Gigaword, is licensed (LDC2012T21) "
             "and not fetched. Give first sentences and headlines as --train "
@@ -105,23 +101,22 @@ def _check_entity_flags(config):
 
 
 def make_entities(config: EntitiesConfig):
-    """`Entities` as the flags ask for, or `None`."""
+    """Returns the `Entities` of the flags; `None` for `--pointers unk`."""
     if config.pointers == "unk":
         return None
-    given = {
-        "pattern": (config.entity_pattern, PATTERN),
-        "exceptions": (config.entity_exceptions, EXCEPTIONS),
-    }
-    chosen = {
-        k: default if x is None else x for k, (x, default) in given.items()
-    }
+    chosen = {"lowercase": config.lowercase}
+    if config.entity_pattern is not None:
+        chosen["pattern"] = config.entity_pattern
+    if config.entity_exceptions is not None:
+        chosen["exceptions"] = config.entity_exceptions
     if config.train_tags is not None:
         chosen["pattern"] = None
     try:
-        return Entities(**chosen, lowercase=config.lowercase)
+        return Entities(**chosen)
     except ValueError as error:
-        flags = {name: f"entity_{name}" for name in given}
-        raise flag_checks.naming_flags(error, flags) from error
+        raise flag_checks.naming_flags(
+            error, pattern="entity_pattern", exceptions="entity_exceptions"
+        ) from error
 
 
 # How corpora spell words whose identity is lost.
@@ -129,7 +124,7 @@ _LOST_WORDS = ("UNK", "unk", "[UNK]", "[unk]", "_UNK", "@unk")
 
 
 def load_corpus(config):
-    """The corpus that the flags ask for; the demo's without any."""
+    """Loads the corpus that the flags name; the demo's without any."""
     if config.train_tags is None:
         corpus = summary_data.load_corpus(config, newsgen)
     else:
@@ -150,7 +145,7 @@ def load_corpus(config):
 
 
 def _sample(split, count, seed):
-    """A number of pairs of a split, drawn at random; all if there are fewer."""
+    """Draws a number of pairs of a split at random; all if it has fewer."""
     if count is None or split.num_pairs is None or split.num_pairs <= count:
         return split
     drawn = random.Random(seed).sample(range(split.num_pairs), count)
@@ -193,17 +188,17 @@ def prepare(config, folder, points):
 
         key = (entities.fingerprint, limits)
         options = {"texts": anonymised, "texts_key": key}
-    vocabularies = from_flags(
-        pair_data.count_both_vocabularies,
+    vocabularies = pair_data.count_both_vocabularies(
         config,
-        corpus=corpus,
-        tokenizers=tokenizers,
-        folder=folder,
+        corpus,
+        tokenizers,
+        folder,
         min_count=config.min_count,
+        backbone=config.backbone,
         **options,
     )
     data = pair_data.prepare(
-        from_flags(Batching, config),
+        config,
         corpus,
         tokenizers,
         vocabularies,
@@ -219,7 +214,7 @@ def prepare(config, folder, points):
 
 
 def pointers_per_100(data) -> dict:
-    """Words pointed at per hundred examples of each part."""
+    """Counts the words pointed at, per hundred examples of each part."""
     parts = {"train": data.train, "validation": data.validation}
     return {
         name: round(100 * float(np.sum(part.pointers >= 0)) / len(part), 1)
@@ -289,7 +284,7 @@ def check_spelling(data):
 
 
 def anonymised_rouge(data, answers, limits):
-    """ROUGE with placeholders for the entities, as in the paper's Table 2.
+    """Computes ROUGE with placeholders for entities, as in Table 2.
 
     Args:
         data: `PairData` with entities.

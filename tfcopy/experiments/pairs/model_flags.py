@@ -31,59 +31,51 @@ from tfcopy.flags import (
 
 @group
 class TransformerConfig(ModelConfig):
-    """Sizes of encoder and decoder, and which of them is a Transformer."""
+    """Sizes of encoder and decoder, and which of them is a Transformer.
 
-    encoder: Literal["gru", "transformer"] = part.common(
-        "gru", "Encoder: gru (the paper's), or transformer, twice --units wide."
-    )
-    encoder_layers: PositiveInt = model(
-        2, "Number of blocks in a Transformer encoder."
-    )
-    encoder_heads: PositiveInt = model(
-        4, "Number of attention heads per block of a Transformer encoder."
-    )
-    decoder: Literal["gru", "transformer"] = part.common(
-        "gru", "Decoder: gru (the paper's), or transformer, --units wide."
-    )
-    decoder_layers: PositiveInt = model(
-        2, "Number of blocks in a Transformer decoder."
-    )
-    decoder_heads: PositiveInt = model(
-        4,
-        "Number of attention heads per block of a Transformer decoder, and of "
-        "the attention that points.",
-    )
-    feedforward_units: PositiveInt | None = model(
-        None,
-        "Size of the hidden layer in each block of a Transformer; four times "
-        "the size of the block if not given.",
-    )
+    Attributes:
+        encoder: Encoder: gru (the paper's), or transformer, twice --units wide.
+        encoder_layers: Number of blocks in a Transformer encoder.
+        encoder_heads: Number of attention heads per block of a Transformer
+            encoder.
+        decoder: Decoder: gru (the paper's), or transformer, --units wide.
+        decoder_layers: Number of blocks in a Transformer decoder.
+        decoder_heads: Number of attention heads per block of a Transformer
+            decoder, and of the attention that points.
+        feedforward_units: Size of the hidden layer in each block of a
+            Transformer; four times the size of the block if not given.
+        positions: Positions of a Transformer decoder: sinusoidal or learned
+            vectors that are added to the words, or rotary.
+        num_positions: Number of learned positions; all later ones are like the
+            last.
+        normalize_first: Normalise the inputs of a Transformer decoder's layers;
+            false for their outputs, as in the first Transformers, which need a
+            --warmup.
+        pointing: Attention by which a Transformer decoder points: heads (the
+            mean of several heads' weights), or additive (as recurrent decoders
+            have).
+        tied_embeddings: Use the embeddings of target words as output matrix,
+            too.
+    """
+
+    encoder: Literal["gru", "transformer"] = part.common("gru", replaced=True)
+    encoder_layers: PositiveInt = model(2, replaced=True)
+    encoder_heads: PositiveInt = model(4, replaced=True)
+    decoder: Literal["gru", "transformer"] = part.common("gru", replaced=True)
+    decoder_layers: PositiveInt = model(2, replaced=True)
+    decoder_heads: PositiveInt = model(4, replaced=True)
+    feedforward_units: PositiveInt | None = model(None, replaced=True)
     positions: Literal["sinusoidal", "learned", "rotary"] = model(
-        "sinusoidal",
-        "Positions of a Transformer decoder: sinusoidal or learned vectors "
-        "that are added to the words, or rotary.",
+        "sinusoidal", replaced=True
     )
-    num_positions: PositiveInt = model(
-        512, "Number of learned positions; all later ones are like the last."
-    )
-    normalize_first: bool = model(
-        True,
-        "Normalise the inputs of a Transformer decoder's layers; false for "
-        "their outputs, as in the first Transformers, which need a --warmup.",
-    )
-    pointing: Literal["heads", "additive"] = part(
-        "heads",
-        "Attention by which a Transformer decoder points: heads (the mean of "
-        "several heads' weights), or additive (as recurrent decoders have).",
-    )
-    tied_embeddings: bool = model(
-        False,
-        "Use the embeddings of target words as output matrix, too.",
-    )
+    num_positions: PositiveInt = model(512, replaced=True)
+    normalize_first: bool = model(True, replaced=True)
+    pointing: Literal["heads", "additive"] = part("heads")
+    tied_embeddings: bool = model(False, replaced=True)
 
 
 def model_options(config: TransformerConfig) -> dict:
-    """Arguments of the functions of `models` that flags name otherwise."""
+    """Returns arguments of `models` whose flags have other names."""
     return {
         "decoder_options": {
             "num_layers": config.decoder_layers,
@@ -111,7 +103,7 @@ def check(
         encoder_units: --encoder_units, if the recipe has them.
         attention_units: --attention_units, if the recipe has them.
         features: Dict from the flag for the size of what words are predicted
-            from to that size; `None`, or a size of `None`, if it is that of
+            from to that size; `None`, or a size of `None`, if it is the size of
             the embeddings.
     """
     if config.encoder == "transformer":
@@ -151,301 +143,247 @@ def _check_heads(size, what, heads, side):
 
 @group
 class PairsConfig(TransformerConfig, TrainingConfig, RunConfig):
-    """Training an encoder and a decoder on pairs of texts."""
+    """Training an encoder and a decoder on pairs of texts.
 
-    pool_batches: PositiveInt = training(
-        20,
-        "Batches whose pairs, drawn at random, are sorted by length together; "
-        "more of them pad less and mix less, 1 sorts nothing.",
-    )
-    label_smoothing: Share = training(
-        0.0,
-        "Share of the loss that is the mean cost of all words of the "
-        "vocabulary instead of the target's; 0.1 is usual for Transformers.",
-    )
-    num_beams: Beams = search.common(10, "Beam size; 1 for greedy search.")
-    same_in_every_batch: bool = search(
-        True,
-        "Whether an answer is the same whatever other texts are asked with "
-        "it, scores to 1e-5; false is a third faster for few texts.",
-    )
-    length_penalty: NonNegativeFloat = search(
-        1.0,
-        "Scores are divided by length to this power; 0 for no length "
-        "normalisation.",
-    )
-    unfinished_compete: bool = search(
-        False,
-        "Let answers that are cut off compete with finished ones by their "
-        "scores; otherwise they come after all of these.",
-    )
-    coverage_penalty: NonNegativeFloat = search(
-        0.0,
-        "Weight of the coverage penalty on source words that got little "
-        "attention (Wu et al., 2016).",
-    )
-    no_repeat_ngram: NonNegativeInt = search(
-        0,
-        "Never repeat an n-gram of this length in an answer; 0 allows repeats.",
-    )
-    forbid_unk: bool = search(False, "Never answer <unk>.")
-    replace_unk: bool = search(
-        False,
-        "Put the source word with the highest attention in the place of each "
-        "<unk> of an answer.",
-    )
+    Attributes:
+        pool_batches: Batches whose pairs, drawn at random, are sorted by length
+            together; more of them pad less and mix less, 1 sorts nothing.
+        label_smoothing: Share of the loss that is the mean cost of all words of
+            the vocabulary instead of the target's; 0.1 is usual for
+            Transformers.
+        num_beams: Beam size; 1 for greedy search.
+        same_in_every_batch: Make an answer independent of the other texts of
+            its batch, scores to 1e-5; false is a third faster for few texts.
+        length_penalty: Scores are divided by length to this power; 0 for no
+            length normalisation.
+        unfinished_compete: Let answers that are cut off compete with finished
+            ones by their scores; otherwise they come after all of these.
+        coverage_penalty: Weight of the coverage penalty on source words that
+            got little attention (Wu et al., 2016).
+        no_repeat_ngram: Never repeat an n-gram of this length in an answer; 0
+            allows repeats.
+        forbid_unk: Never answer <unk>.
+        replace_unk: Put the source word with the highest attention in the place
+            of each <unk> of an answer.
+    """
+
+    pool_batches: PositiveInt = training(20)
+    label_smoothing: Share = training(0.0)
+    num_beams: Beams = search.common(10)
+    same_in_every_batch: bool = search(True)
+    length_penalty: NonNegativeFloat = search(1.0)
+    unfinished_compete: bool = search(False)
+    coverage_penalty: NonNegativeFloat = search(0.0)
+    no_repeat_ngram: NonNegativeInt = search(0)
+    forbid_unk: bool = search(False)
+    replace_unk: bool = search(False)
 
 
 @group
 class AttentionConfig:
-    """The size of an additive attention."""
+    """The size of an additive attention.
 
-    attention_units: PositiveInt | None = model(
-        None, "Hidden size of the attention; the model's default if not given."
-    )
+    Attributes:
+        attention_units: Hidden size of the attention; the model's default if
+            not given.
+    """
+
+    attention_units: PositiveInt | None = model(None)
 
 
 @group
 class BackboneConfig:
-    """A pretrained network in the place of the recipe's own."""
+    """A pretrained network in the place of the recipe's own.
 
-    backbone: str | None = part.common(
-        None,
-        "Pretrained network of KerasHub instead of the recipe's own encoder "
-        "and decoder: a preset such as bart_base_en or t5_small_multi, an "
-        "address such as hf://USER/NAME, or a preset's folder. Its tokenizer "
-        "cuts texts and lengths count its pieces; a learning rate of 1e-4 is "
-        "the default then. docs/backbones.md",
-        role="input",
-    )
-    freeze: Literal["none", "encoder", "all"] = model(
-        "none",
-        "What of --backbone is not trained: none, encoder, or all, so that "
-        "only head and pointing are.",
-    )
-    lora_rank: PositiveInt | None = model(
-        None,
-        "Train matrices of this rank in the attentions of --backbone instead "
-        "of the network itself (LoRA).",
-    )
+    Attributes:
+        backbone: Pretrained network of KerasHub instead of the recipe's own
+            encoder and decoder: a preset such as bart_base_en or
+            t5_small_multi, an address such as hf://USER/NAME, or a preset's
+            folder. Its tokenizer cuts texts and lengths count its pieces; a
+            learning rate of 1e-4 is the default then. docs/backbones.md
+        freeze: Part of --backbone that is not trained: none, encoder, or all,
+            so that only head and pointing are trained.
+        lora_rank: Train matrices of this rank in the attentions of --backbone
+            instead of the network itself (LoRA).
+    """
+
+    backbone: str | None = part.common(None, role="input")
+    freeze: Literal["none", "encoder", "all"] = model("none")
+    lora_rank: PositiveInt | None = model(None)
 
 
 @group
 class PointerSoftmaxConfig(PairsConfig, AttentionConfig, BackboneConfig):
-    """The translator of the pointer softmax paper and its switch."""
+    """The translator of the pointer softmax paper and its switch.
 
-    unmatched: Literal["attention_argmax", "unk"] = data(
-        "unk",
-        "Label of unknown target words that do not occur in the source: unk, "
-        "or attention_argmax (point where attention is highest).",
-    )
-    candidates: VocabularySize | None = training(
-        None,
-        "Size of the output vocabulary sampled for each update (the large "
-        "vocabulary trick); the whole vocabulary if not given.",
-    )
-    candidates_from: Literal["sources", "batch", "sample"] = training(
-        "sample",
-        "What --candidates holds besides the most frequent words: those of "
-        "the batch's sources (as in the paper), of the whole batch with its "
-        "targets, or also a random sample of the vocabulary.",
-    )
-    search_candidates: VocabularySize | None = search(
-        None,
-        "Search generates only this many of the most frequent words; all if "
-        "not given.",
-    )
-    shortlist: str | None = file(
-        "Search generates only likely translations of the source's words and "
-        "the --search_candidates most frequent words (200 if not given): "
-        "dictionary (learnt from the training pairs), or a file of source "
-        "words and translations, as build_dictionary writes it. 1.6 times as "
-        "fast with 10,000 words, more with larger vocabularies.",
-        topic="search",
-    )
-    encoder_units: PositiveInt | None = model(
-        None,
-        "Size of the encoder per direction, half the size of a Transformer; "
-        "--units if not given.",
-    )
-    output_units: PositiveInt | None = model(
-        None,
-        "Size of the layer below the output softmax; --embedding_dim if "
-        "not given.",
-    )
-    initializers: Literal["keras", "dl4mt"] = model(
-        "keras",
-        "Weight initializers: keras, or dl4mt (those of the system that "
-        "the paper builds on).",
-    )
-    coverage: bool = model(
-        False, "Feed the coverage of each source position to the attention."
-    )
+    Attributes:
+        unmatched: Label of unknown target words that do not occur in the
+            source: unk, or attention_argmax (point where attention is highest).
+        candidates: Size of the output vocabulary sampled for each update (the
+            large vocabulary trick); the whole vocabulary if not given.
+        candidates_from: Words in --candidates besides the most frequent ones:
+            the words of the batch's sources (as in the paper), of the whole
+            batch with its targets, or also a random sample of the vocabulary.
+        search_candidates: Search generates only this many of the most frequent
+            words; all if not given.
+        shortlist: Search generates only likely translations of the source's
+            words and the --search_candidates most frequent words (200 if not
+            given): dictionary (learnt from the training pairs), or a file of
+            source words and translations, as build_dictionary writes it. 1.6
+            times as fast with 10,000 words, more with larger vocabularies.
+        encoder_units: Size of the encoder per direction, half the size of a
+            Transformer; --units if not given.
+        output_units: Size of the layer below the output softmax;
+            --embedding_dim if not given.
+        initializers: Weight initializers: keras, or dl4mt (those of the system
+            that the paper builds on).
+        coverage: Feed the coverage of each source position to the attention.
+        switch_activation: Activation of the switch's hidden layers: noisy_tanh,
+            relu or tanh.
+        switch_bias: Initial bias of the switch; above 0 it favours generating.
+        normalize: Average the loss over tokens or over sentences.
+    """
+
+    unmatched: Literal["attention_argmax", "unk"] = data("unk")
+    candidates: VocabularySize | None = training(None)
+    candidates_from: Literal["sources", "batch", "sample"] = training("sample")
+    search_candidates: VocabularySize | None = search(None)
+    shortlist: str | None = file(topic="search")
+    encoder_units: PositiveInt | None = model(None, replaced=True)
+    output_units: PositiveInt | None = model(None, replaced=True)
+    initializers: Literal["keras", "dl4mt"] = model("keras", replaced=True)
+    coverage: bool = model(False)
     switch_activation: Literal["noisy_tanh", "relu", "tanh"] = model(
-        "noisy_tanh",
-        "Activation of the switch's hidden layers: noisy_tanh, relu or tanh.",
+        "noisy_tanh"
     )
-    switch_bias: float = model(
-        1.0, "Initial bias of the switch; above 0 it favours generating."
-    )
-    normalize: Literal["tokens", "sentences"] = training(
-        "tokens", "Average the loss over tokens or over sentences."
-    )
+    switch_bias: float = model(1.0)
+    normalize: Literal["tokens", "sentences"] = training("tokens")
 
 
 @group
 class CopyNetConfig(PairsConfig, AttentionConfig):
-    """CopyNet, the paper's baselines, and additions of the authors' code."""
+    """CopyNet, the paper's baselines, and additions of the authors' code.
+
+    Attributes:
+        head: Output head of the system copynet: copynet, pointer_softmax,
+            pointer_generator, or your own, as MODULE:CLASS.
+        end_mark: Append an end-of-sequence token to sources, which attention
+            can see, so that the place after the last word is one like any
+            other.
+        position_one_hot: Number of source positions that CopyNet's encoder
+            marks by a one-hot vector; 57 in the authors' code, 0 in the paper.
+        coverage: Feed the coverage of each source position to the attention, as
+            in the authors' code.
+        deep_readout: Add linear terms of the context and the last word to the
+            logits, as in the authors' code.
+        initializers: Weight initializers: keras, or those of the authors' code.
+        max_target_length: Maximum length of an output, in tokens, end of
+            sequence included.
+    """
 
     plain = "enc_dec", "rnnsearch", "rnn_context"
 
-    head: PointingHead = part.common(
-        "copynet",
-        "Output head of the system copynet: copynet, pointer_softmax, "
-        "pointer_generator, or your own, as MODULE:CLASS.",
-    )
-    end_mark: bool = data(
-        False,
-        "Append an end-of-sequence token to sources, which attention can see, "
-        "so that the place after the last word is one like any other.",
-    )
-    position_one_hot: NonNegativeInt = model(
-        0,
-        "Number of source positions that CopyNet's encoder marks by a one-hot "
-        "vector; 57 in the authors' code, 0 in the paper.",
-    )
-    coverage: bool = model(
-        False,
-        "Feed the coverage of each source position to the attention, as in "
-        "the authors' code.",
-    )
-    deep_readout: bool = model(
-        False,
-        "Add linear terms of the context and the last word to the logits, as "
-        "in the authors' code.",
-    )
-    initializers: Literal["keras", "authors"] = model(
-        "keras", "Weight initializers: keras, or those of the authors' code."
-    )
-    max_target_length: PositiveInt = search(
-        57, "Maximum length of an output, in tokens, end of sequence included."
-    )
+    head: PointingHead = part.common("copynet")
+    end_mark: bool = data(False)
+    position_one_hot: NonNegativeInt = model(0)
+    coverage: bool = model(False)
+    deep_readout: bool = model(False)
+    initializers: Literal["keras", "authors"] = model("keras")
+    max_target_length: PositiveInt = search(57)
 
 
 @group
 class PlannerConfig(PairsConfig):
-    """Decoders that plan their alignment, and the baseline without a plan."""
+    """Decoders that plan their alignment, and the baseline without a plan.
 
-    decoder: Literal["gru", "biscale", "transformer"] = part.common(
-        "gru",
-        "Decoder: gru (two layers, as in the released script), biscale (the "
-        "paper's), or, for the baseline alone, transformer.",
-    )
+    Attributes:
+        decoder: Decoder: gru (two layers, as in the released script), biscale
+            (the paper's), or, for the baseline alone, transformer.
+        encoder_units: Size of the encoder per direction; --units if not given.
+        baseline_units: The baseline's --units, if they differ.
+        baseline_encoder_units: The baseline's --encoder_units, if they differ.
+        query: Decoder layers whose states query the attention: both, first or
+            second.
+        plan_steps: Length of a plan, in decoder steps.
+        summary_units: Size of the summary that is made of a plan.
+        update_gate: Mix the old plan into a new one with a gate, as in the
+            paper; this slows learning (docs/planning.md).
+        switch: Commitment plan that decides whether to replan: the previous
+            one, or the current one, as in the released code.
+        resample: Resample a commitment plan when it is shifted, as in the
+            released code.
+        always_replan: Replan at every step: a control that separates the effect
+            of planning from that of more weights.
+        commitment_penalty: Weight of the penalty on overconfident commitment
+            plans.
+        initializers: Weight initializers: keras, or dl4mt (the authors').
+        baseline_learning_rate: The baseline's --learning_rate, if it differs.
+    """
+
+    decoder: Literal["gru", "biscale", "transformer"] = part.common("gru")
     head: Head = part.common(
         "softmax",
         f"Output head: softmax, or one that can copy, {POINTING}",
     )
-    encoder_units: PositiveInt | None = model(
-        None,
-        "Size of the encoder per direction; --units if not given.",
-    )
-    baseline_units: PositiveInt | None = model(
-        None, "The baseline's --units, if they differ."
-    )
-    baseline_encoder_units: PositiveInt | None = model(
-        None, "The baseline's --encoder_units, if they differ."
-    )
-    query: Literal["both", "first", "second"] = model(
-        "both",
-        "Decoder layers whose states query the attention: both, first or "
-        "second.",
-    )
-    plan_steps: PositiveInt = model(10, "Length of a plan, in decoder steps.")
-    summary_units: PositiveInt = model(
-        32, "Size of the summary that is made of a plan."
-    )
-    update_gate: bool = model(
-        False,
-        "Mix the old plan into a new one with a gate, as in the paper; this "
-        "slows learning (docs/planning.md).",
-    )
-    switch: Literal["previous", "current"] = model(
-        "previous",
-        "Whether to replan is decided by the previous commitment plan, or by "
-        "the current one, as in the released code.",
-    )
-    resample: bool = model(
-        False,
-        "Resample a commitment plan when it is shifted, as in the "
-        "released code.",
-    )
-    always_replan: bool = part(
-        False,
-        "Replan at every step: a control that separates the effect of "
-        "planning from that of more weights.",
-    )
-    commitment_penalty: NonNegativeFloat = training(
-        3e-5, "Weight of the penalty on overconfident commitment plans."
-    )
-    initializers: Literal["keras", "dl4mt"] = model(
-        "keras", "Weight initializers: keras, or dl4mt (the authors')."
-    )
-    baseline_learning_rate: PositiveFloat | None = training(
-        None, "The baseline's --learning_rate, if it differs."
-    )
+    encoder_units: PositiveInt | None = model(None)
+    baseline_units: PositiveInt | None = model(None)
+    baseline_encoder_units: PositiveInt | None = model(None)
+    query: Literal["both", "first", "second"] = model("both")
+    plan_steps: PositiveInt = model(10)
+    summary_units: PositiveInt = model(32)
+    update_gate: bool = model(False)
+    switch: Literal["previous", "current"] = model("previous")
+    resample: bool = model(False)
+    always_replan: bool = part(False)
+    commitment_penalty: NonNegativeFloat = training(3e-5)
+    initializers: Literal["keras", "dl4mt"] = model("keras")
+    baseline_learning_rate: PositiveFloat | None = training(None)
 
 
 @group
 class RarestWordConfig(TrainingConfig, RunConfig):
-    """The task of naming the rarest word of a sequence, and its models."""
+    """The task of naming the rarest word of a sequence, and its models.
 
-    num_words: PositiveInt = data.common(600, "Size of the vocabulary.")
-    num_pointed: PositiveInt = data(
-        60, "How many of the rarest words are pointed at."
-    )
-    length: PositiveInt = data(7, "Words per sequence.")
-    q: Share = data.common(
-        0.002,
-        "Relative drop in frequency from each word to the next; the paper "
-        "does not state it, and its figures need 0.0022 or less.",
-    )
-    train_size: PositiveInt | None = data(
-        None,
-        "Number of training sequences; an endless stream of new ones if "
-        "not given.",
-    )
-    num_validation: PositiveInt = data(5_000, "Number of validation sequences.")
-    num_test: PositiveInt = data(
-        20_000, "Number of test sequences.", fixed=False
-    )
+    Attributes:
+        num_words: Size of the vocabulary.
+        num_pointed: Number of the rarest words, which are pointed at.
+        length: Words per sequence.
+        q: Relative drop in frequency from each word to the next; the paper does
+            not state it, and its figures need 0.0022 or less.
+        train_size: Number of training sequences; an endless stream of new ones
+            if not given.
+        num_validation: Number of validation sequences.
+        num_test: Number of test sequences.
+        systems: Systems to train, any of softmax and pointer_softmax.
+        embedding_dim: Size of the embeddings.
+        units: Size of the GRU and of all hidden layers.
+        pointer: Pointer: dense (an output for each position, as in the paper),
+            or attention.
+        temperature: Inverse temperature of the switch.
+        switch_bias: Initial bias of the switch; above 0 it favours the
+            shortlist.
+        learning_rate: Learning rate of the optimizer.
+        batch_size: Sequences per batch.
+        updates: Number of updates for each system.
+        eval_every: Updates between evaluations on the validation set.
+    """
+
+    num_words: PositiveInt = data.common(600)
+    num_pointed: PositiveInt = data(60)
+    length: PositiveInt = data(7)
+    q: Share = data.common(0.002)
+    train_size: PositiveInt | None = data(None)
+    num_validation: PositiveInt = data(5_000)
+    num_test: PositiveInt = data(20_000, fixed=False)
     systems: list[Literal["softmax", "pointer_softmax"]] = systems(
-        ["softmax", "pointer_softmax"],
-        "Systems to train, any of softmax and pointer_softmax.",
+        ["softmax", "pointer_softmax"]
     )
-    embedding_dim: PositiveInt = model(256, "Size of the embeddings.")
-    units: PositiveInt = model.common(
-        256, "Size of the GRU and of all hidden layers."
-    )
-    pointer: Literal["dense", "attention"] = model(
-        "dense",
-        "Pointer: dense (an output for each position, as in the paper), or "
-        "attention.",
-    )
-    temperature: PositiveFloat = model(
-        2.0, "Inverse temperature of the switch."
-    )
-    switch_bias: float = model(
-        1.0, "Initial bias of the switch; above 0 it favours the shortlist."
-    )
-    learning_rate: PositiveFloat = training.common(
-        4e-3, "Learning rate of the optimizer."
-    )
-    batch_size: PositiveInt = training.common(250, "Sequences per batch.")
-    updates: PositiveInt = training.common(
-        1_500, "Number of updates for each system.", fixed=False
-    )
-    eval_every: PositiveInt = training(
-        50,
-        "Updates between evaluations on the validation set.",
-        fixed=False,
-    )
+    embedding_dim: PositiveInt = model(256)
+    units: PositiveInt = model.common(256)
+    pointer: Literal["dense", "attention"] = model("dense")
+    temperature: PositiveFloat = model(2.0)
+    switch_bias: float = model(1.0)
+    learning_rate: PositiveFloat = training.common(4e-3)
+    batch_size: PositiveInt = training.common(250)
+    updates: PositiveInt = training.common(1_500, fixed=False)
+    eval_every: PositiveInt = training(50, fixed=False)

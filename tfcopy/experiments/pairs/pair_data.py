@@ -11,6 +11,7 @@ from tfcopy.data.corpora import text_pairs
 from tfcopy.data.corpora.corpus import fingerprint, is_blank
 from tfcopy.data.definitions import word_vectors
 from tfcopy.data.pairs import encoding
+from tfcopy.data.preparation import prepared_corpus
 from tfcopy.data.preparation.prepared_corpus import (
     PreparedCorpus,
     PreparedSplit,
@@ -19,7 +20,14 @@ from tfcopy.data.text import vocabulary
 from tfcopy.data.text.entities import Entities
 from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
 from tfcopy.experiments import flag_checks
+from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs import pretrained
+from tfcopy.experiments.pairs.corpus_flags import (
+    FilesConfig,
+    VocabulariesConfig,
+)
+from tfcopy.experiments.pairs.model_flags import PairsConfig
+from tfcopy.experiments.training_choices import Batching
 
 SIDES = ("source", "target")
 
@@ -51,12 +59,12 @@ class PairData:
 
     @property
     def examples(self) -> list[str]:
-        """A few sources of the test set."""
+        """Returns a few sources of the test set."""
         return [source for source, _ in self.test[:8]]
 
     @property
     def pairs(self) -> dict[str, dict[str, int]]:
-        """The `text_pairs.count_pairs` of each split."""
+        """Returns the `text_pairs.count_pairs` of each split."""
         parts = {"train": self.train, "validation": self.validation}
         return {
             name: text_pairs.count_split(
@@ -69,7 +77,7 @@ class PairData:
 
     @property
     def identity(self) -> dict:
-        """What must not change between a run and its resumption."""
+        """Returns the data that must stay the same in a resumed run."""
         identity = {
             "training data": self.train.checksum,
             # The best scores of two validation sets cannot be compared.
@@ -89,13 +97,42 @@ class PairData:
         return identity
 
 
+def load_files(
+    config: FilesConfig,
+    source_language="en",
+    target_language="en",
+    memories=False,
+    **options,
+):
+    """Loads the corpus that `--train` or `--prepared` names, if one does.
+
+    Args:
+        config: The flags; `--seed` chooses the pairs that are held out.
+        source_language, target_language, memories, **options: As in
+            `text_pairs.load` and `text_pairs.file_pairs`.
+    """
+    if config.prepared is not None:
+        return prepared_corpus.load(config.prepared)
+    if config.train is None:
+        return None
+    return text_pairs.load(
+        *text_pairs.file_pairs(
+            config.train, config.validation, config.test, memories
+        ),
+        source_language=source_language,
+        target_language=target_language,
+        seed=config.seed,
+        **options,
+    )
+
+
 def prepare(
-    batching, corpus, tokenizers, vocabularies, folder, **options
+    config: PairsConfig, corpus, tokenizers, vocabularies, folder, **options
 ) -> PairData:
     """Turns a corpus into ids, which are kept in a folder.
 
     Args:
-        batching: `Batching`, which must hold the longest training pair.
+        config: The flags; a batch must hold the longest training pair.
         corpus: `TranslationCorpus`.
         tokenizers: The tokenizers of source and target.
         vocabularies: Their vocabularies.
@@ -104,12 +141,7 @@ def prepare(
     """
     encoded = {
         name: _encode(
-            corpus.splits[name],
-            name,
-            vocabularies,
-            tokenizers,
-            folder,
-            options,
+            corpus.splits[name], name, vocabularies, tokenizers, folder, options
         )
         for name in ("train", "validation")
     }
@@ -127,6 +159,7 @@ def prepare(
         **encoded,
     )
     _print_sizes(data)
+    batching = from_flags(Batching, config)
     batching.check([data.train.source_lengths, data.train.target_lengths])
     return data
 
@@ -166,7 +199,7 @@ def count_vocabularies(
     texts_key=None,
     backbone: str | None = None,
 ) -> tuple:
-    """The vocabularies of source and target, counted once and kept.
+    """Counts the vocabularies of source and target once, and keeps them.
 
     Args:
         corpus: `TranslationCorpus`, whose training pairs are counted.
@@ -176,10 +209,10 @@ def count_vocabularies(
             or of `both` sides together; `None` for no limit.
         files: Vocabulary files to use instead, by the same names.
         min_count: Rarer words are left out.
-        texts: Function without arguments that gives other pairs to count, and
+        texts: Function without arguments that returns other pairs to count, and
             their tokenizers.
         texts_key: What those pairs depend on.
-        backbone: What the flag says; a pretrained network has its own words.
+        backbone: The value of the flag; a pretrained network has its own words.
 
     Raises:
         OSError, ValueError: naming the flag of a file that is no vocabulary.
@@ -232,33 +265,22 @@ def count_vocabularies(
 
 
 def count_both_vocabularies(
-    corpus,
-    tokenizers,
-    folder,
-    source_vocabulary_size,
-    target_vocabulary_size,
-    source_vocabulary,
-    target_vocabulary,
-    backbone=None,
-    **options,
+    config: VocabulariesConfig, corpus, tokenizers, folder, **options
 ) -> tuple:
-    """A vocabulary for each side, of the sizes or files that flags name.
+    """Returns a vocabulary for each side, of the size or file of its flags.
 
     Args:
+        config: The flags.
         corpus, tokenizers, folder, **options: As in `count_vocabularies`.
-        source_vocabulary_size, target_vocabulary_size, source_vocabulary,
-            target_vocabulary: What the flags of these names say.
-        backbone: As in `count_vocabularies`.
     """
+    sizes = config.source_vocabulary_size, config.target_vocabulary_size
+    files = config.source_vocabulary, config.target_vocabulary
     return count_vocabularies(
         corpus,
         tokenizers,
         folder,
-        sizes=dict(
-            zip(SIDES, (source_vocabulary_size, target_vocabulary_size))
-        ),
-        files=dict(zip(SIDES, (source_vocabulary, target_vocabulary))),
-        backbone=backbone,
+        sizes=dict(zip(SIDES, sizes)),
+        files=dict(zip(SIDES, files)),
         **options,
     )
 
@@ -266,15 +288,15 @@ def count_both_vocabularies(
 def make_once(folder, names, parts, make, load=vocabulary.Vocabulary.load):
     """Files that are made once, such as vocabularies, and read from then on.
 
-    What they depend on is part of their names, so that those of other sizes
+    Their names contain a hash of `parts`, so that files of other sizes
     are left alone. Their checksums are written last, in the format of
-    `sha256sum`: without them, or if they are wrong, all are made anew.
+    `sha256sum`: without them, or if they are wrong, all are made again.
 
     Args:
         folder: Where they are kept.
-        names: The name of each, with `{}` for what it depends on.
+        names: The name of each, with `{}` for the hash.
         parts: All that they depend on, as plain values.
-        make: Function without arguments that gives the objects to save, each
+        make: Function without arguments that returns the objects to save, each
             with a `save`.
         load: Function of a path.
 
@@ -294,7 +316,7 @@ def make_once(folder, names, parts, make, load=vocabulary.Vocabulary.load):
 
 
 def as_text(text) -> str:
-    """Text, for corpora that give bytes."""
+    """Returns text as `str`; some corpora yield bytes."""
     return text.decode("utf-8", "replace") if isinstance(text, bytes) else text
 
 
@@ -346,11 +368,11 @@ class Sides:
 def learn_once(
     folder, name: str, corpus, pieces: Pieces
 ) -> SentencepieceTokenizer:
-    """The tokenizer of pieces, learned or read if it was learned before.
+    """Learns the tokenizer of pieces, or loads the one learned before.
 
     Args:
         folder: Where the model is kept.
-        name: What its file is called, with `{}` for what it depends on.
+        name: The name of its file, with `{}` for the hash.
         corpus: `TranslationCorpus`, whose training pairs have the texts.
         pieces: `Pieces`.
     """

@@ -25,7 +25,7 @@ from tfcopy.layers import copying
 from tfcopy.serving.client_library.answer_lines import Shown, join_pieces
 from tfcopy.serving.servables.translator import Translator
 
-# What a loss needs of a batch.
+# Tensors of a batch that losses read.
 BATCH = ("source_ids", "source_copy_ids", "target_ids", "pointers")
 
 
@@ -42,7 +42,7 @@ def train(system: System, data, loss, **options):
             `training.Trainer`.
 
     Returns:
-        `(trainer, result, results)`: the `Trainer`, what its `fit` gives, and
+        `(trainer, result, results)`: the `Trainer`, the result of `fit`, and
         the system's part of results.json.
     """
     config: PairsConfig = system.config
@@ -88,7 +88,7 @@ def train(system: System, data, loss, **options):
 
 
 def compiled_shapes(batching: Batching, data) -> list[tuple[int, int]]:
-    """The shapes of all batches, few enough to compile each; prints them."""
+    """Chooses few shapes for all batches, to compile each; prints them."""
     train, validation = data.train, data.validation
     if batching.batch_tokens is None:
         rows = _training_rows(batching, train)
@@ -120,7 +120,7 @@ def compiled_shapes(batching: Batching, data) -> list[tuple[int, int]]:
 
 
 def _training_rows(batching, encoded, shapes=None):
-    """The pairs of each batch of the first epoch."""
+    """Returns the pairs of each batch of the first epoch."""
     return pipeline.training_rows(
         encoded,
         batching.limit(shapes),
@@ -130,7 +130,7 @@ def _training_rows(batching, encoded, shapes=None):
 
 
 def dev_batches(batching: Batching, data, shapes=None) -> tf.data.Dataset:
-    """The validation set, in batches that a loss can take."""
+    """Returns the validation set, in batches that a loss can take."""
     if shapes is not None and batching.batch_tokens is not None:
         # It may hold longer pairs than the shapes that tokens are limited by.
         shapes = [*shapes, data.validation.longest]
@@ -143,7 +143,7 @@ def dev_batches(batching: Batching, data, shapes=None) -> tf.data.Dataset:
 
 
 def train_batches(batching: Batching, encoded, change=None, shapes=None):
-    """The training data as `Trainer` wants it.
+    """Returns the training data in the form that `Trainer` takes.
 
     Args:
         batching: `Batching`.
@@ -174,11 +174,10 @@ def train_batches(batching: Batching, encoded, change=None, shapes=None):
 def make_translator(
     config: PairsConfig, model, data, search, **more
 ) -> Translator:
-    """A `Translator` with the words of a corpus.
+    """Builds a `Translator` with the vocabularies of a corpus.
 
     Args:
-        config: The flags, of which those of `SearchOptions` and --replace_unk
-            are read.
+        config: The flags of `SearchOptions` and --replace_unk.
         model: The Keras model.
         data: `PairData`.
         search: Dict of further arguments of `SearchOptions`, a system's own.
@@ -199,19 +198,19 @@ def make_translator(
 
 
 def mean_over_targets(values, batch):
-    """The mean of `(B, T)` values over the words of the targets."""
+    """Computes the mean of `(B, T)` values over the targets' words."""
     mask = tf.cast(batch["target_ids"] != tokens.PAD, tf.float32)
     return tf.reduce_sum(values * mask) / tf.reduce_sum(mask)
 
 
 def copy_probability(batch, distribution):
-    """The mean probability to copy a word."""
+    """Computes the mean probability to copy a word."""
     copied = copying.copied_mass(distribution)
     return {"copy_probability": mean_over_targets(copied, batch)}
 
 
 def labelled_copies(batch, distribution):
-    """The share of words that labels copy, and its mean probability."""
+    """Computes the share of words labelled as copies, and its probability."""
     labelled = tf.cast(batch["pointers"] != tokens.GENERATE, tf.float32)
     return {
         "copied_words": mean_over_targets(labelled, batch),

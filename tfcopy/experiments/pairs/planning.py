@@ -11,7 +11,7 @@ import tensorflow as tf
 from tfcopy import losses, models, tokens
 from tfcopy.data.pairs import copy_ids
 from tfcopy.experiments import reporting
-from tfcopy.experiments.config import from_flags, kind_of, of_system
+from tfcopy.experiments.config import from_flags, of_system
 from tfcopy.experiments.pairs import copynet_steps, model_flags, pair_training
 from tfcopy.experiments.pairs.model_flags import PlannerConfig
 from tfcopy.experiments.reporting import figures
@@ -19,7 +19,7 @@ from tfcopy.layers import PlannedDistribution
 
 
 def build(run, name, data, max_target_length):
-    """A system, text in and text out.
+    """Builds a system, text in and text out.
 
     Args:
         run: `Run` of a `PlannerConfig`.
@@ -28,7 +28,7 @@ def build(run, name, data, max_target_length):
         max_target_length: Most tokens of an answer, with its end.
     """
     config = of_system(run.config, name)
-    kind = kind_of(config, name)
+    kind = run.kinds[name]
     return run.build(
         name,
         lambda: make_model(config, data, kind),
@@ -61,9 +61,9 @@ def check(config: PlannerConfig):
 
 
 def make_model(config: PlannerConfig, data, kind):
-    """The model of a kind in `models.planner.SYSTEMS`, `_ln` behind it or not.
+    """Builds a model of `models.planner.SYSTEMS`, with or without `_ln`.
 
-    `_ln` means that the decoder's layers are normalised.
+    `_ln` adds layer normalisation to the decoder.
     """
     source, target = data.vocabularies
     return from_flags(
@@ -92,19 +92,17 @@ def train(system, data):
 
 
 def plan_metrics(batch, distribution):
-    """The share of steps that replan, and the mean deviation."""
+    """Computes the share of steps that replan, and the mean deviation."""
+    mean = pair_training.mean_over_targets
+    deviation = distribution.commitment_deviation
     return {
-        "replan_share": pair_training.mean_over_targets(
-            distribution.replan, batch
-        ),
-        "commitment_deviation": pair_training.mean_over_targets(
-            distribution.commitment_deviation, batch
-        ),
+        "replan_share": mean(distribution.replan, batch),
+        "commitment_deviation": mean(deviation, batch),
     }
 
 
 def plans_of(model, data, pair, append_eos=True):
-    """Where a model looks, and when it replans, as it writes a target.
+    """Computes a model's attention and replanning steps for a target.
 
     Args:
         model: A `Seq2Seq`.

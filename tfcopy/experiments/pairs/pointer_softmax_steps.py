@@ -10,6 +10,7 @@ from tfcopy.experiments import flag_checks
 from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs import model_flags, pair_training, pretrained
 from tfcopy.experiments.pairs.model_flags import PointerSoftmaxConfig
+from tfcopy.models.assembly import head_class
 
 
 def check(config: PointerSoftmaxConfig):
@@ -25,19 +26,15 @@ def check(config: PointerSoftmaxConfig):
 
 
 def make_model(config: PointerSoftmaxConfig, data, head):
-    """The model of a system.
+    """Builds the model of a system.
 
     Args:
         config: The flags.
         data: `PairData`.
         head: Name of its output head.
     """
-    options = model_flags.model_options(config)
-    if head == "pointer_softmax":
-        options |= {
-            "switch_activation": config.switch_activation,
-            "switch_bias": config.switch_bias,
-        }
+    inherited = head_class(head).inherits & vars(config).keys()
+    options = {name: getattr(config, name) for name in inherited}
     source, target = data.vocabularies
     return from_flags(
         models.gru_translator,
@@ -45,16 +42,16 @@ def make_model(config: PointerSoftmaxConfig, data, head):
         source_vocabulary_size=source.size,
         target_vocabulary_size=target.size,
         head=head,
-        **options,
+        **options | model_flags.model_options(config),
     )
 
 
 def build(run, name, head, data, search, details, **more):
-    """A system, text in and text out.
+    """Builds a system, text in and text out.
 
     Args:
         run: `Run` of a `PointerSoftmaxConfig`.
-        name: The system's name, and that of its folder.
+        name: The name of the system and of its folder.
         head: Name of its output head.
         data: `PairData`.
         search: As in `make_translator`.
@@ -95,7 +92,7 @@ def build(run, name, head, data, search, details, **more):
 
 
 def shortlist(flag, data):
-    """The `Dictionary` of words that search generates; `None` for all."""
+    """Loads or learns the words that search generates; `None` for all."""
     if flag != "dictionary":
         return flag_checks.load_file(Dictionary, flag, "--shortlist")
     return likely_translations.learn(
@@ -104,7 +101,7 @@ def shortlist(flag, data):
 
 
 def training_options(system, head, data) -> dict:
-    """Arguments of `pair_training.train` for a system.
+    """Returns arguments of `pair_training.train` for a system.
 
     The baseline, which cannot point, generates UNK for every unknown word.
     With `--candidates` the output layer of an update knows some words only.

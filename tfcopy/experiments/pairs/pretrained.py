@@ -25,10 +25,10 @@ def check(config: BackboneConfig):
 
 @functools.lru_cache(maxsize=1)
 def pieces(backbone: str, folder) -> HubPieces:
-    """How the network reads text.
+    """Returns the tokenizer and the vocabulary of the network.
 
     Args:
-        backbone: What the flag says.
+        backbone: The value of the flag.
         folder: Where its tokenizer's files are kept, in a folder of their own.
     """
     tokenizer = _from_preset("tokenizers", "Tokenizer", backbone)
@@ -36,14 +36,14 @@ def pieces(backbone: str, folder) -> HubPieces:
 
 
 def make_model(config, head, pieces, **coverage):
-    """The network with pointing on top.
+    """Builds the network with pointing on top.
 
     Args:
-        config: The flags: those of a `BackboneConfig`, and `precision`,
+        config: The flags of a `BackboneConfig`, and `precision`,
             `pointing`, `attention_units`, `dropout` and `seed`.
         head: Name of the output head.
         pieces: `HubPieces` of the network.
-        **coverage: `coverage` and `coverage_enabled`, as of `from_backbone`.
+        **coverage: `coverage` and `coverage_enabled` of `from_backbone`.
     """
     backbone = _from_preset(
         "models", "Backbone", config.backbone, dtype=config.precision
@@ -63,7 +63,7 @@ def make_model(config, head, pieces, **coverage):
             **coverage,
         )
     except ValueError as error:
-        raise flag_checks.naming_flags(error, ["backbone"]) from error
+        raise flag_checks.naming_flags(error) from error
     if config.freeze == "encoder":
         frozen = [*model.encoder.encoder_layers]
         if frozen[0] in model.encoder.parts.decoder_layers:
@@ -79,7 +79,7 @@ def make_model(config, head, pieces, **coverage):
 
 
 def _from_preset(module, name, preset, **options):
-    """What a preset holds; an error names the flag."""
+    """Loads a part of a preset; an error names the flag."""
     import keras_hub  # takes a second
 
     try:

@@ -16,7 +16,6 @@ from tfcopy.data.generated import rarest_word_task
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.decoding import SearchOptions
-from tfcopy.evaluation import translations
 from tfcopy.experiments import flag_checks, reporting
 from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs.model_flags import RarestWordConfig
@@ -34,8 +33,8 @@ from tfcopy.models.rarest_word_model import RarestWord, best_words
 from tfcopy.serving.servables.translator import Translator
 
 _EVALUATED = 500  # sequences at once
-_ANSWERS = 5  # that `analyse` gives
-_DATA_SEED = 0  # of what is held out, and of --train_size
+_ANSWERS = 5  # returned by `analyse`
+_DATA_SEED = 0  # of held-out sequences, and of --train_size
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,21 +55,21 @@ class Data:
 
     @property
     def reads(self):
-        """The training data that `expected` counts, for messages."""
+        """Returns the name of the training data that `expected` counts."""
         if self.train.size is None:
             return "1,000 updates."
         return f"the {self.train.size:,} sequences to train on."
 
     @property
     def expected(self):
-        """See `rarest_word_task.RarestWord.expected`."""
+        """Returns the `RarestWord.expected` of the training data."""
         if self.train.size is None:
             return self.task.expected(1_000, self.train.batch_size)
         return self.task.expected(1, self.train.size)
 
     @property
     def examples(self):
-        """Texts of the test set and their rarest words, two of each kind."""
+        """Returns test texts with their rarest words, two of each kind."""
         is_pointed = self.task.is_pointed(self.test)
         kinds = [np.flatnonzero(is_pointed == kind) for kind in (True, False)]
         words = self.test[np.concatenate([rows[:2] for rows in kinds])]
@@ -78,12 +77,12 @@ class Data:
 
 
 def text(words):
-    """A sequence as users write it."""
+    """Returns a sequence as text."""
     return " ".join(f"w{word}" for word in words)
 
 
 def prepare(config: RarestWordConfig) -> Data:
-    """The task as the flags ask for; a ValueError names the flag."""
+    """Prepares the task that the flags describe; a ValueError names one."""
     limit = from_flags(Batching, config).limit([(config.length,)])
     if isinstance(limit, TokenLimit):
         with flag_checks.naming_batch_tokens():
@@ -94,16 +93,10 @@ def prepare(config: RarestWordConfig) -> Data:
             config.num_words, config.num_pointed, config.length, config.q
         )
         train = rarest_word_task.TrainingSequences(
-            task,
-            limit,
-            config.seed,
-            config.train_size,
-            _DATA_SEED,
+            task, limit, config.seed, config.train_size, _DATA_SEED
         )
     except ValueError as error:
-        names = {field: field for field in dataclasses.asdict(config)}
-        names["size"] = "train_size"
-        raise flag_checks.naming_flags(error, names) from error
+        raise flag_checks.naming_flags(error, size="train_size") from error
     return Data(
         task,
         train,
@@ -155,14 +148,14 @@ def train_and_test(system: System, data):
 
 
 def task_of(system, task):
-    """The task as a system sees it: softmax generates all words."""
+    """Returns the task of a system: softmax generates all words."""
     if system == "softmax":
         return dataclasses.replace(task, num_pointed=0)
     return task
 
 
 def make_model(config: RarestWordConfig, task):
-    """The model of a task, as `task_of` gives it."""
+    """Builds the model of a task that `task_of` returns."""
     return from_flags(RarestWord, config, num_pointed=task.num_pointed)
 
 
@@ -183,7 +176,7 @@ def _trainer(system, task, data, on_eval):
 
 
 def _batches(config, train, task):
-    """The training data as `Trainer` wants it."""
+    """Returns the training data in the form that `Trainer` takes."""
     batching, length = from_flags(Batching, config), np.array([config.length])
     limit = batching.limit([(config.length,)])
     shapes = {
@@ -218,7 +211,7 @@ def _batches(config, train, task):
 
 
 def _metrics(batch, distribution):
-    """The share of errors, and the mean probability that a word is copied."""
+    """Computes the share of errors, and the mean probability to copy."""
     source_ids = batch["source_ids"]
     ids, _ = best_words(distribution, source_ids)
     wrong = ids != tf.reduce_max(source_ids, axis=1)
@@ -229,7 +222,7 @@ def _metrics(batch, distribution):
 
 
 def make_answer(model):
-    """`best_words` of a model as a graph: ids `(B, S)` to two `(B,)`."""
+    """Builds a graph of `best_words`: ids `(B, S)` to two `(B,)`."""
 
     @tf.function(
         input_signature=[tf.TensorSpec([None, None], tf.int32)],
@@ -242,7 +235,7 @@ def make_answer(model):
 
 
 def answer_all(answer, words):
-    """A model's answers to all sequences.
+    """Computes a model's answers to all sequences.
 
     Args:
         answer: From `make_answer`.
@@ -262,14 +255,14 @@ def answer_all(answer, words):
 
 
 def errors(answers, words, task):
-    """The share of wrong answers, in percent, of all and of both kinds.
+    """Computes the share of wrong answers, in percent: all, and each kind.
 
     An answer is right if it is the right word, wherever it was pointed at.
 
     Args:
         answers: Numbers of words, `(B,)`.
         words: Word numbers of the sequences, `(B, S)`.
-        task: `rarest_word_task.RarestWord`, which says what is pointed at.
+        task: `rarest_word_task.RarestWord`, which knows the words to point at.
 
     Returns:
         Dict of `error_rate`, its 95 % `interval`, the number of `sequences`;
@@ -287,12 +280,8 @@ def _error(wrong):
     if not len(wrong):
         return {"error_rate": None, "interval": None, "sequences": 0}
     percent = 100 * float(np.mean(wrong))
-    low, high = translations.interval(percent, len(wrong))
-    return {
-        "error_rate": round(percent, 2),
-        "interval": [round(low, 2), round(high, 2)],
-        "sequences": len(wrong),
-    }
+    share = reporting.share("error_rate", percent, len(wrong))
+    return {**share, "sequences": len(wrong)}
 
 
 class History:
@@ -332,7 +321,7 @@ class History:
             write_json(self._path, {"rows": self._rows})
 
     def columns(self, updates):
-        """Dict of lists of equal length, up to a number of updates."""
+        """Returns a dict of equally long lists, up to a number of updates."""
         names = {"updates": "update"}
         names |= {x: x for x in ("error_rate", "pointed", "unpointed")}
         rows = [row for row in self._rows if row["update"] <= updates]
@@ -346,7 +335,7 @@ class History:
 
 
 def make_translator(model, task):
-    """Text in, text out; `analyse` gives the five likeliest events.
+    """Builds a `Translator` whose `analyse` returns the five best events.
 
     Of a text with more words than a sequence of the task, the rest is cut
     off; one with fewer gets an answer, but the model was trained on none.

@@ -9,16 +9,14 @@ from tfcopy.data.corpora import (
     cnn_dailymail,
     gigaword,
     tables,
-    text_pairs,
     tfds_corpora,
 )
 from tfcopy.data.generated import demo_news
-from tfcopy.data.preparation import prepared_corpus
 from tfcopy.data.ragged_rows import join
 from tfcopy.data.text.tokenization import Tokenizer, string_tensor
 from tfcopy.evaluation import summaries, translations
 from tfcopy.experiments import flag_checks, reporting
-from tfcopy.experiments.pairs import pretrained
+from tfcopy.experiments.pairs import pair_data, pretrained
 from tfcopy.experiments.pairs.corpus_flags import SummariesConfig
 from tfcopy.experiments.pairs.pair_data import as_text
 from tfcopy.experiments.reporting import ExportChoice
@@ -41,27 +39,27 @@ def check(config: SummariesConfig):
 
 
 def load_corpus(config: SummariesConfig, demo):
-    """The corpus that `--train`, `--prepared` or `--tfds` names.
+    """Loads the corpus that `--train`, `--prepared` or `--tfds` names.
 
     Args:
-        config: The flags, also those of all recipes: --seed chooses what is
-            held out.
+        config: The flags; --seed chooses the pairs that are held out.
         demo: Module of the corpus that is generated without any.
     """
-    if config.train is not None:
-        return _load_files(config)
-    if config.prepared is not None:
-        return prepared_corpus.load(config.prepared)
-    if config.tfds is not None:
+    if config.train is not None and len(config.train) < 2:
+        return _load_tables(config)
+    is_tokenized = config.tokenization == "space"
+    corpus = pair_data.load_files(config, tokenized=is_tokenized)
+    # The preset may name a dataset, too.
+    if corpus is None and config.tfds is not None:
         return _load_tfds(config)
-    return demo.load()
+    return demo.load() if corpus is None else corpus
 
 
 def make_tokenizer(config: SummariesConfig, corpus, folder):
-    """The tokenizer of both sides.
+    """Builds the tokenizer of both sides.
 
     Args:
-        config: The flags, those of a `BackboneConfig` among them.
+        config: The flags, with those of a `BackboneConfig`.
         corpus: `TranslationCorpus`.
         folder: Where files of a pretrained network's tokenizer are kept.
     """
@@ -86,17 +84,7 @@ def _load_tfds(config):
     )
 
 
-def _load_files(config):
-    options = {"tokenized": config.tokenization == "space", "seed": config.seed}
-    if len(config.train) > 1:
-        return text_pairs.load(
-            *text_pairs.file_pairs(
-                config.train, config.validation, config.test
-            ),
-            source_language="en",
-            target_language="en",
-            **options,
-        )
+def _load_tables(config):
     files = [
         _table(getattr(config, split), f"--{split}")
         for split in ("train", "validation", "test")
@@ -108,7 +96,8 @@ def _load_files(config):
         *files,
         source_column=config.source_column,
         target_column=config.target_column,
-        **options,
+        tokenized=config.tokenization == "space",
+        seed=config.seed,
     )
 
 
@@ -124,7 +113,7 @@ def _table(files, flag):
 
 
 def plain_text(text, entities=None) -> str:
-    """Text without the marks of its entities, if `entities` are marked."""
+    """Removes the tags of entities from a text, if it has such tags."""
     if entities is None or entities.pattern is not None:
         return as_text(text)
     words = tf.constant(as_text(text).split(), tf.string)
@@ -163,7 +152,7 @@ class TestSet:
         self._article_words = [text.split() for text in self._articles]
 
     def leads(self, count=3):
-        """The first sentences of the articles."""
+        """Returns the first sentences of the articles."""
         return [summaries.lead(text, count) for text in self.sources]
 
     def answer(self, translator):
@@ -191,16 +180,16 @@ class TestSet:
         return answers, _rounded(scores)
 
     def score_texts(self, texts):
-        """ROUGE, novel and repeated n-grams of texts of tokens."""
+        """Computes ROUGE, novel and repeated n-grams of tokenised texts."""
         scores = self.rouge(texts)
         return _rounded({**scores, **self._rates(texts)})
 
     def rouge(self, texts):
-        """ROUGE of texts of tokens."""
+        """Computes the ROUGE of tokenised texts."""
         return summaries.rouge(texts, self.references, split=self._split)
 
     def reference_rates(self):
-        """Novel and repeated n-grams of the references."""
+        """Computes the novel and repeated n-grams of the references."""
         return _rounded(self._rates(self.references))
 
     def _rates(self, texts):
@@ -226,12 +215,12 @@ class TestSet:
         return {"bleu": bleu["score"], "bleu_signature": bleu["signature"]}
 
     def _folded(self, texts):
-        """Texts in the form under which their words match."""
+        """Folds texts, so that words that match are equal."""
         folded = self._tokenizer.fold(string_tensor(texts)).numpy()
         return [text.decode() for text in folded.tolist()]
 
     def _tokenized(self, texts):
-        """Texts with a blank between tokens; lines stay lines."""
+        """Tokenizes texts, with a blank between tokens; lines stay lines."""
         lines = [text.split("\n") for text in texts]
         flat = string_tensor(line for some in lines for line in some)
         flat = self._tokenizer.tokenize(flat)
@@ -253,7 +242,7 @@ def _rounded(scores):
 
 
 def best_on_validation(run, data) -> ExportChoice:
-    """The system of a `Run` whose validation summaries have most ROUGE-1."""
+    """Returns the system with the best ROUGE-1 on the validation set."""
     return reporting.best_answers(
         "rouge1",
         run.systems,

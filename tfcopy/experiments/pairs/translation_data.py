@@ -14,7 +14,6 @@ from tfcopy.data.corpora import (
 )
 from tfcopy.data.generated import demo_parliament
 from tfcopy.data.pairs.encoding import EncodedCorpus
-from tfcopy.data.preparation import prepared_corpus
 from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.protected_tokenizer import SPAN, ProtectedTokenizer
@@ -41,7 +40,7 @@ def load_corpus(
     tokenized: bool = False,
     **demo_options,
 ):
-    """The corpus that the flags ask for.
+    """Loads the corpus that the flags name.
 
     `--train` names two files, `--prepared` a folder of shards made from such,
     `--catalogs` a folder of gettext catalogues,
@@ -49,30 +48,23 @@ def load_corpus(
     the demo corpus is generated.
 
     Args:
-        config: The flags, also those of all recipes: --seed chooses what is
-            held out, and with --preset paper the corpus is Europarl where no
-            flag names one.
+        config: The flags; --seed chooses the pairs that are held out, and with
+            --preset paper the corpus is Europarl where no flag names one.
         demo: Module of the demo corpus, with `load` and `LANGUAGES`.
         download: Whether Europarl is fetched if it is not there.
         tokenized: Whether files are tokenised already.
-        **demo_options: What else `demo.load` is called with.
+        **demo_options: More arguments of `demo.load`.
     """
     languages = {
         "source_language": config.source_language,
         "target_language": config.target_language,
     }
     flag_checks.check_corpus(config)
-    if config.train is not None:
-        return text_pairs.load(
-            *text_pairs.file_pairs(
-                config.train, config.validation, config.test, memories=True
-            ),
-            tokenized=tokenized,
-            seed=config.seed,
-            **languages,
-        )
-    if config.prepared is not None:
-        return prepared_corpus.load(config.prepared)
+    corpus = pair_data.load_files(
+        config, memories=True, tokenized=tokenized, **languages
+    )
+    if corpus is not None:
+        return corpus
     if config.catalogs is not None:
         return gettext_catalogs.load(
             config.catalogs, seed=config.seed, **languages
@@ -98,11 +90,11 @@ def load_corpus(
 
 
 def with_alignment(path, files, options, encoded: EncodedCorpus):
-    """The training pairs, with the links of a file.
+    """Adds the links of a file to the training pairs.
 
     Args:
-        path: What --guided_alignment says.
-        files: The names of the files of each split, as of `file_pairs`.
+        path: The value of --guided_alignment.
+        files: The names of the files of each split, from `file_pairs`.
         options: Dict of the languages, and the `seed` that chooses the lines
             that are held out.
         encoded: The training pairs.
@@ -137,16 +129,16 @@ def check(config: TranslatorConfig):
     for name in ("prepared", "guided_alignment"):
         if getattr(config, name) is not None:
             raise ValueError(
-                f"--sample_pieces cuts texts anew in each epoch; --{name} is "
+                f"--sample_pieces cuts texts again in each epoch; --{name} is "
                 "about texts that were cut once. Leave one of them out."
             )
 
 
 def counted_cuttings(alpha, corpus, tokenizers) -> dict:
-    """What else vocabularies are counted from with `--sample_pieces`.
+    """Returns the texts that `--sample_pieces` adds to the counts.
 
     Args:
-        alpha: What the flag says, `None` for one cutting of each text.
+        alpha: The value of the flag, `None` for one cutting of each text.
         corpus: `TranslationCorpus`.
         tokenizers: The tokenizers of source and target.
 
@@ -168,19 +160,26 @@ def counted_cuttings(alpha, corpus, tokenizers) -> dict:
 
 
 def make_tokenizers(config: TranslatorConfig, corpus, folder) -> tuple:
-    """The tokenizers of source and target.
+    """Builds the tokenizers of source and target.
 
     Args:
         config: The flags.
         corpus: `TranslationCorpus`.
         folder: Where pieces are kept that are learned.
     """
-    mode, files = config.tokenization, config.sentencepiece_model or []
     protect = tuple(config.protect or ())
+    made = _tokenizers(config, corpus, folder, protect)
+    if not protect:
+        return made
     in_pieces = config.protect_as == "pieces"
+    return tuple(ProtectedTokenizer(x, protect, in_pieces) for x in made)
+
+
+def _tokenizers(config, corpus, folder, protect):
+    """Returns the tokenizers of text without protected spans."""
+    mode, files = config.tokenization, config.sentencepiece_model or []
     if config.backbone is not None:
-        tokenizer = pretrained.pieces(config.backbone, folder).tokenizer
-        return _protected((tokenizer, tokenizer), protect, in_pieces)
+        return (pretrained.pieces(config.backbone, folder).tokenizer,) * 2
     if mode != "sentencepiece":
         for flag in ("sentencepiece_model", "pieces"):
             if getattr(config, flag):
@@ -189,14 +188,8 @@ def make_tokenizers(config: TranslatorConfig, corpus, folder) -> tuple:
                     f"{getattr(config, flag)}, and null is none."
                 )
         mode = "space" if corpus.tokenized else mode
-        return _protected(
-            (
-                Tokenizer(mode, language, config.lowercase)
-                for language in (corpus.source_language, corpus.target_language)
-            ),
-            protect,
-            in_pieces,
-        )
+        languages = corpus.source_language, corpus.target_language
+        return tuple(Tokenizer(mode, x, config.lowercase) for x in languages)
     if config.lowercase:
         raise ValueError(
             "--lowercase is for words: pieces are spelt as the text is. Give "
@@ -210,10 +203,8 @@ def make_tokenizers(config: TranslatorConfig, corpus, folder) -> tuple:
             train_sentencepiece.train,
             protect,
         )
-        learned = pair_data.learn_once(
-            folder, "pieces-{}.model", corpus, pieces
-        )
-        return _protected((learned, learned), protect, in_pieces)
+        name = "pieces-{}.model"
+        return (pair_data.learn_once(folder, name, corpus, pieces),) * 2
     if len(files) not in (1, 2):
         raise ValueError(
             "--tokenization sentencepiece takes --pieces, or one or two files "
@@ -228,18 +219,11 @@ def make_tokenizers(config: TranslatorConfig, corpus, folder) -> tuple:
                 f"the character that stands for a span ({SPAN!a}). Train it "
                 "with --protect."
             )
-    return _protected((made[0], made[-1]), protect, in_pieces)
-
-
-def _protected(tokenizers, protect, in_pieces):
-    """Tokenizers that keep some spans apart, if any are to be."""
-    if not protect:
-        return tuple(tokenizers)
-    return tuple(ProtectedTokenizer(x, protect, in_pieces) for x in tokenizers)
+    return made[0], made[-1]
 
 
 def sentencepiece_tokenizer(file) -> SentencepieceTokenizer:
-    """The tokenizer of a model's file; an error names the flag."""
+    """Loads the tokenizer of a model's file; an error names the flag."""
     tokenizer = SentencepieceTokenizer(file)
     try:
         tokenizer.tokenize(tf.constant([""]))
@@ -254,11 +238,11 @@ def sentencepiece_tokenizer(file) -> SentencepieceTokenizer:
 
 
 def load_dictionary(path, flag):
-    """The `Dictionary` of the file that a flag names, if it does."""
+    """Loads the `Dictionary` of a flag's file, if there is one."""
     return flag_checks.load_file(Dictionary, path, flag)
 
 
 def glossary(path, head, languages):
-    """The `Glossary` that a system says, if it can copy."""
+    """Loads the `Glossary` of a system that can copy."""
     found = flag_checks.load_file(Glossary, path, "--glossary", languages)
     return None if head == "softmax" else found

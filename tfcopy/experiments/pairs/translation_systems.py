@@ -6,7 +6,7 @@ from tfcopy.data.corpora import text_pairs
 from tfcopy.data.pairs.encoding import SampledCuttings
 from tfcopy.evaluation import markup, translations
 from tfcopy.experiments import reporting
-from tfcopy.experiments.config import from_flags, head_of
+from tfcopy.experiments.config import head_of
 from tfcopy.experiments.pairs import (
     pair_data,
     pair_training,
@@ -16,7 +16,7 @@ from tfcopy.experiments.pairs import (
 from tfcopy.experiments.pairs.corpus_flags import TranslatorConfig
 from tfcopy.experiments.reporting import ExportChoice
 from tfcopy.experiments.run import Run, timed
-from tfcopy.experiments.training_choices import Batching
+from tfcopy.models.assembly import head_class
 
 # Further ways of a system to search, and how tables name them.
 _VARIANTS = {"unk_replaced": "UNK replaced", "must_copy": "must copy"}
@@ -27,7 +27,7 @@ def run(config: TranslatorConfig, prepare, columns, *, paper, note, examples):
 
     Args:
         config: The flags.
-        prepare: Function of the flags and of a folder that gives `PairData`.
+        prepare: Function of the flags and of a folder that returns `PairData`.
         columns: As in `reporting.print_table`.
         paper: Dict from a system to the paper's figures.
         note: A sentence about these.
@@ -39,7 +39,7 @@ def run(config: TranslatorConfig, prepare, columns, *, paper, note, examples):
     data = prepare(config, run.data_folder)
     answers = {}
     for name in run.each(data.identity):
-        head = head_of(config, name)
+        head = head_of(config, run.kinds[name])
         system = build(run, name, head, data)
         options = pointer_softmax_steps.training_options(system, head, data)
         *_, trained = pair_training.train(system, data, **options)
@@ -83,7 +83,7 @@ def answer(translator, data, bleu_tokenize):
 
 
 def score(answers, data, bleu_tokenize) -> dict:
-    """The metrics of the test set's translations that `answer` gives.
+    """Computes the metrics of the test set's translations.
 
     Where the tokenizer protects spans, how much of these is kept, too.
     """
@@ -113,7 +113,7 @@ def score(answers, data, bleu_tokenize) -> dict:
 
 
 def best_on_validation(run, data) -> ExportChoice:
-    """The system of a `Run` whose validation translations are the best."""
+    """Returns the system with the best BLEU on the validation set."""
     tokenize = run.config.bleu_tokenize
     return reporting.best_answers(
         "bleu",
@@ -140,7 +140,7 @@ def print_examples(data, answers, count=4):
 
 
 def print_comparison(results, paper, columns, note=""):
-    """A table of the systems, and what the paper reports.
+    """Prints a table of the systems, beside the paper's figures.
 
     Args:
         results: Dict from a system to its results.
@@ -153,7 +153,7 @@ def print_comparison(results, paper, columns, note=""):
         for variant, name in _VARIANTS.items():
             if variant in scores:
                 rows[f"{system}, {name}"] = scores[variant]
-    reporting.print_table(reporting.with_paper(rows, paper), columns)
+    reporting.print_table(rows, columns, paper)
     signature = next(iter(results.values()))["bleu_signature"]
     print(f"BLEU: {signature}.{' ' * bool(note)}{note}")
 
@@ -176,7 +176,7 @@ def check(config: TranslatorConfig):
 
 
 def prepare(config: TranslatorConfig, corpus, folder) -> pair_data.PairData:
-    """A corpus as words and as ids, kept in a folder.
+    """Encodes a corpus as words and as ids, kept in a folder.
 
     Args:
         config: The flags.
@@ -194,21 +194,16 @@ def prepare(config: TranslatorConfig, corpus, folder) -> pair_data.PairData:
     counted = translation_data.counted_cuttings(
         config.sample_pieces, corpus, tokenizers
     )
-    vocabularies = from_flags(
-        pair_data.count_both_vocabularies,
+    vocabularies = pair_data.count_both_vocabularies(
         config,
-        corpus=corpus,
-        tokenizers=tokenizers,
-        folder=folder,
+        corpus,
+        tokenizers,
+        folder,
+        backbone=config.backbone,
         **counted,
     )
     data = pair_data.prepare(
-        from_flags(Batching, config),
-        corpus,
-        tokenizers,
-        vocabularies,
-        folder,
-        **options,
+        config, corpus, tokenizers, vocabularies, folder, **options
     )
     train = data.train
     if config.guided_alignment is not None:
@@ -258,7 +253,7 @@ def variants(translator, head) -> dict:
 
 
 def score_of(run, system) -> float:
-    """The BLEU of a system as it is exported."""
+    """Returns the BLEU of a system in the form that is exported."""
     results = run.results[system]
     if run.config.must_copy:
         results = results.get("must_copy", results)
@@ -266,12 +261,11 @@ def score_of(run, system) -> float:
 
 
 def build(run, name, head, data):
-    """A system, text in and text out."""
+    """Builds a system, text in and text out."""
     config = run.config
-    merge = "max" if head == "pointer_softmax" else "sum"
     search = {
         "max_length": config.max_target_length,
-        "merge": config.merge or merge,
+        "merge": config.merge or head_class(head).merge,
         # The baseline could not.
         "must_copy": config.must_copy and head != "softmax",
     }

@@ -113,6 +113,11 @@ class PointerSoftmaxHead(SoftmaxHead):
         [Gulcehre et al., 2016](https://arxiv.org/abs/1603.08148), section 4.
     """
 
+    inherits = frozenset(
+        ("seed", "switch_activation", "switch_bias", "switch_units")
+    )
+    merge = "max"
+
     def __init__(
         self,
         vocabulary_size,

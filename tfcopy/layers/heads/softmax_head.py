@@ -53,12 +53,21 @@ class SoftmaxHead(Configured, keras.layers.Layer):
         source_copy_ids: `(B, S)`, by name. With `normalize`, positions where
             they are negative get no probability.
 
+    Class attributes:
+        inherits: Arguments that a model sets where they are not given, or a
+            recipe by flags of the same names.
+        merge: How a search combines the ways to produce a word, unless it is
+            told: `"max"` or `"sum"`.
+
     Returns:
         `CopyDistribution` with all of the mass on generated tokens.
 
     Reference:
         [Press and Wolf, 2017](https://arxiv.org/abs/1608.05859) for `tied`.
     """
+
+    inherits = frozenset()
+    merge = "sum"
 
     def __init__(
         self,
