@@ -2,6 +2,7 @@ import collections
 import gc
 import os
 import random
+import signal
 import sys
 
 # JAX compiles the tests' tiny functions for longer than it runs them.
@@ -19,6 +20,15 @@ if sys.dont_write_bytecode:
         "PYTHONPYCACHEPREFIX",
         os.path.abspath(f"{__file__}/../../.pytest_cache/bytecode"),
     )
+
+# In the background, and under `nohup`, these are ignored. A program that a test
+# starts would ignore them, too; a handler ends where another program begins.
+for _number, _handler in (
+    (signal.SIGINT, signal.default_int_handler),
+    (signal.SIGHUP, lambda *_: None),
+):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, _handler)
 
 import pytest  # noqa: E402
 
@@ -50,6 +60,10 @@ def plain_graphs(request):
 def seeded_libraries():
     # Once a file: it throws away all that TensorFlow has compiled.
     import keras
+
+    # Keras collects garbage after each layer that it quantizes, and would look
+    # at all that the files before have left.
+    gc.freeze()
 
     keras.utils.set_random_seed(0)
 
