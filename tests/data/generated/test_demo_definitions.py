@@ -4,8 +4,6 @@ import itertools
 
 import pytest
 import tensorflow as tf
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.data.generated.definition_reading import facts
 from tfcopy.data.corpora.corpus import SPLITS, CorpusError
@@ -93,18 +91,6 @@ def test_half_of_the_held_out_words_are_seen_in_training(load):
         assert not train & own[name]
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("load", LOADERS)
-def test_plain_words_are_more_frequent_than_invented_ones(load):
-    """A vocabulary of the most frequent words has no invented one."""
-    counts = collections.Counter()
-    for example in load().train:
-        counts.update(text_of(example).split())
-    rare = [count for word, count in counts.items() if word not in PLAIN]
-    assert max(rare) < min(counts[x] for x in counts if x in PLAIN)
-    assert min(rare) >= 40  # Often enough to learn them by heart.
-
-
 def test_ids_tell_whose_words_a_question_has():
     own = demo.unseen_words("validation")
     split = demo.questions(**SIZES).validation
@@ -153,21 +139,6 @@ def test_definitions_of_a_word_agree(definitions):
     assert set(known.values()) == {144}
 
 
-def test_values_are_even_in_each_split(definitions):
-    for split in ("validation", "test"):
-        counts = collections.Counter()
-        for word in demo.unseen_words(split):
-            counts.update(facts(definitions[word][0]).items())
-        by_facet = collections.defaultdict(set)
-        for (facet, _), count in counts.items():
-            by_facet[facet].add(count)
-        assert by_facet == {
-            "kind": {6},
-            "colour": {12},
-            "origin": {12},
-        }
-
-
 def test_look_up_takes_no_word_for_another():
     found = demo.dictionary()
     lookup = DefinitionLookup(found)
@@ -185,17 +156,6 @@ def test_dictionary_follows_the_seed_and_can_be_saved(tmp_path):
     one.save(tmp_path / "words.tsv")
     again = type(one).load(tmp_path / "words.tsv", progress=False)
     assert again.fingerprint == one.fingerprint
-
-
-@settings(max_examples=6)
-@given(st.integers(120, 700), st.integers())
-def test_any_number_of_words_is_invented(num_words, seed):
-    settings = {"num_words": num_words, "seed": seed}
-    words = set(demo.dictionary(**settings).headwords) - PLAIN
-    own = [demo.unseen_words(x, **settings) for x in ("validation", "test")]
-    assert len(words) == num_words
-    assert [len(x) for x in own] == [num_words // 6] * 2
-    assert own[0] | own[1] < words and not own[0] & own[1]
 
 
 # === Errors ===
