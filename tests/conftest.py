@@ -94,7 +94,7 @@ def pytest_collection_modifyitems(config, items):
     """Gives slow tests their time, and others their tier.
 
     What Hypothesis draws is of both: a third of the examples in the first
-    tier, all of them in the long one.
+    tier, the others in the long one.
     """
     import hypothesis
 
@@ -112,15 +112,19 @@ def pytest_collection_modifyitems(config, items):
             cases[function] += 1
             if cases[function] > few.args[0]:
                 item.add_marker(pytest.mark.long)
-        if hypothesis.is_hypothesis_test(function):
+        is_long = item.get_closest_marker("long")
+        if hypothesis.is_hypothesis_test(function) and not is_long:
             drawn.add(function)
             if not is_first and not is_slow:
                 item.add_marker(pytest.mark.long)
-    for function in drawn if is_first else ():
+    is_of_both = is_first or config.option.markexpr == "long"
+    for function in drawn if is_of_both else ():
         # A test's own number stands above that of any profile.
         own = function._hypothesis_internal_use_settings
+        third = -(-own.max_examples // 3)
+        number = third if is_first else max(1, own.max_examples - third)
         function._hypothesis_internal_use_settings = hypothesis.settings(
-            own, max_examples=-(-own.max_examples // 3)
+            own, max_examples=number
         )
     # What takes longest is not left to the end.
     order = {name: i for i, name in enumerate(time_budget.BUDGET["first"])}
