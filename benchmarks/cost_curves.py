@@ -22,7 +22,6 @@ import tensorflow as tf
 
 from benchmarks import timing
 from tfcopy import losses, tokens
-from tfcopy.decoding import SearchOptions, beam_search
 from tfcopy.models import gru_translator
 
 UNITS, EMBEDDING, ENCODER, OUTPUT = 512, 256, 256, 512
@@ -168,19 +167,8 @@ def time_training(sizes, repeats):
 def time_search(sizes, repeats):
     """Median seconds of a search of all its steps."""
     model, batch = make_model(sizes), make_batch(sizes)
-    options = SearchOptions(
-        num_beams=sizes.beams,
-        max_length=sizes.target,
-        min_length=sizes.target - 1,
-        merge="max",
-    )
-
-    @tf.function(autograph=False)
-    def search(source_ids, source_copy_ids):
-        return beam_search(model, source_ids, source_copy_ids, options).scores
-
-    ids = batch["source_ids"], batch["source_copy_ids"]
-    return _median(lambda: search(*ids).numpy(), repeats)
+    search = timing.make_search(model, sizes.beams, sizes.target, merge="max")
+    return _median(lambda: search(batch), repeats)
 
 
 def _median(function, repeats):
@@ -195,10 +183,7 @@ def _median(function, repeats):
 
 def draw(curves, path):
     """A panel a size: seconds of training and search, and their floors."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
+    from tfcopy import figures
 
     labels = {
         "source": "positions of the source",
@@ -207,25 +192,22 @@ def draw(curves, path):
         "sentences": "sentences at once",
         "beams": "beams",
     }
-    figure, panels = pyplot.subplots(
-        1, len(curves), figsize=(15, 3.6), layout="constrained", sharey=True
-    )
-    for axes, (name, points) in zip(panels, curves.items()):
-        values = [point["value"] for point in points]
-        for what, color in (("training", "C0"), ("search", "C1")):
-            for kind, style in ((what, "o-"), (f"{what} floor", ":")):
-                if kind in points[0]:
-                    seconds = [1000 * point[kind] for point in points]
-                    axes.plot(values, seconds, style, color=color, label=kind)
-        axes.set(xscale="log", yscale="log", xlabel=labels[name])
-        axes.set_xticks(values, [f"{x:,}" for x in values])
-        axes.minorticks_off()
-        axes.grid(alpha=0.3)
-    panels[0].set_ylabel("milliseconds")
-    ticks = [3, 10, 30, 100, 300, 1000]
-    panels[0].set_yticks(ticks, [f"{x:,}" for x in ticks])
-    panels[0].legend(fontsize=8)
-    figure.savefig(path, dpi=110)
+    panels = [
+        figures.Panel(
+            {
+                kind: ([x["value"] for x in points], [x[kind] for x in points])
+                for kind in points[0]
+                if kind != "value"
+            },
+            "Training and search",
+            labels[name],
+            "seconds",
+            log_x=True,
+            log_y=True,
+        )
+        for name, points in curves.items()
+    ]
+    figures.save_png(path, figures.panels_figure(panels))
 
 
 if __name__ == "__main__":

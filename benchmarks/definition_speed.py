@@ -14,7 +14,6 @@ takes more than `--limit` times B's, or a process more than `--memory` MiB.
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 
@@ -62,8 +61,7 @@ def main():
         step, batch = make_step(arguments, arguments.system)
         for _ in range(2):
             step(batch)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(json.dumps(peak))
+        print(json.dumps(timing.peak_memory()))
         return 0
     # First, for a process begins with the peak of the one that started it.
     peaks = []
@@ -95,12 +93,11 @@ def make_step(arguments, system):
     )
     model = coattention(embedding, units=arguments.units, seed=0)
     batch = make_batch(arguments, reader)
-    spec = {name: tf.TensorSpec(x.shape, x.dtype) for name, x in batch.items()}
     step = timing.make_step(
         model,
         losses.span,
         Adam(1e-3),
-        spec,
+        timing.specs(batch),
         targets="start",
         clip_norm=50.0,
     )

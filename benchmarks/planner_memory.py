@@ -12,7 +12,6 @@ takes more than `--limit` MiB.
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -59,14 +58,13 @@ def measure(arguments):
     """Steps of one length: seconds of the quickest, and memory in MiB."""
     import keras
     import numpy as np
-    import tensorflow as tf
 
     from benchmarks import timing
     from tfcopy import losses
     from tfcopy.models.planner import planner
     from tfcopy.training import Adam
 
-    before = peak()
+    before = timing.peak_memory()
     keras.utils.set_random_seed(0)
     model = planner(
         SOURCE_PIECES,
@@ -88,7 +86,7 @@ def measure(arguments):
         model,
         losses.generated,
         Adam(3e-4),
-        {name: tf.TensorSpec(x.shape, x.dtype) for name, x in batch.items()},
+        timing.specs(batch),
         normalize="sentences",
         clip_norm=5.0,
     )
@@ -97,12 +95,11 @@ def measure(arguments):
         start = time.perf_counter()
         step(batch)
         seconds.append(time.perf_counter() - start)
-    return {"before": before, "peak": peak(), "seconds": min(seconds[1:])}
-
-
-def peak():
-    """Largest memory of the process so far, MiB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {
+        "before": before,
+        "peak": timing.peak_memory(),
+        "seconds": min(seconds[1:]),
+    }
 
 
 if __name__ == "__main__":

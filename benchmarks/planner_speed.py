@@ -17,11 +17,9 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 from benchmarks import timing
 from tfcopy import losses
-from tfcopy.decoding import SearchOptions, beam_search
 from tfcopy.models.planner import SYSTEMS, planner
 from tfcopy.training import Adam
 
@@ -63,9 +61,13 @@ def main():
     timing.print_ratio(trained, "rpag", "baseline")
     cheaper = timing.print_ratio(trained, "rpag", "pag", 1.0) < 1
     print("Search")
-    found = timing.race(
-        searches(models, arguments), batches(arguments), WARM_UP
-    )
+    searches = {
+        system: timing.make_search(
+            model, arguments.num_beams, arguments.target_length
+        )
+        for system, model in models.items()
+    }
+    found = timing.race(searches, batches(arguments), WARM_UP)
     timing.print_times(found)
     timing.print_ratio(found, "pag", "baseline")
     cheaper &= timing.print_ratio(found, "rpag", "pag", 1.0) < 1
@@ -103,10 +105,7 @@ def batches(arguments):
 
 def steps(models, arguments):
     """System to its training step."""
-    spec = {
-        name: tf.TensorSpec(x.shape, x.dtype)
-        for name, x in next(batches(arguments)).items()
-    }
+    spec = timing.specs(next(batches(arguments)))
     return {
         system: timing.make_step(
             model,
@@ -121,24 +120,6 @@ def steps(models, arguments):
         )
         for system, model in models.items()
     }
-
-
-def searches(models, arguments):
-    """System to a search that goes on to the last step."""
-    length = arguments.target_length
-    options = SearchOptions(
-        num_beams=arguments.num_beams, max_length=length, min_length=length - 1
-    )
-
-    def search_of(model):
-        search = tf.function(
-            lambda *ids: beam_search(model, *ids, options).scores
-        )
-        return lambda batch: float(
-            tf.reduce_sum(search(batch["source_ids"], batch["source_copy_ids"]))
-        )
-
-    return {system: search_of(model) for system, model in models.items()}
 
 
 if __name__ == "__main__":

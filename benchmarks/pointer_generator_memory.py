@@ -1,7 +1,7 @@
 """Memory and time of a training step at the paper's sizes.
 
-    python benchmarks/pointer_generator_memory.py [--steps 5]
-    python benchmarks/pointer_generator_memory.py --vocabulary 100000
+    python -m benchmarks.pointer_generator_memory [--steps 5]
+    python -m benchmarks.pointer_generator_memory --vocabulary 100000
 
 A batch of 16 articles of 400 words, 100 target steps, 50,000 words, Adagrad
 and clipping, with coverage. Prints the peak of the process's memory, and how
@@ -9,7 +9,6 @@ far a step is from the time of its matrix products.
 """
 
 import argparse
-import resource
 import statistics
 import time
 
@@ -17,9 +16,9 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from benchmarks import timing
 from tfcopy import losses
 from tfcopy.models import pointer_generator
-from tfcopy.training import Trainer
 
 BATCH, SOURCE, TARGET = 16, 400, 100
 
@@ -30,38 +29,30 @@ def main():
     parser.add_argument("--vocabulary", type=int, default=50_000)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
+    peak = timing.peak_memory
     print(f"before the model: {peak():,.0f} MiB (TensorFlow and its like)")
     words = arguments.vocabulary
     model = pointer_generator(words, coverage=True, initializers="paper")
     batch = make_batch(words, arguments.seed)
-    trainer = Trainer(
+    step = timing.make_step(
         model,
         losses.marginal,
         keras.optimizers.Adagrad(0.15, initial_accumulator_value=0.1),
-        lambda *_: tf.data.Dataset.from_tensors(batch),
+        timing.specs(batch),
         penalty=losses.CoveragePenalty(),
         clip_norm=2.0,
         normalize="examples",
-        steps=1,
-        verbose=False,
     )
-    step = trainer.step_for(
-        {k: tf.TensorSpec(x.shape, x.dtype) for k, x in batch.items()}
-    )
-    seeds = tf.zeros((1, len(trainer.seed_states)), tf.int64)
     seconds = []
     for number in range(arguments.steps + 1):
         start = time.perf_counter()
         tensors = {k: tf.constant(x) for k, x in batch.items()}
-        nll, norm, _ = step.update(
-            (tensors,), tf.constant(1 / BATCH), seeds, tf.constant(0.0)
-        )
-        assert np.isfinite([float(nll), float(norm)]).all()
+        assert np.isfinite(step(tensors))
         seconds.append(time.perf_counter() - start)
         print(f"step {number}: {seconds[-1]:.2f} s, peak {peak():,.0f} MiB")
     typical = statistics.median(seconds[1:])
     work = 3 * forward_operations(model)
-    rate = matrix_rate(words)
+    rate = timing.matrix_rate(shape=(BATCH * TARGET, 256, words))
     print(
         f"{BATCH * TARGET / typical:,.0f} target tokens/s; "
         f"{work / 1e9:,.0f} GFLOP a step at {work / typical / 1e9:,.0f} "
@@ -103,24 +94,6 @@ def forward_operations(model):
     units, values = 512, 512
     attention = 2 * BATCH * TARGET * SOURCE * (units + values)
     return total + attention
-
-
-def matrix_rate(words):
-    """Operations a second of `(B * T, 256)` by `(256, V)`, the best of 3."""
-    x = tf.random.normal((BATCH * TARGET, 256))
-    y = tf.random.normal((256, words))
-    product = tf.function(tf.matmul)
-    seconds = []
-    for _ in range(4):
-        start = time.perf_counter()
-        product(x, y).numpy()
-        seconds.append(time.perf_counter() - start)
-    return 2 * BATCH * TARGET * 256 * words / min(seconds[1:])
-
-
-def peak():
-    """Largest memory of the process so far, MiB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 if __name__ == "__main__":

@@ -20,12 +20,10 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import keras
 import numpy as np
-import tensorflow as tf
 from keras import ops
 
 from benchmarks import timing
 from tfcopy import losses
-from tfcopy.decoding import SearchOptions, beam_search
 from tfcopy.layers import (
     OutputProjection,
     Readout,
@@ -154,10 +152,7 @@ def batches(arguments):
 
 def steps(models, arguments):
     """A training step for each model."""
-    spec = {
-        name: tf.TensorSpec(x.shape, x.dtype)
-        for name, x in next(batches(arguments)).items()
-    }
+    spec = timing.specs(next(batches(arguments)))
     objectives = {
         "plain": losses.generated,
         "pointing": losses.of_head(models["pointing"].head),
@@ -172,20 +167,8 @@ def steps(models, arguments):
 
 def searches(models, arguments):
     """A search that goes on to the last word, for each model."""
-    length = arguments.target_length
-    options = SearchOptions(
-        num_beams=arguments.num_beams, max_length=length, min_length=length - 1
-    )
-
-    def search_of(model):
-        search = tf.function(
-            lambda *ids: beam_search(model, *ids, options).scores
-        )
-        return lambda batch: float(
-            tf.reduce_sum(search(batch["source_ids"], batch["source_copy_ids"]))
-        )
-
-    return {name: search_of(model) for name, model in models.items()}
+    sizes = arguments.num_beams, arguments.target_length
+    return {x: timing.make_search(models[x], *sizes) for x in models}
 
 
 if __name__ == "__main__":

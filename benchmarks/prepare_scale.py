@@ -185,45 +185,22 @@ def main():
 
 def draw(rows, path):
     """Minutes and memory against the size of the corpus, a line a number."""
-    import matplotlib
+    from tfcopy import figures
 
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, (times, memory) = pyplot.subplots(
-        1, 2, figsize=(9, 3.6), layout="constrained"
-    )
-    for processes in sorted({row[1] for row in rows}):
-        own = sorted(row for row in rows if row[1] == processes)
-        pairs, minutes, most = (
-            [row[0] for row in own],
-            [row[2] / 60 for row in own],
-            [row[4] for row in own],
+    panels = []
+    for title, column in (("minutes", 2), ("peak memory, GB", 4)):
+        curves = {}
+        for row in sorted(rows):
+            label = f"{row[1]} process" + "es" * (row[1] > 1)
+            pairs, values = curves.setdefault(label, ([], []))
+            pairs.append(row[0])
+            values.append(row[column] / (60 if column == 2 else 1))
+        panels.append(
+            figures.Panel(
+                curves, title, "pairs", title, log_x=True, log_y=column == 2
+            )
         )
-        label = f"{processes} process" + "es" * (processes > 1)
-        times.plot(pairs, minutes, "o-", label=label)
-        memory.plot(pairs, most, "o-", label=label)
-    first = min(rows)
-    times.plot(
-        pairs,
-        [first[2] / 60 * x / first[0] for x in pairs],
-        ":",
-        color="gray",
-        label="linear",
-    )
-    times.set(xscale="log", yscale="log", ylabel="minutes")
-    memory.set(xscale="log", ylabel="peak memory, GB", ylim=(0, None))
-    for axes in (times, memory):
-        axes.set_xlabel("pairs")
-        axes.set_xticks(pairs, [f"{x:,}" for x in pairs])
-        axes.minorticks_off()
-        axes.grid(alpha=0.3)
-    ticks = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200]
-    times.set_yticks(ticks, [f"{x:g}" for x in ticks])
-    every = [row[2] / 60 for row in rows]
-    times.set_ylim(min(every) / 2, max(every) * 2)
-    times.legend()
-    figure.savefig(path, dpi=110)
+    figures.save_png(path, figures.panels_figure(panels))
 
 
 if __name__ == "__main__":

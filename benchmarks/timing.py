@@ -5,6 +5,7 @@ Not a benchmark itself: those that compare steps use it.
 
 import contextlib
 import os
+import resource
 import socket
 import time
 
@@ -12,6 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfcopy import tokens
+from tfcopy.decoding import SearchOptions, beam_search
 from tfcopy.training import Trainer
 
 
@@ -40,20 +42,26 @@ def limit_threads(threads):
 
 
 def resident_kib():
-    """The memory of this process."""
+    """Returns the current memory of the process, KiB."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE") // 1024
 
 
-def matrix_rate(seconds=2.0):
-    """The best float32 rate of a (1088, 512) x (512, 10000) product."""
-    a, b = tf.random.normal((1088, 512)), tf.random.normal((512, 10_000))
+def peak_memory():
+    """Returns the largest memory of the process so far, MiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def matrix_rate(seconds=2.0, shape=(1088, 512, 10_000)):
+    """Returns the best float32 rate of an (M, K) x (K, N) product."""
+    m, k, n = shape
+    a, b = tf.random.normal((m, k)), tf.random.normal((k, n))
     best, end = 1e9, time.perf_counter() + seconds
     while time.perf_counter() < end:
         start = time.perf_counter()
         tf.matmul(a, b)[0, 0].numpy()
         best = min(best, time.perf_counter() - start)
-    return 2 * 1088 * 512 * 10_000 / best
+    return 2 * m * k * n / best
 
 
 def random_batch(rng, batch_size, sizes, lengths):
@@ -109,6 +117,34 @@ def make_step(model, loss, optimizer, element_spec, **options):
         return float(nll + norm)
 
     return step
+
+
+def specs(batch):
+    """The element spec of batches like this one."""
+    return {name: tf.TensorSpec(x.shape, x.dtype) for name, x in batch.items()}
+
+
+def make_search(model, num_beams, length, **options):
+    """A beam search that goes on to the last step.
+
+    Args:
+        model: A `Seq2Seq`.
+        num_beams: Of the search.
+        length: Of all answers.
+        options: More of `SearchOptions`.
+
+    Returns:
+        Function of a batch, which gives the sum of the scores.
+    """
+    options = SearchOptions(
+        num_beams=num_beams, max_length=length, min_length=length - 1, **options
+    )
+    search = tf.function(
+        lambda *ids: beam_search(model, *ids, options).scores, autograph=False
+    )
+    return lambda batch: float(
+        tf.reduce_sum(search(batch["source_ids"], batch["source_copy_ids"]))
+    )
 
 
 def race(steps, batches, warm_up):

@@ -61,30 +61,20 @@ def linear(found, workers):
 
 
 def draw(found, path):
-    import matplotlib
+    from tfcopy import figures
 
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(5, 3.5), layout="constrained")
     workers = sorted(found)
-    axes.plot(workers, [found[x] for x in workers], "o-", label="measured")
-    axes.plot(
-        workers,
-        [linear(found, x) for x in workers],
-        ":",
-        color="grey",
-        label=f"linear, up to {len(_CORES)} cores",
+    curves = {
+        "measured": (workers, [found[x] for x in workers]),
+        f"linear, up to {len(_CORES)} cores": (
+            workers,
+            [linear(found, x) for x in workers],
+        ),
+    }
+    picture = figures.curves_figure(
+        curves, "Pairs a second", "workers", "pairs a second"
     )
-    axes.set(
-        xlabel="workers",
-        ylabel="pairs a second",
-        xticks=workers,
-        ylim=(0, None),
-    )
-    axes.grid(alpha=0.3)
-    axes.legend()
-    figure.savefig(path, dpi=100)
+    figures.save_png(path, picture)
 
 
 def main():

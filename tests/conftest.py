@@ -2,6 +2,7 @@ import collections
 import gc
 import os
 import random
+import signal
 import sys
 
 # JAX compiles the tests' tiny functions for longer than it runs them.
@@ -19,6 +20,15 @@ if sys.dont_write_bytecode:
         "PYTHONPYCACHEPREFIX",
         os.path.abspath(f"{__file__}/../../.pytest_cache/bytecode"),
     )
+
+# In the background, and under `nohup`, these are ignored. A program that a test
+# starts would ignore them, too; a handler ends where another program begins.
+for _number, _handler in (
+    (signal.SIGINT, signal.default_int_handler),
+    (signal.SIGHUP, lambda *_: None),
+):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, _handler)
 
 import pytest  # noqa: E402
 
@@ -51,6 +61,10 @@ def seeded_libraries():
     # Once a file: it throws away all that TensorFlow has compiled.
     import keras
 
+    # Keras collects garbage after each layer that it quantizes, and would look
+    # at all that the files before have left.
+    gc.freeze()
+
     keras.utils.set_random_seed(0)
 
 
@@ -80,7 +94,7 @@ def pytest_collection_modifyitems(config, items):
     """Gives slow tests their time, and others their tier.
 
     What Hypothesis draws is of both: a third of the examples in the first
-    tier, all of them in the long one.
+    tier, the others in the long one.
     """
     import hypothesis
 
@@ -98,15 +112,19 @@ def pytest_collection_modifyitems(config, items):
             cases[function] += 1
             if cases[function] > few.args[0]:
                 item.add_marker(pytest.mark.long)
-        if hypothesis.is_hypothesis_test(function):
+        is_long = item.get_closest_marker("long")
+        if hypothesis.is_hypothesis_test(function) and not is_long:
             drawn.add(function)
             if not is_first and not is_slow:
                 item.add_marker(pytest.mark.long)
-    for function in drawn if is_first else ():
+    is_of_both = is_first or config.option.markexpr == "long"
+    for function in drawn if is_of_both else ():
         # A test's own number stands above that of any profile.
         own = function._hypothesis_internal_use_settings
+        third = -(-own.max_examples // 3)
+        number = third if is_first else max(1, own.max_examples - third)
         function._hypothesis_internal_use_settings = hypothesis.settings(
-            own, max_examples=-(-own.max_examples // 3)
+            own, max_examples=number
         )
     # What takes longest is not left to the end.
     order = {name: i for i, name in enumerate(time_budget.BUDGET["first"])}

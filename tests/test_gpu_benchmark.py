@@ -26,17 +26,6 @@ def check(report, systems, precisions):
     assert not report["left_out"]
 
 
-@pytest.mark.slow
-def test_a_system_is_measured(tmp_path, capsys):
-    path = tmp_path / "gpu.json"
-    arguments = "--size tiny --systems wmt15_pag --precisions float32"
-    arguments += f" --steps 2 --no-layers --no-kernels --out {path}"
-    assert gpu.main(arguments.split()) == 0
-    report = json.loads(path.read_text())
-    check(report, ["wmt15_pag"], ["float32"])
-    assert "target tokens/s" in capsys.readouterr().out
-
-
 def test_a_layer_that_differs_is_found(monkeypatch):
     name = "bahdanau_attention"
     assert name in layer_cases.LAYERS
@@ -50,25 +39,6 @@ def test_a_layer_that_differs_is_found(monkeypatch):
     assert gpu.compare_layer(name, "cpu")["differs"]
 
 
-def test_what_fails_or_has_no_time_is_said(tmp_path, monkeypatch):
-    def fail(*_):
-        raise ValueError("no memory\nof many lines")
-
-    monkeypatch.setattr(gpu, "time_training", fail)
-    path = tmp_path / "gpu.json"
-    arguments = f"--size tiny --systems europarl_ps --no-layers --out {path}"
-    arguments += " --precisions float32"
-    monkeypatch.setattr(gpu, "time_search", fail)
-    assert gpu.main(arguments.split()) == 1
-    report = json.loads(path.read_text())
-    assert report["training"] == {
-        "europarl_ps, float32": {"error": "no memory"}
-    }
-    assert gpu.main([*arguments.split(), "--minutes", "0"]) == 0
-    report = json.loads(path.read_text())
-    assert len(report["left_out"]) == 2
-
-
 def test_kernels_are_counted():
     program = """
     %a = f32[2]{0} fusion(f32[2]{0} %x), kind=kLoop
@@ -77,11 +47,6 @@ def test_kernels_are_counted():
     %d = f32[2,2]{1,0} dot(%a, %a)
     """
     assert compiled_functions.kernels(program) == 3
-
-
-def test_masks_are_compared_as_well():
-    found = gpu.compare_layer("padding_mask", "cpu")
-    assert found == {"greatest_difference": 0.0, "differs": False}
 
 
 @pytest.mark.slow

@@ -7,7 +7,6 @@ import tensorflow as tf
 
 from benchmarks import rarest_word_map
 from benchmarks.rarest_word_map import Place
-from tfcopy.recipes import rarest_word_ps
 
 TINY = """--units 4 --embedding_dim 4 --updates 2 --eval_every 1
 --num_test 50 --num_validation 50 --batch_size 50 --q_values 0.01
@@ -65,28 +64,3 @@ def test_a_map_is_made_once_and_added_to(tmp_path, capsys, monkeypatch):
     assert [place.seed for place in added] == [1, 1, 1]
     assert rarest_word_map.main([*flags, "--updates", "3"]) == 1
     assert "--updates is 2 there and 3 here" in capsys.readouterr().err
-
-
-def test_pointing_is_mapped_in_each_of_its_ways():
-    options, others = rarest_word_map.parse("--q_values --train_sizes".split())
-    assert not others
-    places = rarest_word_map.places(options, rarest_word_ps.Config())
-    assert [place.name for place in places] == [
-        "softmax_q0.002_endless_seed0",
-        "pointer_softmax_dense_q0.002_endless_seed0",
-        "pointer_softmax_attention_q0.002_endless_seed0",
-    ]
-
-
-def test_a_damaged_file_is_named(tmp_path, capsys):
-    (tmp_path / "results.json").write_text("{")
-    assert rarest_word_map.main(["--folder", str(tmp_path), *TINY]) == 1
-    assert "results.json: is not JSON" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("arguments", [["--help"], ["--q", "2"]])
-def test_flags_are_those_of_the_recipe(arguments, capsys):
-    with pytest.raises(SystemExit):
-        rarest_word_map.main(arguments)
-    printed = "".join(capsys.readouterr())
-    assert "--q" in printed

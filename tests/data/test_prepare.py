@@ -3,10 +3,6 @@ import html
 import json
 import os
 import random
-import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
@@ -384,55 +380,3 @@ def test_without_beam_it_says_what_to_install(
     monkeypatch.setattr(parallel, "has_beam", lambda: False)
     assert prepare.main(flags(files, tmp_path)) == 1
     assert "pip install 'tfcopy[beam]'" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("place", ["vocabulary.txt", "prepared.json"])
-def test_killed_and_two_at_once_it_mixes_nothing(
-    files, in_shards, tmp_path, place
-):
-    own = flags(files, "own", "--pairs_per_shard", "37")
-    own += ["--", "--direct_running_mode=multi_processing"]
-    own += ["--direct_num_workers=2"]
-    other = flags(files[::-1], "own", "--lowercase")
-
-    def start(arguments):
-        return subprocess.Popen(
-            [sys.executable, "-m", "tfcopy.data.prepare", *arguments],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": os.getcwd()},
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-
-    def end(process):
-        """Its status and its own lines, without TensorFlow's."""
-        lines = process.communicate()[1].splitlines()
-        lines = [x for x in lines if x.startswith(("Error", "Traceback"))]
-        return process.returncode, lines
-
-    killed = start(own)
-    while not list(tmp_path.glob(f"own/preparing-*/*{place}")):
-        assert killed.poll() is None
-        time.sleep(0.001)
-    os.killpg(killed.pid, signal.SIGSTOP)
-    status, (error,) = end(start(other))
-    assert status == 1 and "is preparing a corpus in own" in error
-    os.killpg(killed.pid, signal.SIGKILL)
-    killed.communicate()
-    assert not (tmp_path / "own" / "prepared.json").exists()
-    status, (error,) = end(start(other))
-    assert status == 1 and "own/preparing-" in error
-    first, second = map(end, [start(own), start(own)])
-    if first[0] != second[0]:
-        status, (error,) = max(first, second)
-        assert status == 1 and "is preparing a corpus in own" in error
-    assert min(first, second) == (0, [])
-    contents = [
-        {x.name: x.read_bytes() for x in folder.iterdir() if x.suffix}
-        for folder in (tmp_path / "own", in_shards)
-    ]
-    assert contents[0] == contents[1] and len(contents[0]) > 10
-    assert not list((tmp_path / "own").glob("preparing-*"))

@@ -16,7 +16,7 @@ from tests.decoding.searching import (
     training_path,
     unpadded,
 )
-from tfcopy import losses, tokens
+from tfcopy import tokens
 from tfcopy.decoding import SearchOptions, beam_search
 from tfcopy.models import gru_translator
 
@@ -109,58 +109,6 @@ def test_a_wide_beam_finds_what_brute_force_finds(model):
         np.testing.assert_allclose(
             result.scores[row], [x for x, _ in some[:5]], atol=1e-5
         )
-
-
-@pytest.mark.few(2)
-def test_padding_and_other_sentences_change_nothing(model, trained):
-    longer = {
-        name: np.pad(x, ((0, 0), (0, 2)), constant_values=padding)
-        for (name, x), padding in zip(
-            INPUTS.items(), (tokens.PAD, tokens.NO_COPY, tokens.PAD)
-        )
-    }
-    sizes = {"source_ids": 3, "source_copy_ids": 3, "target_ids": 2}
-    alone = {name: x[1:, : sizes[name]] for name, x in INPUTS.items()}
-    padded, single = (
-        helpers.probabilities(model(some)) for some in (longer, alone)
-    )
-    generated, copied = trained
-    helpers.assert_close(padded[0][:, :4], generated)
-    helpers.assert_close(padded[1][:, :4, :6], copied)
-    assert not padded[1][:, :, 6:].any()
-    helpers.assert_close(single[0], generated[1:, :2])
-    helpers.assert_close(single[1], copied[1:, :2, :3])
-
-
-def test_all_probabilities_are_one(trained):
-    total = sum(x.sum(-1) for x in trained)
-    helpers.assert_close(total, np.ones((2, 4)), 0, 1e-6)
-
-
-@pytest.mark.few(1)
-def test_saving_gives_the_same_model(model, trained, tmp_path):
-    model.save(tmp_path / "model.keras")
-    loaded = keras.saving.load_model(tmp_path / "model.keras")
-    assert loaded.head.tied == model.head.tied
-    helpers.assert_close(helpers.probabilities(loaded(INPUTS)), trained)
-
-
-@pytest.mark.parametrize("head", OF_HEAD)
-def test_the_loss_teaches_every_weight(head):
-    model = make_model(head)
-    loss = losses.of_head(model.head)
-    batch = {**INPUTS, "pointers": np.array([[0, -1, 1, -1], [0, -1, 0, 0]])}
-    words = (INPUTS["target_ids"] != tokens.PAD).astype("float32")
-    _, _, slopes = helpers.gradients(
-        lambda _: ops.sum(words * loss(batch, model(INPUTS))),
-        [],
-        model.trainable_weights,
-    )
-    for weight, slope in zip(model.trainable_weights, slopes):
-        assert slope is not None, weight.path
-        # A softmax does not change if all scores grow by the same.
-        if not weight.path.endswith("score_bias"):
-            assert helpers.to_numpy(slope).any(), weight.path
 
 
 @pytest.mark.parametrize("head", OF_HEAD)

@@ -132,14 +132,6 @@ def test_programs(trained, monkeypatch):
     assert names["distribution"].log_generate.shape == (1, 3)
 
 
-def test_commands_in_the_text_are_there():
-    text = README.read_text(encoding="utf-8")
-    for module in set(re.findall(r"python -m\s(tfcopy[\w.]+)", text)):
-        assert importlib.util.find_spec(module), module
-    for name in set(re.findall(r"`tfcopy (\w+)", text)):
-        assert name in tfcopy_command.COMMANDS, name
-
-
 def test_the_package_index_gets_no_link_that_it_has_no_file_for():
     source = (ROOT / "setup.py").read_text(encoding="utf-8")
     names = {"__file__": str(ROOT / "setup.py")}

@@ -125,15 +125,6 @@ def test_a_head_of_ones_own_in_a_recipe(installed, tmp_path):
         assert saved.exists()
 
 
-@pytest.mark.slow
-def test_a_head_on_a_model_of_ones_own(installed, tmp_path):
-    programs = PROGRAM.findall(read("tutorials/your_own_decoder.md"))
-    (tmp_path / "own.py").write_text("\n".join(programs))
-    printed = run("python own.py", tmp_path, installed)
-    losses = re.search(r"loss: \[(.*), (.*)\]", printed).groups()
-    assert float(losses[1]) < float(losses[0])
-
-
 @pytest.mark.long
 def test_a_gettext_catalogue(installed, tmp_path):
     folder = tmp_path / "locale" / "es"

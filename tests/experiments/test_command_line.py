@@ -3,7 +3,6 @@ import importlib
 import os
 import re
 import signal
-import subprocess
 import sys
 import time
 import typing
@@ -259,21 +258,6 @@ def test_help_shows_what_is_changed_most(capsys, name):
     assert 12 <= len(found) <= 28 and out.count("\n") < 130
     assert {"preset", "run", "fresh", "updates", "systems"} <= found.keys()
     assert found.items() <= helps(capsys, recipe, "--help_all")[1].items()
-
-
-@pytest.mark.parametrize("flag", ["--help", "--help_all"])
-def test_help_comes_before_tensorflow(flag):
-    """A process of its own: only there is it not imported yet."""
-    code = (
-        f"import runpy, sys; sys.argv = ['x', '{flag}']\n"
-        "name = 'tfcopy.recipes.europarl_ps'\n"
-        "try: runpy.run_module(name, run_name='__main__')\n"
-        "except SystemExit as end: assert end.code == 0\n"
-        "assert not {'tensorflow', 'keras'} & set(sys.modules)"
-    )
-    subprocess.run(
-        [sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL
-    )
 
 
 @pytest.mark.parametrize(

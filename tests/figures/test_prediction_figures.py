@@ -33,11 +33,6 @@ def test_words_with_definitions_are_blue():
         assert_nothing_is_cut_off(image)
 
 
-def test_truth_is_told():
-    one, other = align(truth="neutral"), align(truth="entailment")
-    assert np.any(one.numpy() != other.numpy())
-
-
 def draw(known=(True, True, False), probabilities=(0.5, 1e-9, 0.01), **options):
     words = ["The", "W" * 30, "wug"]
     likely = [["a 5 %", "$ 3 %"], ["新" * 40], []]
@@ -47,13 +42,6 @@ def draw(known=(True, True, False), probabilities=(0.5, 1e-9, 0.01), **options):
 def test_words_that_are_not_known_are_orange():
     assert count(draw(), ORANGE) > 200 and count(draw(), BLUE) > 200
     assert count(draw(known=(True,) * 3), ORANGE) == 0
-
-
-def test_more_probable_words_have_longer_bars():
-    low, high = (
-        count(draw(probabilities=(p, 1e-9, 0.01)), BLUE) for p in (1e-3, 1)
-    )
-    assert high / low == pytest.approx(5 / 2, rel=0.15)  # decades above 1e-5
 
 
 def test_nothing_is_cut_off():

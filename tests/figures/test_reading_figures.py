@@ -127,16 +127,6 @@ def test_of_a_long_context_words_around_the_answers_are_drawn(drawn):
     assert "words left out" in texts(drawn[0].legends[0].get_texts())
 
 
-def test_an_endless_answer_leaves_room_for_the_others(drawn):
-    context = [f"w{i}" for i in range(500)]
-    read({"a": (10, 450)}, (470, 472), context, max_rows=20)
-    (axes,) = panels(drawn[0])
-    words = texts(axes.get_yticklabels())
-    assert len(words) == 20
-    assert {"w10", "w449", "w470", "w471"} < set(words)
-    assert axes.get_title().count("\n") <= 3
-
-
 def test_wrong_attention_raises():
     def draw(weights, answers):
         figures.reading_figure(CONTEXT, QUESTION, weights, answers, None)

@@ -54,17 +54,6 @@ def test_words_are_beside_their_points_and_can_be_read(drawn):
         assert axes.bbox.y0 <= box.y0 and box.y1 <= axes.bbox.y1
 
 
-def test_more_categories_than_colours_differ_in_shape(drawn):
-    names = [f"category {i}" for i in range(12)]
-    points = np.random.default_rng(0).normal(size=(12, 2))
-    figures.categories_figure(points, names, names)
-    looks = {
-        (to_hex(x.get_facecolor()[0]), x.get_paths()[0].vertices.tobytes())
-        for x in drawn[0].axes[0].collections
-    }
-    assert len(looks) == 12
-
-
 def test_points_must_fit_words():
     points, words, categories = scatter()
     with pytest.raises(ValueError, match=r"\(29, 2\) and 30 categories for 30"):

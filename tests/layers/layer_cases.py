@@ -117,12 +117,18 @@ LAYERS = {
         lambda: layers.CoverageAttention(4, use_bias=True),
         ATTENTION_INPUTS,
     ),
+    "coverage_attention_scalar": (
+        lambda: layers.CoverageAttention(
+            4, use_score_bias=False, feature="scalar"
+        ),
+        ATTENTION_INPUTS,
+    ),
     "decoder": (
         lambda: layers.Decoder(layers.ConditionalGRUCell(5, attention())),
         DECODER_INPUTS,
     ),
     "deep_output": (
-        lambda: layers.DeepOutput(4),
+        lambda: layers.DeepOutput(4, dropout=0.5, seed=3),
         {
             "decoded_hidden": normal(B, T, 5),
             "decoded_inputs": normal(B, T, 3),
@@ -153,7 +159,10 @@ LAYERS = {
         lambda: layers.MultiHeadCoverageAttention(4, 2),
         ATTENTION_INPUTS,
     ),
-    "noisy_tanh": (layers.NoisyTanh, {"x": 4 * normal(B, T, 5)}),
+    "noisy_tanh": (
+        lambda: layers.NoisyTanh(alpha=1.1, scale=0.3, seed=5),
+        {"x": 4 * normal(B, T, 5)},
+    ),
     "padding_mask": (PaddingMask, {"ids": SOURCE_IDS}),
     "plan_attention": (
         lambda: layers.PlanAttention(4, plan_steps=3, summary_units=2),
@@ -173,7 +182,7 @@ LAYERS = {
         HEAD_INPUTS,
     ),
     "output_projection": (
-        lambda: layers.OutputProjection(4),
+        lambda: layers.OutputProjection(4, dropout=0.5, seed=3),
         {
             "decoded_hidden": normal(B, T, 5),
             "decoded_context": normal(B, T, 6),
@@ -281,7 +290,7 @@ LAYERS = {
             **FLAT_DEFINITIONS,
             "context_words": SLOTS[..., 0],
             "question_words": SLOTS[:, :T, 0],
-            "spellings": PADDED_DEFINITIONS["ids"],
+            "spellings": np.array([[0, 0], [3, 2], [1, 5]], "int32"),
         },
     ),
     "forward_lstm": (
@@ -289,7 +298,7 @@ LAYERS = {
         {"inputs": normal(B, S, 3), "mask": MASK},
     ),
     "lstm_reader": (
-        lambda: FlatReader(layers.LSTMReader(5)),
+        lambda: FlatReader(layers.LSTMReader(5, num_buckets=2)),
         {"table": normal(9, 3), **PADDED_DEFINITIONS},
     ),
     "masked_pooling": (

@@ -12,14 +12,6 @@ IDS = np.array([[5, 10, 9, EOS], [23, EOS, PAD, PAD]], "int32")
 COPY_IDS = np.array([[10, 5, 10], [5, 11, NO_COPY]], "int32")
 
 
-def test_teacher_forcing_contract():
-    helpers.check_layer(
-        TeacherForcing(10),
-        {"target_ids": IDS, "source_copy_ids": COPY_IDS},
-        output_shapes=[(2, 4), (2, 4, 3)],
-    )
-
-
 def test_starts_with_bos_and_reads_copied_words_as_unk():
     previous, _ = TeacherForcing(10)(IDS, COPY_IDS)
     previous = helpers.to_numpy(previous)
@@ -54,17 +46,6 @@ def inputs():
 def layer():
     attention = BahdanauAttention(7, use_bias=True)
     return Decoder(ConditionalGRUCell(5, attention))
-
-
-def test_layer_contract(layer, inputs):
-    helpers.check_layer(
-        layer,
-        inputs,
-        output_shapes=[(2, 3, 4), (2, 3, 6), (2, 3, 5), (2, 3, 3), (2, 3, 5)],
-        padded={"source_mask": ["annotations"]},
-        dynamic_axes={"matches": (0, 1, 2)},
-        without_gradient=["score_bias"],
-    )
 
 
 def test_takes_the_steps_of_the_cell_one_after_the_other(layer, inputs):

@@ -14,17 +14,11 @@ from tests.models.defined_texts import (
     count,
     make_embedding,
     predict,
-    train,
 )
 from tfcopy import losses
-from tfcopy.decoding import independent_spans, joint_spans
 from tfcopy.layers import DefinitionEmbedding
 from tfcopy.models import coattention
 from tfcopy.tokens import EOS
-
-LEARNS = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="its train step is a graph"
-)
 
 
 @pytest.mark.parametrize(
@@ -127,27 +121,3 @@ def test_vectors_may_come_from_elsewhere():
         [[arguments["context"], arguments["question"]], [*texts.values()]]
     )
     helpers.assert_close(actual, predict(model, batch))
-
-
-@LEARNS
-@pytest.mark.parametrize("size", [16, pytest.param(64, marks=pytest.mark.slow)])
-@pytest.mark.long
-def test_learns_examples_by_heart(size):  # check 18
-    rng = np.random.default_rng(0)
-    embedding = make_embedding(reader="mean")
-    model = coattention(
-        embedding, units=24, dropout=0.0, kernel_initializer="glorot_uniform"
-    )
-    context = rng.integers(4, 12, (size, 9))
-    context[:, -1] = EOS
-    question = rng.integers(4, 12, (size, 4))
-    start = rng.integers(0, 7, size)
-    end = start + rng.integers(1, 9 - start)
-    batch = batch_for(embedding, {"context": context, "question": question})
-    labels = {"start": start.astype("int32"), "end": end.astype("int32")}
-    batches = [{**batch, **labels}] * 299
-    assert train(model, losses.span, batches, 0.02, enough=0.02) < 0.1
-    scores = predict(model, batch)
-    for decode in (joint_spans, independent_spans):
-        actual = map(np.asarray, decode(scores["start"], scores["end"]))
-        helpers.assert_close(tuple(actual), (start, end))

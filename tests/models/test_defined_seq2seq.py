@@ -213,11 +213,3 @@ def test_a_dictionary_tells_the_answer():
     # Without the dictionary.
     test["source_slots"] = np.zeros_like(test["source_slots"])
     assert accuracy(model, test) < 0.5
-
-
-@pytest.mark.slow
-@tensorflow_only
-def test_without_a_dictionary_there_is_nothing_to_learn():
-    model, *_ = trained(None)
-    (test,) = batches(1, seed=1)
-    assert accuracy(model, test) < 0.5

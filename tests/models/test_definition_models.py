@@ -114,22 +114,6 @@ def test_padding_changes_nothing(made):  # check 13
 
 
 @pytest.mark.few(3)
-def test_an_example_alone_gives_the_same(made):
-    model, embedding, texts, *_ = made
-    sizes = sizes_of(texts)
-    both = keras.tree.flatten(
-        helpers.evaluate(model, batch_for(embedding, texts))
-    )
-    alone = {k: x[1:, : (x[1] != 0).sum()] for k, x in texts.items()}
-    alone = keras.tree.flatten(
-        helpers.evaluate(model, batch_for(embedding, alone))
-    )
-    for x, y in zip(alone, both):
-        y = y[1:] if x.shape == y[1:].shape else y[1:, : sizes[1]]
-        helpers.assert_close(x, y)
-
-
-@pytest.mark.few(3)
 def test_the_loss_teaches_every_weight(made):
     model, embedding, texts, labels, loss = made
     batch = batch_for(embedding, texts)

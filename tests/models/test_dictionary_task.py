@@ -141,11 +141,3 @@ def test_a_dictionary_tells_what_a_word_is(task):
             if name.endswith("_slots"):
                 batch[name] = np.zeros_like(batch[name])
     assert np.mean([accuracy(model, batch) for batch in test]) < 0.45
-
-
-@pytest.mark.parametrize("task", TASKS)
-@pytest.mark.long
-def test_without_a_dictionary_there_is_nothing_to_learn(task):
-    test = [*batches(TASKS[task][1], 4, seed=1)]
-    model = trained(task, None)
-    assert np.mean([accuracy(model, batch) for batch in test]) < 0.45

@@ -1,6 +1,5 @@
 """ESIM, with the counts and checks of the paper's notes."""
 
-import keras
 import numpy as np
 import pytest
 
@@ -14,15 +13,11 @@ from tests.models.defined_texts import (
     count,
     make_embedding,
     predict,
-    train,
 )
 from tfcopy import losses
 from tfcopy.layers import DefinitionEmbedding
 from tfcopy.models import esim
 
-LEARNS = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="its train step is a graph"
-)
 DICTIONARY = {"definition_vocabulary_size": 11_000, "combine": "bands"}
 
 
@@ -91,18 +86,3 @@ def test_follows_the_equations():
             pooled += [composed.mean(0), composed.max(0)]
         hidden = np.tanh(np.concatenate(pooled) @ w1 + b1)
         helpers.assert_close(actual[i], hidden @ w2 + b2)
-
-
-@LEARNS
-@pytest.mark.parametrize("size", [16, pytest.param(64, marks=pytest.mark.slow)])
-@pytest.mark.long
-def test_learns_examples_by_heart(size):  # check 18
-    rng = np.random.default_rng(0)
-    embedding = make_embedding(reader="mean")
-    model = esim(embedding, units=12, dropout=0.0)
-    texts = rng.integers(4, 12, (2, size, 5))
-    batch = batch_for(embedding, dict(zip(("premise", "hypothesis"), texts)))
-    batch["label"] = rng.integers(0, 3, size).astype("int32")
-    loss = train(model, losses.label, [batch] * 299, 0.02, enough=0.009)
-    assert loss < 0.01
-    assert (predict(model, batch).argmax(-1) == batch["label"]).all()

@@ -1,6 +1,5 @@
 """The language model, with the counts and checks of the paper's notes."""
 
-import keras
 import numpy as np
 import pytest
 
@@ -12,16 +11,12 @@ from tests.models.defined_texts import (
     count,
     make_embedding,
     predict,
-    train,
 )
 from tfcopy import losses
 from tfcopy.layers import DefinitionEmbedding, ForwardLSTM, RecurrentReader
 from tfcopy.models import lstm_language_model
 from tfcopy.tokens import BOS, PAD, UNK
 
-LEARNS = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="its train step is a graph"
-)
 A, B, C = range(4, 7)
 
 
@@ -107,27 +102,3 @@ def test_follows_the_equations():
     kernel, bias = map(helpers.to_numpy, output.weights)
     actual = predict(model, batch_for(embedding, {"text": text}))
     helpers.assert_close(actual, states @ kernel + bias)
-
-
-@LEARNS
-@pytest.mark.long
-def test_learns_texts_by_heart():  # check 18
-    rng = np.random.default_rng(0)
-    embedding = make_embedding(reader="lstm")
-    model = lstm_language_model(
-        embedding,
-        V,
-        units=24,
-        kernel_initializer="glorot_uniform",
-        recurrent_initializer="orthogonal",
-    )
-    targets = rng.integers(4, V, (8, 6))
-    targets[:, 0] = np.arange(4, 12)
-    targets[3, 3:] = PAD
-    text = np.concatenate([np.full((8, 1), BOS), targets[:, :-1]], axis=1)
-    batch = batch_for(embedding, {"text": text})
-    batch["target_ids"] = targets.astype("int32")
-    # The first word, of eight, cannot be known.
-    enough = np.log(8) + 0.1
-    batches = [batch] * 299
-    assert train(model, losses.next_word, batches, 0.02, enough) < enough

@@ -9,12 +9,8 @@ from keras import ops
 
 from tests import helpers
 from tfcopy import losses
-from tfcopy.decoding import SearchOptions, beam_search
-from tfcopy.decoding.hypotheses import with_beams
-from tfcopy.layers import PlannedDistribution
-from tfcopy.layers.copying import merge
 from tfcopy.models import planner
-from tfcopy.tokens import BOS, EOS
+from tfcopy.tokens import EOS
 
 V = 9
 BATCH = {
@@ -118,83 +114,6 @@ def test_only_the_table_of_the_target_is_the_output_matrix(tied):
     assert first_values == [1.0, 0.5 if tied else 1.0]
 
 
-def test_gives_a_distribution(model):
-    actual = model(BATCH)
-    total = merge(actual, BATCH["source_copy_ids"])
-    total = ops.sum(ops.exp(total), axis=-1)
-    lost = ops.exp(actual.copy_log_probs)
-    lost = ops.where(BATCH["source_copy_ids"][:, None] < 0, lost, 0.0)
-    helpers.assert_close(total + ops.sum(lost, -1), np.ones((2, 6)))
-    plans = isinstance(actual, PlannedDistribution)
-    assert plans == ("PlanAttention" in str(type(model.cell.attention)))
-    if plans:
-        replan = ops.convert_to_numpy(actual.replan)
-        assert replan.shape == (2, 6) and set(replan.flatten()) <= {0.0, 1.0}
-
-
-@pytest.mark.few(1)
-def test_saving_gives_the_same_model(model, tmp_path):
-    model.save(tmp_path / "model.keras")
-    loaded = keras.saving.load_model(tmp_path / "model.keras")
-    helpers.assert_close(tuple(loaded(BATCH)), tuple(model(BATCH)))
-    helpers.assert_close(tuple(model(BATCH)), tuple(model(BATCH)), 0, 0)
-
-
-@pytest.mark.long
-def test_decode_step_takes_the_steps_of_the_model(model):
-    expected = model(BATCH)
-    memory, state = model.encode(BATCH["source_ids"], BATCH["source_copy_ids"])
-    state = with_beams(state, 1)
-    first = np.full((2, 1), BOS, "int32")
-    targets = BATCH["target_ids"]
-    previous = np.concatenate([first, targets[:, :-1]], axis=1)
-    for t in range(previous.shape[1]):
-        distribution, _, state = model.decode_step(
-            previous[:, t : t + 1], state, memory
-        )
-        for name in ("generate_logits", "log_generate", "copy_log_probs"):
-            one = getattr(distribution, name)[:, 0]
-            helpers.assert_close(one, getattr(expected, name)[:, t], 1e-4, 1e-4)
-
-
-@pytest.mark.few(2)
-def test_a_sentence_alone_gives_the_same(model):
-    both = model(BATCH)
-    alone = model(
-        {
-            "source_ids": BATCH["source_ids"][1:, :3],
-            "source_copy_ids": BATCH["source_copy_ids"][1:, :3],
-            "target_ids": BATCH["target_ids"][1:, :3],
-        }
-    )
-    helpers.assert_close(
-        ops.log_softmax(alone.generate_logits),
-        ops.log_softmax(both.generate_logits)[1:, :3],
-        1e-4,
-        1e-4,
-    )
-    helpers.assert_close(alone.log_generate, both.log_generate[1:, :3])
-
-
-@pytest.mark.long
-def test_a_beam_of_one_is_greedy(model):
-    options = SearchOptions(num_beams=1, max_length=5, merge="sum")
-    sources = BATCH["source_ids"], BATCH["source_copy_ids"]
-    actual = ops.convert_to_numpy(beam_search(model, *sources, options).ids)
-    memory, state = model.encode(*sources)
-    state = with_beams(state, 1)
-    ids, ended = np.full(2, BOS, "int32"), np.zeros(2, bool)
-    for t in range(5):
-        distribution, _, state = model.decode_step(ids[:, None], state, memory)
-        merged = merge(distribution, BATCH["source_copy_ids"])[:, 0]
-        merged = ops.convert_to_numpy(merged).copy()
-        merged[:, [0, BOS]] = -np.inf
-        ids = merged.argmax(-1).astype("int32")
-        for row in np.flatnonzero(~ended):
-            assert actual[row, 0, t] == ids[row]
-        ended |= ids == EOS
-
-
 @pytest.mark.few(2)
 @pytest.mark.parametrize("decoder", ["biscale", "gru"])
 @pytest.mark.parametrize("system", ["pag", "rpag"])
@@ -260,25 +179,6 @@ def test_what_the_penalty_teaches():
     )
     taught = [g is not None and bool(helpers.to_numpy(g).any()) for g in actual]
     assert taught == [True, True, False]
-
-
-@pytest.mark.few(2)
-def test_the_loss_teaches_every_weight(model):
-    training = {**BATCH, "pointers": np.full((2, 6), -1, "int32")}
-    copies = any(x in str(type(model.head)) for x in ("Copy", "Pointer"))
-    loss = losses.marginal if copies else losses.generated
-
-    def value(_):
-        return ops.sum(loss(training, model(BATCH)))
-
-    _, _, actual = helpers.gradients(value, {}, model.trainable_weights)
-    for weight, gradient in zip(model.trainable_weights, actual):
-        assert gradient is not None, weight.path
-        gradient = helpers.to_numpy(gradient)
-        assert np.isfinite(gradient).all(), weight.path
-        # It moves all scores alike.
-        if not weight.path.endswith("attention/score_bias"):
-            assert gradient.any(), weight.path
 
 
 @pytest.mark.parametrize(

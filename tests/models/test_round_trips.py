@@ -108,8 +108,9 @@ def cases():
     yield from first
     for case in others:
         if case not in first:
-            slow = pytest.mark.slow if case[1] == "weights only" else ()
-            yield pytest.param(*case, marks=slow or pytest.mark.long)
+            is_usual = case[1] == "int8" or case[0] in ("bart", "gemma3")
+            mark = pytest.mark.long if is_usual else pytest.mark.slow
+            yield pytest.param(*case, marks=mark)
 
 
 @pytest.mark.parametrize("kind, mode", cases())

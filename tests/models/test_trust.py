@@ -136,6 +136,7 @@ def objects(package):
     yield {**found, **function, "registered_name": "Evil"}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("package", ["evil", "keras_cv", "keras_nlp"])
 def test_no_other_part_of_a_preset_is_imported(saved, evil, package):
     for i, part in enumerate(objects(package)):

@@ -1,9 +1,7 @@
 """The whole command on tiny files, and what can be wrong in it."""
 
-import csv
 import functools
 import os
-import re
 import types
 
 import numpy as np
@@ -11,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from tests.recipes import exporting, starting
-from tests.recipes.starting import figures, results
+from tests.recipes.starting import results
 from tfcopy import models, training
 from tfcopy.data.text import vocabulary
 from tfcopy.experiments.pairs import pair_data, pair_training
@@ -130,18 +128,6 @@ def test_the_paper_goes_on_from_the_pointer_generator():
     assert config.reset_optimizer
 
 
-@pytest.mark.slow
-def test_finished_run_is_not_trained_again(
-    finished, corpus, capsys, monkeypatch
-):
-    before = figures(finished)
-    # Nor are its words counted again.
-    monkeypatch.delattr(vocabulary, "count_words")
-    assert start(finished, "--train", corpus) == 0
-    assert not re.search("^update", capsys.readouterr().err, re.MULTILINE)
-    assert figures(finished) == before
-
-
 def test_export_answers_and_keeps_words_as_typed(finished):
     path = results(finished)["savedmodel"]
     served = tf.saved_model.load(path).signatures
@@ -201,47 +187,11 @@ def test_vocabularies_are_of_one_size_after_a_stop_between_them(tmp_path):
     assert [words.size for words in get(6)] == [6, 6]
 
 
-@pytest.mark.slow
-def test_coverage_in_one_run(tmp_path, corpus, capsys):
-    flags_ = ["--systems", "[pointer_generator_coverage]"]
-    flags_ += ["--coverage_start_step", "2", "--train", corpus]
-    flags_ += "--decoder transformer --pointing additive".split()
-    flags_ += "--encoder transformer --tied_embeddings".split()
-    assert start(tmp_path, *flags_) == 0
-    ((name, found),) = results(tmp_path)["systems"].items()
-    assert name == (
-        "pointer_generator_coverage_transformer_encoder_transformer_decoder_"
-        "additive_pointing"
-    )
-    assert found["updates"] == 6
-    assert "phase 2 of 2 begins" in capsys.readouterr().err
-    exporting.check_export(tmp_path)
-    exporting.check_export(tmp_path, "--checkpoint", "last")
-
-
 def test_the_command_rebuilds_what_was_exported(finished, capsys):
     exporting.check_rebuilt(finished)
     run = finished / "logs" / "demo"
     assert exporting.export(run, "--system", "lead_3") == 2
     assert "lead_3: it has no checkpoint" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_table_with_other_heads(tmp_path):
-    path = tmp_path / "news.csv"
-    with open(path, "w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["title", "text"])
-        for i in range(NUM_PAIRS):
-            writer.writerow([f"Name{i}, again", f'He said "name{i}", twice.'])
-    flags_ = ["--train", f"[{path}]", "--source_column", "text"]
-    flags_ += ["--target_column", "title", "--head", "pointer_softmax"]
-    flags_ += ["--systems", "[pointer_generator]", "--lowercase"]
-    flags_ += ["--forbid_unk", "--no_repeat_ngram", "2"]
-    assert start(tmp_path, *flags_) == 0
-    ((name, found),) = results(tmp_path)["systems"].items()
-    assert name == "pointer_generator_pointer_softmax_head"
-    assert found["unk_rate"] == 0
 
 
 def test_the_publishers_files(tmp_path):

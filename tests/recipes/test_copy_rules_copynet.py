@@ -11,11 +11,9 @@ import pytest
 import tensorflow as tf
 
 from tests.recipes import exporting, starting
-from tests.recipes.starting import figures, results
+from tests.recipes.starting import results
 from tfcopy import tokens
-from tfcopy.data.text import vocabulary
 from tfcopy.data.text.tokenization import Tokenizer
-from tfcopy.experiments import run as run_module
 from tfcopy.experiments.pairs import copynet_steps
 from tfcopy.recipes import copy_rules_copynet as recipe
 
@@ -64,17 +62,6 @@ def test_results_hold_what_was_agreed(finished):
         mean = np.mean([score["exact_match"] for score in types.values()])
         assert scores["exact_match"] == pytest.approx(mean, abs=0.01)
     assert os.path.isfile(os.path.join(found["savedmodel"], "saved_model.pb"))
-
-
-@pytest.mark.long
-def test_finished_run_is_not_trained_again(finished, capsys, monkeypatch):
-    before, path = figures(finished), results(finished)["savedmodel"]
-    # Nor are its symbols counted again.
-    monkeypatch.delattr(vocabulary, "count_words")
-    monkeypatch.setattr(run_module, "export", lambda *_, **__: path)  # slow
-    assert start(finished) == 0
-    assert not re.search("^update", capsys.readouterr().err, re.MULTILINE)
-    assert figures(finished) == before
 
 
 def test_export_answers_and_may_copy_any_position(finished):

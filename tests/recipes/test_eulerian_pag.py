@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.recipes import exporting, starting
-from tests.recipes.starting import figures, results
+from tests.recipes.starting import results
 from tfcopy.experiments.pairs import planning
 from tfcopy.recipes import eulerian_pag
 
@@ -46,14 +46,6 @@ def test_results_hold_what_was_agreed(finished):
     assert os.path.isfile(os.path.join(found["savedmodel"], "saved_model.pb"))
     for name in ("plans.png", "dev_nll.png"):
         assert (finished / "logs" / "demo" / name).exists()
-
-
-@pytest.mark.slow
-def test_finished_run_goes_on_where_it_was(finished, capsys):
-    before = figures(finished)
-    assert start(finished, "--systems", "[pag]") == 0
-    assert "update " not in capsys.readouterr().err.replace("after update", "")
-    assert figures(finished) == before
 
 
 def test_the_command_rebuilds_what_was_exported(finished):

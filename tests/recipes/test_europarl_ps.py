@@ -16,7 +16,6 @@ import tensorflow as tf
 
 from tests.recipes import exporting, starting
 from tests.recipes.starting import figures, results
-from tfcopy.checked_files import read_json, write_json
 from tfcopy.data.generated import demo_parliament
 from tfcopy.data.pairs import sampled_vocabulary
 from tfcopy.data.pairs.encoding import encode
@@ -319,41 +318,6 @@ def test_resumed_with_other_flags(
     assert {name: after.get(name) for name in before} == before
     new = {os.path.dirname(name) for name in after.keys() - before.keys()}
     assert new <= {"logs/demo/data"}
-
-
-@pytest.mark.slow
-def test_fresh_changes_no_other_run(tmp_path, corpus, capsys, monkeypatch):
-    """A run within another, an earlier release's, and files of others."""
-    monkeypatch.setattr(SamplePictures, "__call__", lambda *_: None)
-    arguments = ["--train", corpus, "--eval_every", "4"]
-    for run in ("a", "a/b"):
-        assert start(tmp_path, *arguments, "--run", run) == 0
-    path = tmp_path / "logs" / "a" / "config.json"
-    for name in ("a/notes/results.json", "a/pointer_softmax/mine.npz", "x"):
-        (tmp_path / "logs" / name).parent.mkdir(exist_ok=True)
-        write(tmp_path / "logs" / name, "mine")
-    for change in ({}, {"seed": "1"}):
-        content = read_json(path)
-        if change:
-            del content["begun"]
-            write_json(path, content)
-        before = starting.files(tmp_path / "logs")
-        flags = ["--fresh", "--run", "a"]
-        flags += [f"--{name}={value}" for name, value in change.items()]
-        assert start(tmp_path, *arguments, *flags) == 0
-        after = starting.files(tmp_path / "logs")
-        own = re.compile(r"a/([^/]+|data/.*|all_systems/.*|pointer_softmax/.*)")
-        others = [x for x in before if not own.fullmatch(x)]
-        others.append("a/pointer_softmax/mine.npz")
-        assert {x: after[x] for x in others} == {x: before[x] for x in others}
-        best = "a/pointer_softmax/checkpoints/best.npz"
-        assert before[best] != after[best]
-    capsys.readouterr()
-    for run in (".", "..", "../served"):
-        flags = ["--fresh", "--run", run]
-        message = ".*not a folder within --log_dir"
-        assert_error(capsys, tmp_path, [*arguments, *flags], message)
-    assert starting.files(tmp_path / "logs") == after
 
 
 @pytest.mark.long

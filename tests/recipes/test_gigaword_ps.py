@@ -11,9 +11,8 @@ import pytest
 import tensorflow as tf
 
 from tests.recipes import exporting, starting
-from tests.recipes.starting import figures, results
+from tests.recipes.starting import results
 from tfcopy.data.pairs import sampled_vocabulary
-from tfcopy.data.text import vocabulary
 from tfcopy.experiments import config
 from tfcopy.experiments import run as run_module
 from tfcopy.experiments.pairs import headlines, pointer_softmax_steps
@@ -152,25 +151,6 @@ def test_labels_are_smoothed_where_the_flag_says_so(finished, finished_entity):
         events = list(folder.rglob("events.out.tfevents.*"))
         contents = [path.read_bytes() for path in events]
         assert any(b"penalty" in content for content in contents) == expected
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("pointers", ["unk", "entity"])
-def test_finished_run_is_not_trained_again(
-    request, corpus, entity_flags, capsys, monkeypatch, pointers
-):
-    kind, flags = {
-        "unk": ("finished", ["--train", corpus]),
-        "entity": ("finished_entity", entity_flags),
-    }[pointers]
-    folder = request.getfixturevalue(kind)
-    capsys.readouterr()
-    before = figures(folder)
-    # Nor are its words counted again.
-    monkeypatch.delattr(vocabulary, "count_words")
-    assert start(folder, *flags) == 0
-    assert not re.search("^update", capsys.readouterr().err, re.MULTILINE)
-    assert figures(folder) == before
 
 
 @pytest.mark.long

@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 from tests.recipes import exporting, starting
-from tests.recipes.starting import figures, results
+from tests.recipes.starting import results
 from tfcopy.data.generated.rarest_word_task import RarestWord
 from tfcopy.experiments import run as run_module
 from tfcopy.experiments.pairs import rarest_word_steps
@@ -85,15 +85,6 @@ def test_both_systems_learn_the_task(finished):
         share, abs=5
     )
     assert systems["softmax"]["copy_rate"] == 0
-
-
-@pytest.mark.long
-def test_finished_run_is_not_trained_again(finished, capsys, monkeypatch):
-    before, path = figures(finished), results(finished)["savedmodel"]
-    monkeypatch.setattr(run_module, "export", lambda *_, **__: path)  # slow
-    assert start(finished) == 0
-    assert not re.search("^update", capsys.readouterr().err, re.MULTILINE)
-    assert figures(finished) == before
 
 
 def test_picture_shows_both_curves(finished, tmp_path, monkeypatch):

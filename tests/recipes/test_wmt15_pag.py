@@ -7,7 +7,7 @@ import types
 import pytest
 
 from tests.recipes import exporting, starting
-from tests.recipes.starting import figures, results
+from tests.recipes.starting import results
 from tfcopy.experiments.config import of_system
 from tfcopy.experiments.pairs import pair_data, planning, translation_data
 from tfcopy.recipes import wmt15_pag
@@ -55,18 +55,6 @@ def test_results_hold_what_was_agreed(finished):
     assert os.path.isfile(os.path.join(found["savedmodel"], "saved_model.pb"))
     for name in ("plans.png", "dev_nll.png"):
         assert (finished / "logs" / "demo" / name).exists()
-
-
-@pytest.mark.slow
-def test_finished_run_goes_on_where_it_was(finished, capsys):
-    before = figures(finished)
-    data = finished / "logs" / "demo" / "data"
-    (model,) = data.glob("source-*.model")
-    learned = model.stat().st_mtime_ns
-    assert start(finished, "--systems", "[pag_ln]") == 0
-    assert "update " not in capsys.readouterr().err.replace("after update", "")
-    assert figures(finished) == before
-    assert model.stat().st_mtime_ns == learned
 
 
 def test_the_command_rebuilds_what_was_exported(finished):

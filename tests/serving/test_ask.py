@@ -221,15 +221,6 @@ def test_output_that_cannot_be_written_ends_with_a_line(
         assert capfd.readouterr() == ("", f"ask: {reason}\n")
 
 
-def test_standard_error_may_be_closed(monkeypatch, capfdbinary, folder):
-    monkeypatch.setattr(sys, "stderr", None)
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(LINES)))
-    assert ask.main([folder]) == 0
-    assert ask.main([f"{folder}/none"]) == 2
-    output, error = capfdbinary.readouterr()
-    assert (output.decode().splitlines(), error) == (ANSWERS, b"")
-
-
 def test_a_closed_pipe_is_no_error(monkeypatch, capfd, folder, load):
     monkeypatch.setattr(exported_model, "LocalModel", load)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(LINES)))
@@ -270,13 +261,6 @@ def test_a_model_that_fails_is_one_line(asked, monkeypatch, tmp_path):
     assert (status, output) == (2, []) and error.count("\n") == 1
     begin = f"ask: {tmp_path}/1: cannot answer (assertion failed: [no such text"
     assert error.startswith(begin)
-
-
-def test_help_needs_no_tensorflow(capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "tensorflow", None)
-    with pytest.raises(SystemExit):
-        ask.main(["--help"])
-    assert "savedmodels/europarl_ps" in capsys.readouterr().out
 
 
 def test_the_end_looks_for_no_garbage():

@@ -5,10 +5,6 @@ import gzip
 import json
 import lzma
 import os
-import random
-import subprocess
-import sys
-import time
 
 import pytest
 import tensorflow as tf
@@ -350,79 +346,6 @@ def test_two_commands_need_two_folders(model, tmp_path, capsys):
     assert f"another command is answering into {out}" in error
     assert not list(out.glob("a-*"))
     assert batch.main([*arguments, "--output", str(out)]) == 0
-
-
-@pytest.mark.slow
-def test_a_killed_process_leaves_all_but_the_answers_as_it_was(
-    copier_export, tmp_path
-):
-    """The real command, killed at random moments and repeated."""
-    texts = [f"the {'very ' * (i % 7)}open é {i} ." for i in range(300)]
-    lines = [
-        f' {{"n": 1e400,"n":0.10, "text":{json.dumps(x)}, "h":"\\ud800"}} \r\n'
-        for x in texts
-    ]
-    lines[7] = "no object\n"
-    (tmp_path / "a.jsonl").write_text("".join(lines), newline="")
-    examples = []
-    for i, text in enumerate(texts):
-        example = tf.train.Example()
-        feature = example.features.feature
-        feature["text"].bytes_list.value.append(text.encode())
-        feature["image"].bytes_list.value.append(b"\xff\xd8\0")
-        feature["none"].int64_list.SetInParent()
-        feature["nan"].float_list.value.append(float("nan"))
-        examples.append(example.SerializeToString())
-    with tf.io.TFRecordWriter(str(tmp_path / "b.tfrecord")) as file:
-        for example in examples:
-            file.write(example)
-    words = pyarrow.array(["a", None, "b"] * 100).dictionary_encode()
-    columns = {"w": words, "text": texts, "t": pyarrow.array(range(300))}
-    columns["t"] = columns["t"].cast(pyarrow.timestamp("ns", "UTC"))
-    table = pyarrow.table(columns).replace_schema_metadata({"made": "here"})
-    parquet.write_table(table, tmp_path / "c.parquet", row_group_size=70)
-    out = tmp_path / "out"
-    command = [sys.executable, "-m", "tfcopy.serving.batch"]
-    command += [os.path.dirname(copier_export), "--output", str(out)]
-    command += ["--shard_size", "20", "--batch_size", "8", "--input"]
-    command += map(str, tmp_path.glob("?.*"))
-    kills = 0
-    while kills < 2:  # once it has begun to answer
-        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-            before = len(list(out.glob("?-*")))
-            while process.poll() is None:
-                if len(list(out.glob("?-*"))) > before + 2:
-                    time.sleep(random.uniform(0, 0.2))
-                    process.kill()
-            kills += 1
-            assert process.returncode in (-9, 0)
-    subprocess.run(command, check=True)
-    assert not list(out.glob(".writing-*"))
-    found = answered(out, "a")
-    assert found[7] == b'{"answer": null}'
-    for i, (new, old) in enumerate(zip(found, lines, strict=True)):
-        if i != 7:
-            place = new.rindex(b', "answer":')
-            rest = new[:place] + new[new.rindex(b"}") :]
-            assert rest == old.removesuffix("\r\n").encode()
-    records = [
-        data.numpy()
-        for path in sorted(out.glob("b-*"))
-        for data in tf.data.TFRecordDataset(str(path))
-    ]
-    assert len(records) == len(examples)
-    kinds = {
-        k: tf.io.FixedLenFeature([], tf.string) for k in ("text", "answer")
-    }
-    for new, old in zip(records, examples):
-        assert new.startswith(old)
-        row = tf.io.parse_single_example(new, kinds)
-        assert b"ouverte" in row["answer"].numpy()
-    tables = [parquet.read_table(x) for x in sorted(out.glob("c-*"))]
-    rows = pyarrow.concat_tables(tables)
-    assert all("ouverte" in x for x in rows.column("answer").to_pylist())
-    before = parquet.read_table(tmp_path / "c.parquet")
-    assert rows.drop_columns(["answer"]).equals(before, check_metadata=True)
 
 
 def test_a_model_of_several_texts():

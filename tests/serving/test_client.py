@@ -403,13 +403,3 @@ def test_what_a_server_says_is_told_without_control_characters(
     server.fail(1, "INTERNAL", "\x1b]0;mine\x07")
     status, _, error = told(client.main, [server.rest_address, "translator"])
     assert status == 2 and error.removesuffix("\n").isprintable()
-
-
-def test_help_needs_neither_tensorflow_nor_grpc(capsys, monkeypatch):
-    for name in ("tensorflow", "grpc"):
-        monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(SystemExit):
-        client.main(["--help"])
-    output = capsys.readouterr().out
-    assert "http://localhost:8501 europarl_ps --status" in output
-    assert "--n_best N gives lines" in output

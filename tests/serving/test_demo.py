@@ -50,17 +50,6 @@ def folder(tmp_path_factory):
     return folder
 
 
-def test_help_needs_neither_tensorflow_nor_gradio(capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "tensorflow", None)
-    monkeypatch.setitem(sys.modules, "gradio", None)
-    with pytest.raises(SystemExit) as end:
-        demo.main(["--help"])
-    output = capsys.readouterr().out
-    assert end.value.code == 0
-    assert "savedmodels/europarl_ps" in output and "(default: 7860)" in output
-    assert "--share" not in output
-
-
 def error(capsys, *arguments):
     """The line that the command ends with."""
     assert demo.main([str(x) for x in arguments]) == 2

@@ -3,8 +3,6 @@
 import contextlib
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 
@@ -135,16 +133,3 @@ def test_errors_are_one_line(texts, arguments, message, capsys):
     assert evaluate.main([system, *flags, *arguments]) == 2
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 1 and message in lines[0], lines
-
-
-def test_help_does_not_wait_for_tensorflow():
-    for name in ("evaluate", "score"):
-        code = (
-            "import runpy, sys; sys.modules['tensorflow'] = None;"
-            "sys.argv[1:] = ['--help'];"
-            f"runpy.run_module('tfcopy.serving.{name}', run_name='__main__')"
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True
-        )
-        assert done.returncode == 0 and "examples:" in done.stdout, done.stderr

@@ -8,8 +8,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import sys
 
 import pytest
 
@@ -68,19 +66,6 @@ def assert_error(capsys, message, folder, *arguments):
     assert export(folder, *arguments) == 2
     lines = capsys.readouterr().err.strip().splitlines()
     assert len(lines) == 1 and re.match(f"export: .*{message}", lines[0]), lines
-
-
-def test_help_does_not_wait_for_tensorflow():
-    code = (
-        "import runpy, sys; sys.modules['tensorflow'] = None;"
-        "sys.argv[1:] = ['--help'];"
-        "runpy.run_module('tfcopy.serving.export', run_name='__main__')"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    assert "--checkpoint {best,last}" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ import json
 import signal
 import socket
 import socketserver
-import sys
 import threading
 import time
 import urllib.error
@@ -41,16 +40,6 @@ def folder(tmp_path_factory):
     languages = {"source_language": "en", "target_language": "fr"}
     export(model, folder / "copier", warmup_texts=["a"], details=languages)
     return folder
-
-
-def test_help_needs_nothing_heavy(capsys, monkeypatch):
-    for name in ("tensorflow", "fastapi", "uvicorn"):
-        monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(SystemExit) as end:
-        serve.main(["--help"])
-    output = capsys.readouterr().out
-    assert end.value.code == 0
-    assert "(default: 5000)" in output and "SOURCE:TARGET=PLACE" in output
 
 
 def error(capsys, *arguments):
@@ -146,53 +135,6 @@ def test_the_command_serves_until_it_is_stopped(folder):
         server.process.send_signal(signal.SIGTERM)
         assert server.process.communicate(timeout=60) == ("", "")
         assert server.process.returncode == 0
-
-
-@pytest.mark.slow
-def test_what_is_under_way_is_answered_when_it_is_stopped(folder):
-    with Process(folder, "--batch_size", 2) as server:
-        found = []
-
-        def ask():
-            found.append(server.translate(["a b c"] * 200))
-
-        thread = threading.Thread(target=ask)
-        thread.start()
-        time.sleep(0.2)
-        server.process.send_signal(signal.SIGINT)
-        thread.join(60)
-        assert found == [{"translatedText": ["a b c"] * 200}]
-        assert server.process.wait(60) == 0
-
-
-@pytest.mark.slow
-def test_sockets_that_are_closed_or_slow_stop_nothing(folder):
-    with Process(folder, "--grace", 2) as server:
-        port = int(server.url.rpartition(":")[2])
-        half = b"POST /translate HTTP/1.1\r\nHost: localhost\r\n"
-        opened = []
-        for i in range(300):
-            connection = socket.create_connection(("127.0.0.1", port))
-            connection.sendall(
-                (half, b"", half + b"Content-Length: 9\r\n\r\n{")[i % 3]
-            )
-            opened.append(connection)
-        for connection in opened[::2]:
-            connection.close()
-        # One that asks, and goes before it is answered.
-        body = json.dumps({"q": ["a b"] * 200, "source": "en", "target": "fr"})
-        for _ in range(20):
-            with socket.create_connection(("127.0.0.1", port)) as connection:
-                connection.sendall(
-                    half
-                    + b"Content-Length: %d\r\n\r\n%s"
-                    % (len(body), body.encode())
-                )
-        assert server.translate("a") == {"translatedText": "a"}
-        server.process.send_signal(signal.SIGTERM)
-        assert server.process.wait(60) == 0
-        for connection in opened[1::2]:
-            connection.close()
 
 
 class Relay(socketserver.ThreadingTCPServer):

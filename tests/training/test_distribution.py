@@ -62,6 +62,7 @@ def test_two_replicas_equal_one_device(tmp_path, one_device):
     assert_same(finish(process, output), expected)
 
 
+@pytest.mark.long
 def test_two_workers_equal_one_device(tmp_path, one_device):
     expected, options = one_device
     for weights in run_workers(tmp_path, **options):

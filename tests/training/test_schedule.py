@@ -180,6 +180,7 @@ def test_a_phase_begins_at_the_best_weights_with_a_new_optimizer():
     assert result.best_update >= START and result.best_dev_penalty > 0
 
 
+@pytest.mark.long
 def test_the_optimizer_is_kept_if_asked():
     trainer, _ = make_trainer_phases(steps=START, reset_optimizer=False)
     trainer.fit()
@@ -188,6 +189,7 @@ def test_the_optimizer_is_kept_if_asked():
     assert any((x > 0.1001).any() for x in sums)
 
 
+@pytest.mark.long
 def test_what_a_phase_does_to_the_learning_rate_outlasts_a_reset():
     optimizer = keras.optimizers.Adagrad(0.05)
     phase = training.Phase(2, lambda: setattr(optimizer, "learning_rate", 0.5))

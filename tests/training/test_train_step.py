@@ -95,6 +95,7 @@ def test_a_loss_may_come_with_a_penalty_of_its_own():
     assert scores.nll == plain.nll
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("normalize", ["tokens", "sentences", "examples"])
 def test_an_update_is_that_of_the_mean_over_all_its_examples(normalize):
     """Two batches an update, of which the second is smaller."""
@@ -144,6 +145,7 @@ def test_learns_and_says_it_in_terms_of_examples():
     assert "perplexity" not in repr(result) and "tokens" not in repr(result)
 
 
+@pytest.mark.long
 def test_one_graph_for_all_sizes():
     trainer = make_trainer(steps=10, accumulate=2)
     trainer.fit()
@@ -181,6 +183,7 @@ def test_compiled_step_equals_the_plain_one():
         np.testing.assert_allclose(one, other, atol=1e-4)
 
 
+@pytest.mark.long
 def test_other_tensors_may_have_any_leading_axis():
     """Definitions come before texts, and are not as many."""
 

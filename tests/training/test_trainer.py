@@ -52,6 +52,7 @@ def test_evaluation_is_a_mean_over_target_tokens():
     assert scores.nll_per_sentence == pytest.approx(nll / sentences, rel=1e-5)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("normalize", ["tokens", "sentences", "examples"])
 def test_gradient_is_that_of_the_normalised_loss(normalize):
     trainer = standin.make_trainer(
@@ -94,6 +95,7 @@ def test_stops_early_and_stays_stopped(tmp_path):
     assert again.fit() == result
 
 
+@pytest.mark.long
 def test_epochs_end_training_and_leftovers_are_dropped():
     trainer = standin.make_trainer(steps=None, epochs=1, accumulate=2)
     result = trainer.fit()
@@ -130,6 +132,7 @@ def test_compiled_step_equals_the_plain_one():
         np.testing.assert_allclose(one, other, atol=1e-4)
 
 
+@pytest.mark.long
 def test_mixed_precision_keeps_weights_in_float32():
     training.set_precision("mixed_bfloat16")
     try:
@@ -212,6 +215,7 @@ def test_empty_data_raise():
         trainer.fit()
 
 
+@pytest.mark.long
 def test_a_dataset_and_the_name_of_an_optimizer_do():
     weights = []
     for given in (

@@ -156,33 +156,6 @@ def test_an_empty_dictionary_finds_nothing():
     assert entries.numpy().tolist() == [[0] * NUM_ENTRIES] * 3
 
 
-@pytest.mark.long
-def test_in_a_pipeline(lookup):
-    words = [["ran", "Turkey"], ["none", "most-watched"]]
-    dataset = tf.data.Dataset.from_tensor_slices(words).map(lookup.entries)
-    assert dataset.element_spec == tf.TensorSpec([2, NUM_ENTRIES], tf.int32)
-    rows = [row.tolist() for row in dataset.as_numpy_iterator()]
-    assert rows == lookup.entries(tf.constant(words)).numpy().tolist()
-
-
-@pytest.mark.long
-def test_in_a_saved_model(tmp_path):
-    served = tf.Module()
-    served.lookup = DefinitionLookup(SMALL)
-    served.serve = tf.function(
-        served.lookup.entries,
-        input_signature=[tf.TensorSpec(None, tf.string)],
-        autograph=False,
-    )
-    words = tf.constant([["ran", "Turkey"], ["us", "most-watched"]])
-    expected = served.serve(words).numpy().tolist()
-    assert expected == served.lookup.entries(words).numpy().tolist()
-    tf.saved_model.save(served, tmp_path / "1")
-    del served
-    loaded = tf.saved_model.load(tmp_path / "1")
-    assert loaded.serve(words).numpy().tolist() == expected
-
-
 # === Against the same in plain Python ===
 
 RULES = {

@@ -248,37 +248,6 @@ def test_packs_what_plain_retrieval_finds(data):
     assert found == of_words
 
 
-@pytest.mark.long
-def test_works_in_tf_data_and_in_a_saved_model(tmp_path):
-    made = packer("flat", exclude_top_k=1)
-    texts = [entries_of(*BATCH), entries_of(["e"], ["b"])]
-    words = [ids_of(*BATCH), ids_of(["e"], ["b"])]
-    packed = made.pack(texts, words)
-    one = made.pack(texts[0], words[0])
-
-    dataset = tf.data.Dataset.from_tensors((tuple(texts), tuple(words)))
-    (mapped,) = dataset.map(made.pack)
-    for x, y in zip(tf.nest.flatten(mapped), tf.nest.flatten(packed)):
-        np.testing.assert_array_equal(x, y)
-
-    module = tf.Module()
-    module.pack = tf.function(
-        made.pack,
-        input_signature=[
-            tf.TensorSpec([None, None, 1], tf.int32),
-            tf.TensorSpec([None, None], tf.int32),
-        ],
-        autograph=False,
-    )
-    tf.saved_model.save(module, tmp_path)
-    loaded = tf.saved_model.load(tmp_path).pack(texts[0], words[0])
-    assert set(loaded) == {"slots", "ids", "owners", "weights", "counts"}
-    for name, x in one.items():
-        np.testing.assert_array_equal(loaded[name], x)
-    structured = module.pack.get_concrete_function().structured_outputs
-    assert structured["slots"].shape.as_list() == [None, None, 1]
-
-
 @pytest.mark.parametrize(
     "options, message",
     [

@@ -98,27 +98,6 @@ def test_spells_as_python_does(words, multiple):
         assert len(rows) == num_rows
 
 
-@pytest.mark.long
-def test_works_in_tf_data_and_in_a_saved_model(tmp_path):
-    words = tf.constant([["ab", "é", ""], ["ab", "z", "b"]])
-    expected = spellings(words, CHARACTERS)
-    dataset = tf.data.Dataset.from_tensors(words)
-    (mapped,) = dataset.map(lambda x: spellings(x, CHARACTERS))
-
-    module = tf.Module()
-    module.table = CHARACTERS.table()
-    module.spell = tf.function(
-        lambda x: spellings(x, CHARACTERS),
-        input_signature=[tf.TensorSpec([None, None], tf.string)],
-        autograph=False,
-    )
-    tf.saved_model.save(module, tmp_path)
-    loaded = tf.saved_model.load(tmp_path).spell(words)
-    for name, x in expected.items():
-        np.testing.assert_array_equal(mapped[name], x)
-        np.testing.assert_array_equal(loaded[name], x)
-
-
 def test_counts_characters_by_their_words():
     counts = count_characters({"abba": 3, "bé": 2, "a\u00a0b": 1})
     assert counts == {"a": 7, "b": 9, "é": 2}

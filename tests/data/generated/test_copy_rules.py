@@ -1,6 +1,5 @@
 import collections
 import hashlib
-import random
 
 import pytest
 
@@ -70,31 +69,6 @@ def test_rules_have_the_variables_and_lengths_of_their_type(count):
     assert (min(sizes), max(sizes)) == (5, 20)
 
 
-@pytest.mark.long
-def test_rules_of_the_default_lengths():
-    rules = copy_rules.make_rules(1000)
-    lefts, rights, places, shared, orders = set(), set(), set(), [], []
-    for rule in rules:
-        left = tuple(token for token in rule.left if token not in ("x", "y"))
-        right = [token for token in rule.right if token not in ("x", "y")]
-        lefts.add(left)
-        rights.add(len(right))
-        shared += [symbol in left for symbol in right]
-        places.add(rule.left.index("x") - len(rule.left))
-        if rule.type.startswith("xy"):
-            x, y = rule.left.index("x"), rule.left.index("y")
-            assert abs(x - y) > 1
-            orders.append(x < y)
-    assert len(lefts) == len(rules)
-    assert {len(left) for left in lefts} == set(range(4, 15))
-    assert rights == set(range(1, 7))
-    assert sum(shared) / len(shared) == pytest.approx(0.5, abs=0.03)
-    assert sum(orders) / len(orders) == pytest.approx(0.5, abs=0.05)
-    assert places == set(range(-16, 0))
-    used = {token for rule in rules for token in rule.left + rule.right}
-    assert used == {"x", "y", *(f"{number:03}" for number in range(1000))}
-
-
 def test_a_rule_is_filled():
     left, right = ("001", "y", "002", "x"), ("x", "003", "y")
     source, target = copy_rules.Rule("xy -> xy", left, right).fill("4 5", "6")
@@ -103,20 +77,6 @@ def test_a_rule_is_filled():
 
 
 # === The pairs ===
-
-
-def test_fillings_have_all_lengths_equally_often():
-    rng, symbols = random.Random(0), copy_rules.symbol_names(1000)
-    drawn = [
-        copy_rules.filling(rng, symbols, 15).split() for _ in range(10_000)
-    ]
-    lengths = collections.Counter(map(len, drawn))
-    assert set(lengths) == set(range(1, 16))
-    mean = sum(size * number for size, number in lengths.items()) / 10_000
-    assert mean == pytest.approx(8, abs=0.1)
-    assert min(lengths.values()) > 550
-    counts = collections.Counter(symbol for words in drawn for symbol in words)
-    assert set(counts) == set(symbols) and max(counts.values()) < 140
 
 
 def test_every_line_follows_from_its_rule(published):

@@ -102,19 +102,6 @@ def test_likeliest_sense_that_occurs_wins():
     assert ids["pointers"].to_list() == [[5, -1], [0, -1], [-2, 0, -1]]
 
 
-def test_a_literal_unk_is_never_copied():
-    ids = encode_pairs(
-        ragged(["<unk>", "x"]),
-        ragged(["<unk>", "x", "</s>"]),
-        ENGLISH,
-        FRENCH,
-    )
-    size = FRENCH.size
-    assert ids["source_copy_ids"].to_list() == [[NO_COPY, size + 1, NO_COPY]]
-    assert ids["target_ids"].to_list() == [[UNK, size + 1, UNK, EOS]]
-    assert ids["pointers"].to_list() == [[-1, 1, UNMATCHED, -1]]
-
-
 def test_source_side_alone_gives_the_same_in_a_graph():
     graph = tf.function(
         lambda words: encode_source(words, ENGLISH, FRENCH),
@@ -132,30 +119,6 @@ def test_source_side_alone_gives_the_same_in_a_graph():
 
 
 LOWER = Tokenizer("space", lowercase=True).fold
-
-
-def test_words_match_under_their_folded_form():
-    source = "The COMMISSION visited Strasbourg and STRASBOURG".split()
-    target = "LA commission strasbourg Namur namur".split()
-    ids = encode_pairs(
-        ragged(source),
-        ragged(target),
-        ENGLISH,
-        FRENCH,
-        fold_source=LOWER,
-        fold_target=LOWER,
-    )
-    ids = {key: value.to_list()[0] for key, value in ids.items()}
-    size = FRENCH.size
-    assert ids["source_ids"] == [4, 5, 6, UNK, 7, UNK, EOS]
-    copy_ids = [size, 5, size + 2, size + 3, size + 4, size + 3, NO_COPY]
-    assert ids["source_copy_ids"] == copy_ids
-    assert ids["target_ids"] == [4, 5, size + 3, UNK, UNK, EOS]
-    assert ids["pointers"] == [-1, -1, 3, -2, -2, -1]
-    alone = encode_source(
-        ragged(source), ENGLISH, FRENCH, fold_source=LOWER, fold_target=LOWER
-    )
-    assert [x.to_list()[0] for x in alone] == [ids["source_ids"], copy_ids]
 
 
 def test_each_vocabulary_has_the_form_of_its_own_side():
@@ -262,11 +225,6 @@ def test_keys_of_the_source_do_not_depend_on_the_target():
     alone = encode_source(ragged(MEETING, []), words, words, entities=NAMES)
     for found, key in zip(alone, ("source_ids", "source_copy_ids")):
         assert found.to_list() == pairs[key].to_list()
-
-
-def test_an_empty_batch():
-    ids = encode_pairs(ragged(), ragged(), ENGLISH, FRENCH, dictionary=FLANDERS)
-    assert all(value.to_list() == [] for value in ids.values())
 
 
 def naive(source, target, english, french, dictionary, unmatched):

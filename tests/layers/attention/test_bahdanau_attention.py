@@ -19,25 +19,6 @@ def inputs():
     }
 
 
-def test_layer_contract(inputs):
-    helpers.check_layer(
-        BahdanauAttention(units=7),
-        {**inputs, "value_mask": MASK},
-        output_shapes=[(2, 3, 6), (2, 3, 4)],
-        padded={"value_mask": ["value"]},
-    )
-
-
-def test_layer_contract_with_bias(inputs):
-    helpers.check_layer(
-        BahdanauAttention(7, use_bias=True, kernel_initializer="he_normal"),
-        inputs,
-        output_shapes=[(2, 3, 6), (2, 3, 4)],
-        # A softmax does not change if all scores grow by the same.
-        without_gradient=["score_bias"],
-    )
-
-
 @pytest.mark.parametrize(
     "use_bias, use_score_bias",
     [(False, None), (True, None), (True, False), (False, True)],

@@ -45,19 +45,6 @@ def run_steps(layer, inputs):
     return ops.stack(coverages, 1), ops.stack(weights, 1)
 
 
-@pytest.mark.parametrize(
-    "use_bias, feature",
-    [(False, "vector"), (True, "vector"), (True, "scalar")],
-)
-def test_layer_contract(inputs, use_bias, feature):
-    helpers.check_layer(
-        CoverageAttention(7, use_bias, use_score_bias=False, feature=feature),
-        {**inputs, "value_mask": MASK},
-        output_shapes=[(2, 3, 6), (2, 3, 4)],
-        padded={"value_mask": ["value"]},
-    )
-
-
 @pytest.mark.parametrize("feature", FEATURES)
 def test_follows_the_equations(inputs, feature):
     layer = CoverageAttention(7, True, use_score_bias=False, feature=feature)

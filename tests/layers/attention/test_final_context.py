@@ -4,7 +4,7 @@ import pytest
 from keras import ops
 
 from tests import helpers
-from tfcopy.layers import BidirectionalGRU, ConditionalGRUCell, Decoder
+from tfcopy.layers import BidirectionalGRU
 from tfcopy.layers.attention.final_context import FinalContext
 from tfcopy.layers.copying import MASKED
 
@@ -26,29 +26,6 @@ def run(value, mask=MASK):
     context, log_weights, state = layer.step(query, state, memory)
     assert state == ()
     return context, log_weights
-
-
-def test_layer_contract_in_a_decoder():
-    inputs = {
-        "embeddings": normal(B, T, 3),
-        "initial_state": normal(B, D, seed=1),
-        "annotations": normal(B, S, C, seed=2),
-        "source_mask": MASK,
-        "matches": np.zeros((B, T, S), "float32"),
-    }
-    helpers.check_layer(
-        Decoder(ConditionalGRUCell(D, FinalContext())),
-        inputs,
-        output_shapes=[
-            (B, T, S),
-            (B, T, C),
-            (B, T, D),
-            (B, T, 3),
-            (B, T, D),
-        ],
-        padded={"source_mask": ["annotations"]},
-        dynamic_axes={"matches": (0, 1, 2)},
-    )
 
 
 def test_is_the_forward_end_and_the_backward_beginning():

@@ -26,18 +26,6 @@ def built(layer):
     return layer
 
 
-@pytest.mark.parametrize(
-    "kind", [MultiHeadAttention, MultiHeadCoverageAttention]
-)
-def test_layer_contract(inputs, kind):
-    helpers.check_layer(
-        kind(6, num_heads=2),
-        {**inputs, "value_mask": MASK},
-        output_shapes=[(2, 3, 6), (2, 3, 4)],
-        padded={"value_mask": ["value"]},
-    )
-
-
 def expected_weights(layer, inputs, kernel=(0.0, 0.0)):
     """The mean of two heads of three units, one query after the other."""
     w, b, u = (

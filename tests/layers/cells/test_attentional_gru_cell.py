@@ -1,4 +1,3 @@
-import keras
 import numpy as np
 import pytest
 from keras import ops
@@ -41,22 +40,6 @@ def with_random_weights(cell):
 @pytest.fixture
 def cell():
     return with_random_weights(AttentionalGRUCell(D, BahdanauAttention(A)))
-
-
-def test_layer_contract_in_a_decoder(inputs):
-    helpers.check_layer(
-        Decoder(AttentionalGRUCell(D, BahdanauAttention(A))),
-        inputs,
-        output_shapes=[
-            (B, T, S),
-            (B, T, C),
-            (B, T, D),
-            (B, T, E),
-            (B, T, D),
-        ],
-        padded={"source_mask": ["annotations"]},
-        dynamic_axes={"matches": (0, 1, 2)},
-    )
 
 
 def numpy_weights(cell):
@@ -153,23 +136,6 @@ def test_projects_all_steps_at_once(cell):
     helpers.assert_close(projected[1], cell.project(words[1])["words"])
 
 
-def test_a_step_stays_in_float32_under_mixed_precision(cell, inputs):
-    mixed = helpers.with_dtype(cell, "mixed_bfloat16")
-    mixed.build((None, None, E), (None, None, C))
-    mixed.set_weights(cell.get_weights())
-    memory = mixed.prepare(inputs["annotations"], MASK)
-    state = mixed.initial_state(inputs["initial_state"], memory)
-    words = mixed.project(inputs["embeddings"][:, 0])
-    outputs, state = mixed.step(words, state, memory)
-    for x in keras.tree.flatten((outputs, state)):
-        assert keras.backend.standardize_dtype(x.dtype) == "float32"
-    expected = numpy_steps(cell, inputs)[0]["hidden"]
-    helpers.assert_close(outputs["hidden"], expected, atol=0.1)
-    for name in ("state", "candidate", "context"):
-        kernel = memory.weights[name].kernel
-        assert keras.backend.standardize_dtype(kernel.dtype) == "bfloat16"
-
-
 def test_each_gate_has_its_own_kernels():
     cell = AttentionalGRUCell(D, BahdanauAttention(A))
     cell.build((None, None, E), (None, None, C))
@@ -182,15 +148,6 @@ def test_each_gate_has_its_own_kernels():
     # Glorot's limit of one gate's matrix, which reads all inputs.
     limit = np.sqrt(6 / (E + C + D))
     assert 0.8 * limit < np.abs(inputs[0]).max() < limit
-
-
-def test_config_round_trip(cell, inputs):
-    config = keras.saving.serialize_keras_object(cell)
-    copy = keras.saving.deserialize_keras_object(config)
-    assert copy.get_config() == cell.get_config()
-    expected = Decoder(cell)(**inputs)
-    copy.set_weights(cell.get_weights())
-    helpers.assert_close(Decoder(copy)(**inputs), expected)
 
 
 def test_units_must_be_positive():

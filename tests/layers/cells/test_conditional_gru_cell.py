@@ -1,4 +1,3 @@
-import keras
 import numpy as np
 import pytest
 from keras import ops
@@ -93,30 +92,6 @@ def test_projects_all_steps_at_once(cell):
     projected = cell.project(words)["words"]
     assert projected.shape == (3, B, 3 * D)
     helpers.assert_close(projected[1], cell.project(words[1])["words"])
-
-
-def test_a_step_stays_in_float32_under_mixed_precision(cell):
-    mixed = helpers.with_dtype(cell, "mixed_bfloat16")
-    mixed.build((None, None, E), (None, None, C))
-    mixed.set_weights(cell.get_weights())
-    inputs = (normal(B, E), normal(B, D), normal(B, S, C), MASK)
-    expected, _ = run_step(cell, *inputs)
-    outputs, state = run_step(mixed, *inputs)
-    for x in keras.tree.flatten((outputs, state)):
-        assert keras.backend.standardize_dtype(x.dtype) == "float32"
-    helpers.assert_close(outputs["hidden"], expected["hidden"], atol=0.1)
-    memory = mixed.prepare(normal(B, S, C), MASK)
-    kernel = memory.weights["state"].kernel
-    assert keras.backend.standardize_dtype(kernel.dtype) == "bfloat16"
-
-
-def test_config_round_trip(cell):
-    config = keras.saving.serialize_keras_object(cell)
-    copy = keras.saving.deserialize_keras_object(config)
-    assert copy.get_config() == cell.get_config()
-    copy.set_weights(cell.get_weights())
-    inputs = (normal(B, E), normal(B, D), normal(B, S, C), MASK)
-    helpers.assert_close(run_step(copy, *inputs), run_step(cell, *inputs))
 
 
 def test_units_must_be_positive():

@@ -6,7 +6,6 @@ from keras import ops
 from tests import helpers
 from tests.layers.cells.test_gates import numpy_lstm
 from tfcopy.layers import (
-    BahdanauAttention,
     CoverageAttention,
     Decoder,
     InputFeedingLSTMCell,
@@ -64,26 +63,6 @@ def run_steps(cell, inputs, state, memory):
         outputs.append(output)
         states.append(state)
     return outputs, states
-
-
-@pytest.mark.parametrize("make", [attention, lambda: BahdanauAttention(A)])
-@pytest.mark.parametrize("input_units", [None, X])
-@pytest.mark.few(1)
-def test_layer_contract_in_a_decoder(make, input_units, inputs):
-    size = input_units or E
-    helpers.check_layer(
-        Decoder(InputFeedingLSTMCell(D, make(), input_units)),
-        inputs,
-        output_shapes=[
-            (B, T, S),
-            (B, T, C),
-            (B, T, D),
-            (B, T, size),
-            (B, T, 2 * D),
-        ],
-        padded={"source_mask": ["annotations"]},
-        dynamic_axes={"matches": (0, 1, 2)},
-    )
 
 
 def numpy_attention(cell, query, annotations, coverage):
@@ -184,25 +163,6 @@ def test_gradients_are_those_of_an_unrolled_loop(cell, inputs, training):
         assert ops.convert_to_numpy(gradient).any()
 
 
-def test_longer_padding_changes_nothing(cell, inputs):
-    decoder = Decoder(cell)
-    expected = decoder(**inputs)
-    longer = {
-        **inputs,
-        "annotations": np.pad(
-            inputs["annotations"], ((0, 0), (0, 3), (0, 0)), constant_values=9
-        ),
-        "source_mask": np.pad(MASK, ((0, 0), (0, 3))),
-        "matches": np.zeros((B, T, S + 3), "float32"),
-    }
-    decoded = decoder(**longer)
-    weights = ops.exp(decoded.pop("attention"))
-    expected_weights = ops.exp(expected.pop("attention"))
-    helpers.assert_close(decoded, expected)
-    helpers.assert_close(weights[..., :S], expected_weights)
-    helpers.assert_close(weights[..., S:], np.zeros((B, T, 3)), 0, 0)
-
-
 def totals(states):
     """Sums of the coverage that each step's attention read."""
     return [ops.sum(state["attention"], axis=-1) for state in states]
@@ -234,21 +194,6 @@ def test_the_authors_search_attends_once_before(inputs):
         helpers.assert_close(total, np.full(B, t + 1.0))
 
 
-def test_a_step_stays_in_float32_under_mixed_precision(cell, inputs):
-    mixed = helpers.with_dtype(cell, "mixed_bfloat16")
-    mixed.build((None, None, E), (None, None, C))
-    mixed.set_weights(cell.get_weights())
-    expected, _ = run_steps(cell, inputs, *start(cell, inputs))
-    state, memory = start(mixed, inputs)
-    outputs, states = run_steps(mixed, inputs, state, memory)
-    for x in keras.tree.flatten((outputs, state, states)):
-        assert keras.backend.standardize_dtype(x.dtype) == "float32"
-    helpers.assert_close(outputs[0]["hidden"], expected[0]["hidden"], atol=0.1)
-    for name in ("lstm", "context", "query"):
-        kernel = memory.weights[name].kernel
-        assert keras.backend.standardize_dtype(kernel.dtype) == "bfloat16"
-
-
 def test_initial_values():
     uniform = keras.initializers.RandomUniform(-0.02, 0.02)
     cell = InputFeedingLSTMCell(
@@ -266,21 +211,6 @@ def test_initial_values():
         assert len({gate.tobytes() for gate in gates}) == 4
     helpers.assert_close(cell.bias, np.repeat([0.0, 1.0, 0.0, 0.0], D))
     helpers.assert_close(cell.input_kernel, np.ones((E + C, E)))
-
-
-def test_config_round_trip(inputs):
-    cell = make_cell(decode_initial_attention=True)
-    config = keras.saving.serialize_keras_object(cell)
-    copy = keras.saving.deserialize_keras_object(config)
-    assert copy.get_config() == cell.get_config()
-    copy.set_weights(cell.get_weights())
-
-    def run(cell):
-        state, memory = start(cell, inputs)
-        state = cell.search_state(state, memory)
-        return run_steps(cell, inputs, state, memory)
-
-    helpers.assert_close(run(copy), run(cell))
 
 
 def test_number_of_parameters_is_that_of_the_paper():

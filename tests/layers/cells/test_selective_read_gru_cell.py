@@ -1,4 +1,3 @@
-import keras
 import numpy as np
 import pytest
 from keras import ops
@@ -20,7 +19,6 @@ from tests.layers.cells.test_attentional_gru_cell import (
 )
 from tfcopy.layers import (
     BahdanauAttention,
-    CoverageAttention,
     Decoder,
     SelectiveReadGRUCell,
 )
@@ -52,25 +50,6 @@ def make_cell():
 @pytest.fixture
 def cell():
     return make_cell()
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("attention", [BahdanauAttention, CoverageAttention])
-def test_layer_contract_in_a_decoder(attention, inputs):
-    helpers.check_layer(
-        Decoder(SelectiveReadGRUCell(D, attention(A))),
-        inputs,
-        output_shapes=[
-            (B, T, S),
-            (B, T, C),
-            (B, T, S),
-            (B, T, D),
-            (B, T, E),
-            (B, T, D),
-        ],
-        padded={"source_mask": ["annotations"]},
-        dynamic_axes={"matches": (0, 1, 2)},
-    )
 
 
 def numpy_read(scores, matches, annotations):
@@ -156,22 +135,6 @@ def test_padding_is_never_read(cell, inputs):
     )
 
 
-def test_longer_padding_changes_nothing(cell, inputs):
-    longer = {
-        **inputs,
-        "annotations": np.pad(
-            inputs["annotations"], ((0, 0), (0, 3), (0, 0)), constant_values=9
-        ),
-        "source_mask": np.pad(MASK, ((0, 0), (0, 3))),
-        "matches": np.pad(MATCHES, ((0, 0), (0, 0), (0, 3))),
-    }
-    expected, decoded = Decoder(cell)(**inputs), Decoder(cell)(**longer)
-    helpers.assert_close(decoded["hidden"], expected["hidden"])
-    scores = helpers.to_numpy(decoded["copy_scores"])
-    helpers.assert_close(scores[..., :S], expected["copy_scores"])
-    assert (scores[..., S:] == MASKED).all()
-
-
 def test_gradients_flow_through_what_is_read(cell, inputs):
     """No stop-gradient: the states move with the scores they are read by."""
     kernel = helpers.to_numpy(cell.copy_kernel).astype(float)
@@ -244,21 +207,6 @@ def test_the_same_compiled_by_xla(cell, floats):
     helpers.assert_close(graph(floats), run(floats), rtol=1e-4)
 
 
-def test_a_step_stays_in_float32_under_mixed_precision(cell, inputs):
-    mixed = helpers.with_dtype(cell, "mixed_bfloat16")
-    mixed.build((None, None, E), (None, None, C))
-    mixed.set_weights(cell.get_weights())
-    memory = mixed.prepare(inputs["annotations"], MASK)
-    state = mixed.initial_state(inputs["initial_state"], memory)
-    words = mixed.project(inputs["embeddings"][:, 1], MATCHES[:, 1])
-    outputs, state = mixed.step(words, state, memory)
-    for x in keras.tree.flatten((outputs, state)):
-        assert keras.backend.standardize_dtype(x.dtype) == "float32"
-    for product in (memory.sentences["copy"], memory.weights["context"]):
-        kernel = product.kernel
-        assert keras.backend.standardize_dtype(kernel.dtype) == "bfloat16"
-
-
 def test_without_a_mask_all_words_are_real(cell, inputs):
     expected = {**inputs, "source_mask": np.ones((B, S), "bool")}
     memory = cell.prepare(inputs["annotations"])
@@ -267,10 +215,3 @@ def test_without_a_mask_all_words_are_real(cell, inputs):
     outputs, _ = cell.step(words, state, memory)
     scores = numpy_steps(cell, expected)[0]["copy_scores"]
     helpers.assert_close(outputs["copy_scores"], scores)
-
-
-def test_config_round_trip(cell, inputs):
-    config = keras.saving.serialize_keras_object(cell)
-    copy = keras.saving.deserialize_keras_object(config)
-    assert type(copy) is SelectiveReadGRUCell
-    assert copy.get_config() == cell.get_config()

@@ -8,7 +8,6 @@ from tfcopy.decoding.hypotheses import follow, with_beams
 from tfcopy.layers import (
     BahdanauAttention,
     CoverageAttention,
-    Decoder,
     MultiHeadAttention,
     MultiHeadCoverageAttention,
     PlanAttention,
@@ -48,29 +47,6 @@ def unrolled(cell, words, annotations=None, mask=MASK):
     annotations = normal(B, S, C) if annotations is None else annotations
     memory = cell.prepare(annotations, mask)
     return cell.unroll(words, None, None, memory)
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize(
-    ("attention", "options"),
-    [
-        ("heads_coverage", {"positions": "rotary", "normalize_first": False}),
-        ("additive", {"positions": "learned", "num_positions": 3}),
-    ],
-)
-def test_layer_contract_in_a_decoder(attention, options):
-    helpers.check_layer(
-        Decoder(make_cell(attention, num_layers=1, **options)),
-        {
-            "embeddings": normal(B, T, E),
-            "annotations": normal(B, S, C),
-            "source_mask": MASK,
-            "matches": np.zeros((B, T, S), "float32"),
-        },
-        # attention, context, hidden, inputs, state
-        output_shapes=[(B, T, S), (B, T, C), (B, T, U), (B, T, E), (B, T, U)],
-        padded={"source_mask": ["annotations"]},
-    )
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)

@@ -1,8 +1,6 @@
 """The two-layer GRU decoder against plain NumPy, normalised or not."""
 
-import keras
 import numpy as np
-import pytest
 from keras import ops
 
 from tests import helpers
@@ -111,14 +109,3 @@ def test_follows_the_equations_with_layer_normalisation():
         below = states[name] @ w["between_kernel"] + w["second_bias"]
     expected = np.concatenate(list(states.values()), axis=1)
     helpers.assert_close(outputs["hidden"], expected, 1e-4, 1e-4)
-
-
-@pytest.mark.parametrize("layer_norm", [False, True])
-def test_a_step_stays_in_float32_under_mixed_precision(layer_norm):
-    cell = make(layer_norm=layer_norm)
-    mixed = helpers.with_dtype(cell, "mixed_bfloat16")
-    mixed.build((None, None, E), (None, None, C))
-    mixed.set_weights(cell.get_weights())
-    outputs, state = step(mixed)
-    for x in keras.tree.flatten((outputs, state)):
-        assert keras.backend.standardize_dtype(x.dtype) == "float32"

@@ -5,7 +5,6 @@ from keras import ops
 
 from tests import helpers
 from tests.layers.definitions.test_definition_readers import flat, padded
-from tests.layers.flat_arguments import FlatEmbedding
 from tfcopy.layers import DefinitionEmbedding, LSTMReader, RecurrentReader
 from tfcopy.tokens import BOS, EOS, PAD, UNK
 
@@ -74,46 +73,6 @@ def numpy_definitions(table, slots, glosses=GLOSSES):
         ]
         means[place] = np.mean(read, axis=0) if read else 0
     return means
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize(
-    "options, pack",
-    [
-        ({"reader": "mean_linear", "combine": "transform"}, flat),
-        ({"reader": "lstm", "combine": "bands", "stop_gradient": True}, padded),
-    ],
-)
-def test_layer_contract(options, pack):
-    embedding = DefinitionEmbedding(
-        V,
-        E,
-        definition_vocabulary_size=V,
-        spelling={"characters": 7, "units": E},
-        **options,
-    )
-    inputs = {
-        "context": CONTEXT,
-        "question": QUESTION,
-        "context_slots": SLOTS,
-        "question_slots": QUESTION_SLOTS,
-        **pack(GLOSSES),
-        "context_words": WORDS,
-        "question_words": QUESTION_WORDS,
-        "spellings": SPELLINGS,
-    }
-    helpers.check_layer(
-        FlatEmbedding(embedding),
-        inputs,
-        output_shapes=[(2, 4, E), (2, 1, E)],
-        dynamic_axes={
-            "question": (0,),
-            "question_slots": (0,),
-            "question_words": (0,),
-            "counts": (),
-            "spellings": (1,),
-        },
-    )
 
 
 def test_is_the_mean_over_all_definitions_of_all_entries():

@@ -7,7 +7,6 @@ from keras import ops
 
 from tests import helpers
 from tests.layers.cells.test_gates import numpy_lstm
-from tests.layers.flat_arguments import FlatReader
 from tfcopy.layers import LSTMReader, MeanReader, RecurrentReader
 from tfcopy.tokens import BOS, EOS, PAD
 
@@ -73,33 +72,7 @@ def make_lstm(units=D, **options):
     return reader
 
 
-DYNAMIC = {
-    "table": (),
-    "ids": (0, 1),
-    "owners": (0,),
-    "weights": (0,),
-    "counts": (),
-}
 FILLER = ([EOS], 0)
-
-
-@pytest.mark.parametrize("linear_units", [None, D])
-def test_contract_of_the_mean(linear_units):
-    helpers.check_layer(
-        FlatReader(MeanReader(linear_units)),
-        {"table": TABLE, **flat([*READ, FILLER])},
-        output_shapes=(4, linear_units or E),
-        dynamic_axes={**DYNAMIC, "ids": (0,)},
-    )
-
-
-def test_contract_of_the_lstm():
-    helpers.check_layer(
-        FlatReader(LSTMReader(D, num_buckets=2)),
-        {"table": TABLE, **padded([*wrapped(READ), FILLER])},
-        output_shapes=(4, D),
-        dynamic_axes=DYNAMIC,
-    )
 
 
 EXPECTED = [(READ, [7.5, 8.5, 5.5]), (wrapped(READ), [5.5, 6.0, 4.5])]

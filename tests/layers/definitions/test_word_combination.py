@@ -3,7 +3,6 @@ import pytest
 from keras import ops
 
 from tests import helpers
-from tests.layers.flat_arguments import FlatCombination
 from tfcopy.layers import WordCombination
 from tfcopy.tokens import UNK
 
@@ -28,16 +27,6 @@ def inputs(sizes=(E, E)):
 
 def combined(layer, ids, word, **sources):
     return layer(ids, word, sources)
-
-
-@pytest.mark.parametrize("combine", ["transform", "bands"])
-def test_layer_contract(combine):
-    sizes = (3, 5) if combine == "transform" else (E, E)
-    helpers.check_layer(
-        FlatCombination(WordCombination(combine)),
-        inputs(sizes),
-        output_shapes=(2, 3, E),
-    )
 
 
 @pytest.mark.parametrize("combine", ["sum", "transform", "bands", "replace"])

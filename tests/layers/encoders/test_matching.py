@@ -37,14 +37,6 @@ def numpy_alignment(premise, hypothesis):
     return compared
 
 
-def test_layer_contract_of_soft_alignment(inputs_soft_alignment):
-    helpers.check_layer(
-        SoftAlignment(),
-        inputs_soft_alignment,
-        output_shapes=[(2, 4, 20), (2, 3, 20)],
-    )
-
-
 def test_follows_the_equations_without_padding(inputs_soft_alignment):
     actual = SoftAlignment()(**inputs_soft_alignment)
     for i, lengths in enumerate([(4, 3), (3, 2)]):
@@ -89,14 +81,6 @@ def inputs_coattention():
     return {
         k: x.astype("float32") for k, x in texts.items()
     } | COATTENTION_MASKS
-
-
-def test_layer_contract_of_coattention(inputs_coattention):
-    helpers.check_layer(
-        Coattention(),
-        inputs_coattention,
-        output_shapes=[(2, 4, 15), (2, 4, 3), (2, 4, 3)],
-    )
 
 
 def test_the_numbers_of_the_notes():  # check 12
@@ -164,15 +148,6 @@ MASK = np.array([[True] * 4, [True, True, False, False]])
 def inputs_masked_pooling():
     inputs_masked_pooling = np.random.default_rng(0).normal(size=(2, 4, 3))
     return {"inputs": inputs_masked_pooling.astype("float32"), "mask": MASK}
-
-
-def test_layer_contract_of_masked_pooling(inputs_masked_pooling):
-    helpers.check_layer(
-        MaskedPooling(),
-        inputs_masked_pooling,
-        output_shapes=(2, 6),
-        padded={"mask": ["inputs"]},
-    )
 
 
 @pytest.mark.parametrize("shift", [0, -10])

@@ -27,16 +27,6 @@ def with_random_biases(layer, inputs):
     return layer
 
 
-@pytest.mark.parametrize("reset_after", [True, False])
-def test_layer_contract_of_bidirectional_gru(inputs, reset_after):
-    helpers.check_layer(
-        BidirectionalGRU(5, reset_after=reset_after),
-        inputs,
-        output_shapes=[(2, 4, 10), (2, 10)],
-        padded={"mask": ["inputs"]},
-    )
-
-
 def numpy_direction_bidirectional_gru(
     inputs, mask, kernel, recurrent_kernel, bias
 ):
@@ -106,28 +96,6 @@ def test_the_reset_gate_may_act_before_the_product_as_in_keras(inputs):
         helpers.assert_close(final[row], ends)
 
 
-@pytest.mark.parametrize("reset_after", [True, False])
-def test_more_padding_changes_nothing_of_bidirectional_gru(inputs, reset_after):
-    layer = BidirectionalGRU(5, reset_after=reset_after)
-    with_random_biases(layer, inputs)
-    annotations, final = layer(**inputs)
-    longer = {
-        "inputs": np.pad(inputs["inputs"], ((0, 0), (0, 3), (0, 0))),
-        "mask": np.pad(MASK, ((0, 0), (0, 3))),
-    }
-    longer_annotations, longer_final = layer(**longer)
-    helpers.assert_close(longer_annotations[:, :4], annotations)
-    helpers.assert_close(longer_final, final)
-
-
-def test_a_sentence_alone_gives_the_same_of_bidirectional_gru(inputs):
-    layer = with_random_biases(BidirectionalGRU(5), inputs)
-    annotations, final = layer(**inputs)
-    alone, final_alone = layer(inputs["inputs"][1:, :2], MASK[1:, :2])
-    helpers.assert_close(annotations[1:, :2], alone)
-    helpers.assert_close(final[1:], final_alone)
-
-
 def test_each_gate_has_its_own_orthogonal_kernel(inputs):
     layer = with_random_biases(BidirectionalGRU(5), inputs)
     kernels = [
@@ -154,15 +122,6 @@ def layer_bidirectional_lstm(inputs):
     ):
         bias.assign(rng.normal(size=bias.shape))
     return layer_bidirectional_lstm
-
-
-def test_layer_contract_of_bidirectional_lstm(inputs):
-    helpers.check_layer(
-        BidirectionalLSTM(5),
-        inputs,
-        output_shapes=[(2, 4, 10), (2, 20)],
-        padded={"mask": ["inputs"]},
-    )
 
 
 def numpy_direction_bidirectional_lstm(
@@ -202,29 +161,6 @@ def test_follows_the_equations_of_bidirectional_lstm(
         np.concatenate(final, axis=-1),
     )
     helpers.assert_close(layer_bidirectional_lstm(**inputs), expected)
-
-
-def test_more_padding_changes_nothing_of_bidirectional_lstm(
-    layer_bidirectional_lstm, inputs
-):
-    annotations, final = layer_bidirectional_lstm(**inputs)
-    longer_annotations, longer_final = layer_bidirectional_lstm(
-        np.pad(inputs["inputs"], ((0, 0), (0, 3), (0, 0))),
-        np.pad(MASK, ((0, 0), (0, 3))),
-    )
-    helpers.assert_close(longer_annotations[:, :4], annotations)
-    helpers.assert_close(longer_final, final)
-
-
-def test_a_sentence_alone_gives_the_same_of_bidirectional_lstm(
-    layer_bidirectional_lstm, inputs
-):
-    annotations, final = layer_bidirectional_lstm(**inputs)
-    alone, final_alone = layer_bidirectional_lstm(
-        inputs["inputs"][1:, :2], MASK[1:, :2]
-    )
-    helpers.assert_close(annotations[1:, :2], alone)
-    helpers.assert_close(final[1:], final_alone)
 
 
 def test_forget_gates_start_open(inputs):
@@ -278,15 +214,6 @@ def numpy_states(layer_forward_lstm, inputs, mask):
     return np.stack(states, axis=1)
 
 
-def test_layer_contract_of_forward_lstm(inputs):
-    helpers.check_layer(
-        ForwardLSTM(5),
-        inputs,
-        output_shapes=(2, 4, 5),
-        padded={"mask": ["inputs"]},
-    )
-
-
 def test_follows_the_equations_of_forward_lstm(layer_forward_lstm, inputs):
     x = inputs["inputs"]
     helpers.assert_close(
@@ -338,17 +265,6 @@ def make_layer(num_words=5, length=4):
     for weight in (layer.embeddings, layer.bias):
         weight.assign(rng.normal(size=weight.shape))
     return layer
-
-
-# 8 words, and tables of fewer and of more rows.
-@pytest.mark.parametrize("num_words", [5, 20])
-def test_layer_contract_of_word_gru(num_words):
-    helpers.check_layer(
-        WordGRU(num_words, 3, 6),
-        INPUTS,
-        output_shapes=[(2, 4, 6), (2, 6)],
-        dynamic_axes={"ids": (0,), "mask": (0,)},
-    )
 
 
 @pytest.mark.parametrize("num_words", [5, 20])

@@ -18,15 +18,6 @@ def inputs_initial_state():
     return {"annotations": annotations.astype("float32"), "mask": MASK}
 
 
-def test_layer_contract_of_initial_state(inputs_initial_state):
-    helpers.check_layer(
-        MeanInitialState(5),
-        inputs_initial_state,
-        output_shapes=(2, 5),
-        padded={"mask": ["annotations"]},
-    )
-
-
 def test_is_the_projected_mean_of_the_words(inputs_initial_state):
     layer = MeanInitialState(5)
     layer.build((2, 4, 6))
@@ -54,16 +45,6 @@ def inputs_state_reduction():
         "mask": np.array([[True] * 4, [True, True, False, False]]),
         "final": rng.normal(size=(2, 12)).astype("float32"),
     }
-
-
-@pytest.mark.parametrize("parts", [1, 2, 3])
-def test_layer_contract_of_state_reduction(inputs_state_reduction, parts):
-    helpers.check_layer(
-        StateReduction(5, parts, "tanh"),
-        inputs_state_reduction,
-        output_shapes=(2, parts * 5),
-        padded={"mask": ["annotations"]},
-    )
 
 
 def test_each_part_has_its_own_projection(inputs_state_reduction):
@@ -111,16 +92,6 @@ def test_state_must_be_divisible(inputs_state_reduction):
 def inputs():
     inputs = np.random.default_rng(0).normal(size=(2, 4, 3))
     return {"inputs": inputs.astype("float32"), "mask": MASK}
-
-
-@pytest.mark.parametrize("positions", [2, 6])
-def test_layer_contract(inputs, positions):
-    helpers.check_layer(
-        PositionOneHot(BidirectionalGRU(5), positions),
-        inputs,
-        output_shapes=[(2, 4, 10 + positions), (2, 10)],
-        padded={"mask": ["inputs"]},
-    )
 
 
 def test_appends_the_position_to_what_the_encoder_gives(inputs):

@@ -23,17 +23,6 @@ def layer(inputs):
     return layer
 
 
-def test_layer_contract(inputs):
-    helpers.check_layer(
-        TransformerAnnotations(6, num_layers=2, num_heads=3),
-        inputs,
-        output_shapes=[(2, 4, 6), (2, 6)],
-        padded={"mask": ["inputs"]},
-        # The softmax takes no notice of what all keys have in common.
-        without_gradient=("bias",),
-    )
-
-
 def numpy_norm(x, weights):
     gamma, beta = weights
     mean, variance = x.mean(-1, keepdims=True), x.var(-1, keepdims=True)
@@ -87,18 +76,6 @@ def test_follows_the_equations(layer, inputs):
 def test_the_scale_of_the_embeddings_does_not_matter(layer, inputs):
     large = {**inputs, "inputs": 1000 * inputs["inputs"]}
     helpers.assert_close(layer(**large)[0], layer(**inputs)[0], 1e-3, 1e-3)
-
-
-def test_more_padding_changes_nothing(layer, inputs):
-    annotations, final = layer(**inputs)
-    longer = {
-        "inputs": np.pad(inputs["inputs"], ((0, 0), (0, 3), (0, 0))),
-        "mask": np.pad(MASK, ((0, 0), (0, 3))),
-    }
-    longer_annotations, longer_final = layer(**longer)
-    helpers.assert_close(longer_annotations[:, :4], annotations)
-    helpers.assert_close(longer_final, final)
-    assert not helpers.to_numpy(longer_annotations)[:, 4:].any()
 
 
 def test_nothing_but_padding(layer, inputs):

@@ -39,21 +39,6 @@ def run(head, inputs):
     return head(**helpers.arguments(inputs))
 
 
-@pytest.mark.parametrize("own_scores", [True, False])
-def test_layer_contract(own_scores):
-    helpers.check_layer(
-        CopyNetHead(V),
-        make_inputs(own_scores=own_scores),
-        output_shapes=[(B, T, V), (B, T), (B, T, S), (B, T, S)],
-        mixed_dtypes=["bfloat16", *["float32"] * 3],
-        padded={"source_mask": ["annotations"]},
-        dynamic_axes={
-            "decoded_attention": (0, 1, 2),
-            "decoded_copy_scores": (0, 1, 2),
-        },
-    )
-
-
 def test_scores_of_a_cell_leave_no_weights_to_make_them():
     head = CopyNetHead(V)
     run(head, make_inputs(own_scores=False))

@@ -35,16 +35,6 @@ def run(head, inputs):
     return head(**helpers.arguments(inputs))
 
 
-def test_layer_contract():
-    helpers.check_layer(
-        PointerGeneratorHead(V, switch_bias=0.5),
-        make_inputs(scale=4.0),
-        output_shapes=[(B, T, V), (B, T), (B, T, S), (B, T, S)],
-        mixed_dtypes=["bfloat16", *["float32"] * 3],
-        dynamic_axes={"decoded_attention": (0, 1, 2)},
-    )
-
-
 def test_follows_the_equations():
     head, inputs = PointerGeneratorHead(V, switch_bias=0.5), make_inputs()
     distribution = run(head, inputs)

@@ -24,16 +24,6 @@ def fixed_noise(monkeypatch, value):
     )
 
 
-def test_layer_contract_of_noisy_tanh():
-    x = 4 * np.random.default_rng(0).normal(size=(2, 3, 5))
-    helpers.check_layer(
-        NoisyTanh(alpha=1.1, scale=0.3, seed=5),
-        {"x": x},
-        output_shapes=(2, 3, 5),
-        mixed_dtypes="bfloat16",
-    )
-
-
 # Check 7 of the numeric checks.
 @pytest.mark.parametrize(
     "x, options, expected",
@@ -119,29 +109,6 @@ def make_inputs(mask=MASK, seed=0, scale=1.0):
 
 
 SHAPES = [(B, T, V), (B, T), (B, T, S), (B, T, S)]
-
-
-def test_layer_contract_of_pointer_softmax_head():
-    helpers.check_layer(
-        PointerSoftmaxHead(V, switch_units=8, temperature=2.0, seed=3),
-        make_inputs(scale=4.0),
-        output_shapes=SHAPES,
-        mixed_dtypes=["bfloat16", *["float32"] * 3],
-        dynamic_axes={"decoded_attention": (0, 1, 2)},
-    )
-
-
-def test_layer_contract_with_a_separate_pointer():
-    helpers.check_layer(
-        PointerSoftmaxHead(
-            V, switch_activation="relu", switch_bias=-1.0, pointer="separate"
-        ),
-        make_inputs(),
-        output_shapes=SHAPES,
-        padded={"source_mask": ["annotations"]},
-        mixed_dtypes=["bfloat16", *["float32"] * 3],
-        dynamic_axes={"decoded_attention": (0, 1, 2)},
-    )
 
 
 def numpy_dense(layer, x):

@@ -19,19 +19,6 @@ def inputs_readout():
     }
 
 
-@pytest.mark.parametrize(
-    "parts, size",
-    [(("hidden",), 5), (("hidden", "context", "inputs"), 14)],
-)
-def test_layer_contract_of_readout(inputs_readout, parts, size):
-    helpers.check_layer(
-        Readout(parts, dropout=0.5, seed=3),
-        inputs_readout,
-        output_shapes=(2, 4, size),
-        mixed_dtypes="bfloat16",
-    )
-
-
 def test_is_the_hidden_state(inputs_readout):
     features = Readout()(**helpers.arguments(inputs_readout))
     helpers.assert_close(features, inputs_readout["decoded_hidden"])
@@ -65,15 +52,6 @@ def inputs_deep_output():
         name: rng.normal(size=(2, 4, size)).astype("float32")
         for name, size in sizes.items()
     }
-
-
-def test_layer_contract_of_deep_output(inputs_deep_output):
-    helpers.check_layer(
-        DeepOutput(7, dropout=0.5, seed=3),
-        inputs_deep_output,
-        output_shapes=(2, 4, 7),
-        mixed_dtypes="bfloat16",
-    )
 
 
 def test_follows_the_equation(inputs_deep_output):
@@ -124,15 +102,6 @@ def make_inputs():
         f"decoded_{name}": rng.normal(size=(2, 3, size)).astype("float32")
         for name, size in (("hidden", 4), ("context", 5))
     }
-
-
-def test_layer_contract_of_output_projection():
-    helpers.check_layer(
-        OutputProjection(7, dropout=0.5, seed=3),
-        make_inputs(),
-        output_shapes=(2, 3, 7),
-        mixed_dtypes="bfloat16",
-    )
 
 
 def test_is_linear_in_hidden_state_and_context():

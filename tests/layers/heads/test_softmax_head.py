@@ -30,16 +30,6 @@ def inputs():
     return {**inputs, "source_mask": np.ones((2, 7), "bool")}
 
 
-def test_layer_contract(inputs):
-    helpers.check_layer(
-        SoftmaxHead(V),
-        inputs,
-        output_shapes=[(2, 3, V), (2, 3), (2, 3, 7), (2, 3, 7)],
-        mixed_dtypes=["bfloat16", *["float32"] * 3],
-        dynamic_axes={"decoded_attention": (0, 1, 2)},
-    )
-
-
 def test_is_a_softmax_that_never_points(inputs):
     head = SoftmaxHead(V)
     head.build((2, 3, 5), None)

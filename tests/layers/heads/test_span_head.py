@@ -14,12 +14,6 @@ def inputs():
     return {"inputs": inputs.astype("float32"), "mask": MASK}
 
 
-def test_layer_contract(inputs):
-    helpers.check_layer(
-        SpanHead(5), inputs, output_shapes=(2, 4), padded={"mask": ["inputs"]}
-    )
-
-
 def test_follows_the_equation(inputs):
     head = SpanHead(5, dropout=0.5)
     actual = head(**inputs)

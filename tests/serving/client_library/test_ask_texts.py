@@ -71,6 +71,7 @@ def test_objects_are_answered_with_a_dictionary(asked, folder, tmp_path):
     assert all(x != y for x, y in zip(changed, answers))
 
 
+@pytest.mark.long
 def test_lines_of_one_text_are_read_as_they_are(asked, folder):
     lines = b"the cat\n\n\xff{\n"
     status, output, error = asked(lines, folder / "language")
@@ -82,6 +83,7 @@ def test_lines_of_one_text_are_read_as_they_are(asked, folder):
     assert json.loads(objects[1])["log_probability"] == 0
 
 
+@pytest.mark.long
 def test_errors_say_what_is_wrong(asked, folder, tmp_path):
     def error(lines, *arguments):
         status, output, error = asked(lines, *arguments)
@@ -109,6 +111,7 @@ def test_errors_say_what_is_wrong(asked, folder, tmp_path):
     assert "reads no --dictionary" in message
 
 
+@pytest.mark.long
 def test_only_translations_are_evaluated(folder, capsys):
     flags = ["--source", __file__, "--reference", __file__]
     assert evaluate.main([str(folder / "language"), *flags]) == 2

@@ -78,16 +78,6 @@ def test_fields_without_a_value_have_their_defaults(client, more):
     assert answer.json() == {"translatedText": SAID}
 
 
-@pytest.mark.parametrize("missing", ["q", "source", "target"])
-@pytest.mark.parametrize("value", [None, ""])
-def test_required_fields_must_have_one(client, missing, value):
-    fields = {"q": "a", "source": "en", "target": "pt-BR", missing: value}
-    answer = client.post("/translate", json=fields)
-    assert answer.status_code == 400
-    error = f"Invalid request: missing {missing} parameter"
-    assert answer.json() == {"error": error}
-
-
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_omegat_sends_a_query_string(client, method):
     """Its plugin by GET, with the language's code alone."""
@@ -99,25 +89,6 @@ def test_omegat_sends_a_query_string(client, method):
     assert client.request(method, "/translate").status_code == 400
     answer = client.request(method, f"/translate?{query}&q=%ff")
     assert answer.json()["error"].endswith("the form cannot be read")
-
-
-def test_subtitle_edit_writes_json_itself(client):
-    body = '{"q": "One", "source": "en", "target": "pb"}'
-    kind = "application/json"
-    assert posted(client, "/translate", body, kind)[1] == {
-        "translatedText": "ONE"
-    }
-
-
-def test_libretranslatepy_urlencodes(client):
-    fields = {"q": TEXT, "source": "en", "target": "pb", "api_key": "x"}
-    kind = "application/x-www-form-urlencoded"
-    body = urlencode(fields)
-    assert posted(client, "/translate", body, kind)[1] == {
-        "translatedText": SAID
-    }
-    assert posted(client, "/detect", body, kind)[0] == 200
-    assert client.get("/languages").json()[0]["targets"] == ["pt-BR"]
 
 
 @pytest.mark.parametrize(

@@ -89,12 +89,6 @@ def test_spans_and_terms_of_a_request_are_kept(client):
     )
 
 
-def test_formats_may_be_named_again_and_again(client):
-    protect = ["html", "printf"] * 900
-    answer = translate(client, "a <b>%s", protect=protect)
-    assert answer == (200, {"translatedText": "A <b>%s"})
-
-
 def test_lost_spans_are_told(client, model, monkeypatch):
     monkeypatch.setattr(model, "_with_terms", lambda text, lines: "LOST")
     answer = translate(client, ["a %s %s", "b"], protect=["printf"])[1]

@@ -336,6 +336,7 @@ def test_where_litert_is_not_installed(copied, monkeypatch):
         LocalModel(copied, engine="litert")
 
 
+@pytest.mark.long
 def test_where_litert_is_installed_in_part(copied, monkeypatch):
     """Its package is there, and the library that this loads is not."""
 
@@ -354,6 +355,7 @@ def test_where_litert_is_installed_in_part(copied, monkeypatch):
         LocalModel(copied, engine="litert")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("content", [b"", b"x" * 999, None])
 def test_programs_that_are_damaged_before_their_checksum(copied, content):
     path = copied / "assets.extra" / litert_search.FILE_NAME
@@ -372,6 +374,7 @@ def test_programs_that_are_damaged_before_their_checksum(copied, content):
     assert "\n" not in str(told.value)
 
 
+@pytest.mark.long
 def test_an_export_without_programs(tmp_path):
     folder = exported(copier(), tmp_path)
     with pytest.raises(AskError, match="has no programs of LiteRT"):

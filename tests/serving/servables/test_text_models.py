@@ -147,6 +147,7 @@ def test_any_texts_are_answered(made, function, name):
     assert {len(x) for x in empty.values()} == {0}
 
 
+@pytest.mark.long
 def test_all_texts_have_one_row_per_example(made, function):
     texts = texts_of(made["entailment"][0], ["a"], ["a", "b"])
     with pytest.raises(tf.errors.InvalidArgumentError, match="one row per"):
@@ -196,6 +197,7 @@ def test_an_answer_is_cut_out_as_it_is_typed(made, function):
         assert blank[name][0] == value
 
 
+@pytest.mark.long
 def test_surprisals_add_up(made, function):
     texts = texts_of(made["language"][0])
     found = ask(function("language"), texts, [["zebra\tfly"]] * 4)

@@ -1,5 +1,4 @@
 import itertools
-import json
 import pickle
 import random
 import re
@@ -9,7 +8,6 @@ import subprocess
 import sys
 import threading
 import time
-import urllib.request
 
 import numpy as np
 import pytest
@@ -433,28 +431,6 @@ def test_errors_say_what_is_missing(server, models, protocol):
     ):
         with pytest.raises(AskError, match=re.escape(expected)):
             model.ask(signature, inputs)
-
-
-def test_rows_and_columns_are_the_same(server):
-    def post(request, path=":predict"):
-        body = json.dumps(request).encode()
-        url = f"{server.rest_address}/v1/models/echo{path}"
-        with urllib.request.urlopen(url, body) as response:
-            return json.load(response)
-
-    text, lines = ["a b", "c"], [["x"], ["y"]]
-    rows = [{"text": x, "dictionary": y} for x, y in zip(text, lines)]
-    columns = {"text": text, "dictionary": lines}
-    request = {"signature_name": "analyse"}
-    outputs = post({**request, "inputs": columns})["outputs"]
-    predictions = post({**request, "instances": rows})["predictions"]
-    assert predictions == [
-        {name: x[i] for name, x in outputs.items()} for i in range(2)
-    ]
-    plain = post({"instances": text}, "/versions/1:predict")["predictions"]
-    assert plain[0]["text_bytes"] == {"b64": "YSBi"}
-    single = {"signature_name": "single", "inputs": text}
-    assert post(single, "/labels/stable:predict") == {"outputs": text}
 
 
 def test_rest_needs_neither_tensorflow_nor_grpc(server):

@@ -1,0 +1,90 @@
+"""What every layer promises, checked for all of `layer_cases`."""
+
+import keras
+import numpy as np
+import pytest
+
+from tests import helpers
+from tests.layers.layer_cases import LAYERS
+from tfcopy import layers
+
+READOUTS = ("deep_output", "noisy_tanh", "output_projection", "readout")
+HEADS = ("copynet_head", "pointer_", "softmax_head")
+# What each mask hides on axis 1, where the layer has such an input.
+HIDDEN = {
+    "value_mask": ["value"],
+    "source_mask": ["annotations"],
+    "mask": ["annotations", "inputs"],
+}
+# Axes of any size, where `check_layer` would take others.
+AXES = {
+    **dict.fromkeys(
+        ("decoded_attention", "decoded_copy_scores", "matches"), (0, 1, 2)
+    ),
+    "table": (),
+    "counts": (),
+    "spellings": (1,),
+}
+WORD_GRU_AXES = {"ids": (0,), "mask": (0,)}
+# A softmax takes no notice of what all its scores have in common.
+WITHOUT_GRADIENT = {"transformer_annotations": "bias"}
+
+
+# No copy has the config of one that shares a layer with the rest of a model.
+@pytest.mark.parametrize("name", [x for x in LAYERS if x != "recurrent_reader"])
+def test_keeps_the_contract(name):
+    make, inputs = LAYERS[name]
+    mixed = "bfloat16" if name in READOUTS else "float32"
+    if name.startswith(HEADS):  # Its logits are in bfloat16, its mass is not.
+        mixed = ["bfloat16", *["float32"] * 3]
+    axes = WORD_GRU_AXES if name == "word_gru" else AXES
+    helpers.check_layer(
+        make(),
+        inputs,
+        mixed_dtypes=mixed,
+        padded={
+            mask: [x for x in hidden if x in inputs]
+            for mask, hidden in HIDDEN.items()
+            if mask in inputs and not {*hidden}.isdisjoint(inputs)
+        },
+        dynamic_axes={k: x for k, x in axes.items() if k in inputs},
+        without_gradient=("score_bias", WITHOUT_GRADIENT.get(name)),
+    )
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_runs_in_float16_alone(name):
+    make, inputs = LAYERS[name]
+    layer = helpers.with_dtype(make(), "float16")
+    for x in keras.tree.flatten(layer(**helpers.arguments(inputs))):
+        assert np.isfinite(helpers.to_numpy(x)).all()
+
+
+@pytest.mark.parametrize("name", [x for x in LAYERS if x.endswith("_cell")])
+def test_a_step_multiplies_in_bfloat16(name):
+    make, inputs = LAYERS[name]
+    decoder = helpers.with_dtype(make(), "mixed_bfloat16")
+    decoder(**inputs)
+    memory = decoder.cell.prepare(inputs["annotations"], inputs["source_mask"])
+    products = [*memory.sentences.values(), *memory.weights.values()]
+    kernels = [x.kernel for x in products if hasattr(x, "kernel")]
+    assert {keras.backend.standardize_dtype(x.dtype) for x in kernels} == {
+        "bfloat16"
+    }
+
+
+def _layers_in(layer):
+    """The layer and those in its attributes, one below another."""
+    yield layer
+    for x in vars(layer).values():
+        if isinstance(x, keras.layers.Layer):
+            yield from _layers_in(x)
+
+
+def test_no_public_layer_is_left_out():
+    public = {getattr(layers, name) for name in layers.__all__}
+    public = {x for x in public if issubclass(x, keras.layers.Layer)}
+    tested = set()
+    for make, _ in LAYERS.values():
+        tested.update(type(x) for x in _layers_in(make()))
+    assert public <= tested
