@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from tfcopy import checked_files, file_forms
 from tfcopy.data import Dictionary, Vocabulary
-from tfcopy.data.corpora import lcsts
-from tfcopy.data.corpora.squad import Node
+from tfcopy.data.corpora import lcsts, squad
 from tfcopy.data.corpora.tables import Table
 from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.data.definitions import word_vectors
@@ -215,10 +214,14 @@ def vectors_of(path):
     return word_vectors.load(path, Vocabulary.build({"é": 1}), 2).num_found
 
 
+ANSWER = '{"text": "é", "answer_start": 0}'
+QUESTION = f'{{"question": "é", "answers": [{ANSWER}]}}'
+PARAGRAPH = f'{{"context": "é x", "qas": [{QUESTION}]}}'
+SQUAD = f'{{"data": [{{"paragraphs": [{PARAGRAPH}]}}]}}'
 READERS = {
     "lines": (lambda path: list(read_lines(path)), "a\nb\n"),
     "table": (lambda path: list(Table.of(path, (1, 2)).read()), "a\tb\n"),
-    "tree": (lambda path: Node.read(path).text("é"), '{"é": "x"}'),
+    "tree": (lambda path: squad._read(path).articles, SQUAD),
     "vectors": (vectors_of, "é 1 2\n"),
     "glossary": (lambda path: Glossary.load(path).terms, "é\tx\n"),
     "dictionary": (lambda path: Dictionary.load(path).to_bytes(), "é\tx\t1\n"),
@@ -310,7 +313,7 @@ def test_what_is_read_can_be_shown():
     "read, message",
     [
         (checked_files.read_json, "a.jsonl is damaged .it is nested too deep"),
-        (Node.read, "a.jsonl: not valid JSON .it is nested too deep"),
+        (squad._read, "a.jsonl: not valid JSON .it is nested too deep"),
         (lambda path: list(Table.of(path, ("x",)).read()), "a.jsonl, line 1:"),
         (
             lambda path: ask_texts._parse(path.read_bytes(), 3, ["a", "b"]),

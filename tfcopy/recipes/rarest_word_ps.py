@@ -1,11 +1,10 @@
-"""The rarest word of a sequence: a toy task of the pointer softmax paper
-(Gulcehre et al., 2016, section 5.1).
+"""Naming the rarest word of a sequence, a toy task of pointer softmax.
 
-Words are drawn independently, the vocabulary's first ones most often; the
-target is the rarest word of the sequence. Trains a GRU with one softmax over
-all words (softmax), and one that points at the vocabulary's rarest words and
-generates the others (pointer_softmax), compares their error rates, and exports
-the better one.
+The task is from Gulcehre et al., 2016, section 5.1. Words are drawn
+independently, the vocabulary's first ones most often; the target is the rarest
+word of the sequence. Trains a GRU with one softmax over all words (softmax),
+and one that points at the vocabulary's rarest words and generates the others
+(pointer_softmax), compares their error rates, and exports the better one.
 
     python -m tfcopy.recipes.rarest_word_ps                 a small task
     python -m tfcopy.recipes.rarest_word_ps --preset paper  as in the paper

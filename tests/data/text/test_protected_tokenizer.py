@@ -222,7 +222,7 @@ def test_no_letters_are_beside_a_given_translation(pieces):
     ],
 )
 def test_inline_markup_stands_apart(pieces, said, text):
-    """docutils reads it then, and no blank stands where none is needed."""
+    """Blanks are where docutils requires them, and nowhere else."""
     tokenizer = ProtectedTokenizer(pieces, NAMES)
     tokens = tf.ragged.constant([said], tf.string, ragged_rank=1)
     (found,) = tokenizer.detokenize(tokens).numpy()

@@ -157,7 +157,7 @@ def test_requests_that_are_read_or_answered_are_not_closed(monkeypatch):
 
 
 def test_files_that_run_out_are_told_once(capfd, monkeypatch):
-    """asyncio alone writes a line for each connection and each try."""
+    """Without it, asyncio writes a line per connection and try."""
     with serving(_answers) as place:
         listener = listening._Socket
 

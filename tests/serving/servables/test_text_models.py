@@ -1,5 +1,7 @@
-"""Models whose words have definitions, as they answer; see test_ask_texts
-and test_text_model_export for how they are asked and exported."""
+"""Answers of models whose words have definitions.
+
+Requests are tested in test_ask_texts, exports in test_text_model_export.
+"""
 
 import numpy as np
 import pytest

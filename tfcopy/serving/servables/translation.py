@@ -251,7 +251,6 @@ class SourceSearch:
 
     def search_sources(self, source, options) -> SearchResult:
         """Searches for `Sources`, by XLA if there is a single text."""
-
         ids = [source.ids, source.copy_ids]
         plain = functools.partial(
             self.search,

@@ -339,7 +339,6 @@ class Translator:
         Returns:
             A `Translation` for each text, in the order of `texts`.
         """
-
         options = self.search_options()
 
         def translate(batch):
@@ -371,7 +370,6 @@ class Translator:
             For each text, in the order of `texts`, up to `num_beams` different
             answers, the best first.
         """
-
         options = self.search_options(self.options.num_beams)
 
         def translate(batch):
