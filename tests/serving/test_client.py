@@ -14,8 +14,8 @@ from tests.serving.client_library.serving_server import ServingServer
 from tests.serving.servables.text_models import OTHERS, TEXTS, make
 from tests.serving.servables.translators import random_translator, sentences
 from tfcopy.serving import ask, client
-from tfcopy.serving.client_library import exported_model
-from tfcopy.serving.client_library.batches import BatchedModel
+from tfcopy.serving.client_library import local_model, remote_model
+from tfcopy.serving.client_library.exported_model import ExportedModel
 from tfcopy.serving.client_library.local_model import LocalModel
 from tfcopy.serving.client_library.remote_model import RemoteModel
 from tfcopy.serving.client_library.signatures import Signature
@@ -174,9 +174,10 @@ def alike(told, server, models, monkeypatch):
 
     def alike(protocol, name, flags, text):
         address = address_of(server, protocol)
-        found = told(client.main, [address, name, *flags], text)
+        found = told(ask.main, [f"{address}/{name}", *flags], text)
+        assert told(client.main, [*flags, address, name], text) == found
         monkeypatch.setattr(
-            exported_model, "LocalModel", lambda *_, **__: models[name]
+            local_model, "LocalModel", lambda *_, **__: models[name]
         )
         flags = [x for x in flags if not x.startswith("--at_once")]
         expected = told(ask.main, ["folder", *flags], text)
@@ -320,7 +321,7 @@ def test_a_process_says_once_that_the_server_has_gone(models, protocol):
         assert line.startswith(f"client: {address}: no server answers (")
 
 
-class _Hostile(BatchedModel):
+class _Hostile(ExportedModel):
     """A model that answers what it likes."""
 
     name = "m"
@@ -332,16 +333,14 @@ class _Hostile(BatchedModel):
             ["serving_default", "analyse"], signature
         )
 
-    def ask(self, signature, inputs):
+    def _ask_batch(self, signature, arrays):
         return {name: np.array(x) for name, x in self.outputs.items()}
-
-    def close(self):
-        pass
 
 
 WILD = "a\x1b[2J\x07\r\nb\u009b\u2028c\x7f".encode() + b"\x9b"
 TRANSLATED = {
     "text": [WILD],
+    "score": [-1.0],
     "texts": [[WILD]],
     "scores": [[-1.0]],
     "tokens": [[[WILD]]],
@@ -358,7 +357,7 @@ def test_answers_are_printed_without_control_characters(
     told, monkeypatch, flags, outputs
 ):
     monkeypatch.setattr(
-        exported_model, "RemoteModel", lambda *_, **__: _Hostile(**outputs)
+        remote_model, "RemoteModel", lambda *_, **__: _Hostile(**outputs)
     )
     if "--n_best=1" in flags and outputs is not TRANSLATED:
         return
@@ -385,7 +384,7 @@ def test_answers_of_another_form_end_with_a_line(
     told, monkeypatch, flags, outputs
 ):
     monkeypatch.setattr(
-        exported_model, "RemoteModel", lambda *_, **__: _Hostile(**outputs)
+        remote_model, "RemoteModel", lambda *_, **__: _Hostile(**outputs)
     )
     status, output, error = told(client.main, ["a", "m", *flags], b"x\n")
     assert (status, output) == (2, [])
@@ -397,7 +396,7 @@ def test_what_a_server_says_is_told_without_control_characters(
     told, server, monkeypatch
 ):
     version = VersionStatus(2, "END\x1b[2J", "oops\n\x9b")
-    monkeypatch.setattr(client.Connection, "status", lambda _: [version])
+    monkeypatch.setattr(remote_model.Connection, "status", lambda _: [version])
     arguments = [server.rest_address, "translator", "--status"]
     assert told(client.main, arguments) == (0, ["2\tEND [2J\toops  "], "")
     server.fail(1, "INTERNAL", "\x1b]0;mine\x07")
@@ -411,5 +410,5 @@ def test_help_needs_neither_tensorflow_nor_grpc(capsys, monkeypatch):
     with pytest.raises(SystemExit):
         client.main(["--help"])
     output = capsys.readouterr().out
-    assert "http://localhost:8501 europarl_ps --status" in output
+    assert "http://localhost:8501/europarl_ps --status" in output
     assert "--n_best N gives lines" in output

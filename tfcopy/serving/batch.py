@@ -49,14 +49,13 @@ A command that was killed is repeated: answers that are there stay, and nothing
 is answered twice. batch.json in --output tells what has been asked. Commands
 that run at once need folders of their own.
 
-MODEL is what a recipe exports, or with --server the name that the server gives
-it."""
+MODEL is what a recipe exports, or ADDRESS/MODEL on a server."""
 _EXAMPLES = """\
 examples:
   %(prog)s savedmodels/europarl_ps --input 'in/*.jsonl.gz' --output out/
   %(prog)s savedmodels/europarl_ps --input in/*.txt --output out/ \\
     -- --direct_running_mode=multi_processing --direct_num_workers=2
-  %(prog)s europarl_ps --server localhost:8500 --input a.parquet --output out/
+  %(prog)s localhost:8500/europarl_ps --input a.parquet --output out/
 
 What stands after -- are options of the runner. Runners on several machines need
 the model, --input and --output under the same paths.
@@ -65,15 +64,10 @@ the model, --input and --output under the same paths.
 
 
 @dataclasses.dataclass(kw_only=True)
-class Options(
-    answer_lines.AnswerOptions,
-    commands.LoadingOptions,
-    commands.ConnectionOptions,
-):
-    """Whom to ask about which files.
+class Options(answer_lines.AnswerOptions, commands.ModelOptions):
+    """Flags of `batch`: the model, the files, and where answers go.
 
     Attributes:
-        model: exported folder, or with --server name
         input: files, or patterns in quotes such as 'in/*.jsonl.gz'
         output: where answers go
         field: field of the text, where a model reads one (default: the
@@ -81,19 +75,14 @@ class Options(
         answer_field: field of the answer, but for lines of text
         shard_size: records of a file of answers
         runner: runner of Beam
-        server: host:port, or http://host:port, to ask a server instead
     """
 
-    positional = {"model": "MODEL"}
-
-    model: str
     input: list[File]
     output: Folder
     field: str | None = None
     answer_field: str = "answer"
     shard_size: PositiveInt = 2048
     runner: str = "DirectRunner"
-    server: str | None = None
 
 
 def main(arguments=None):

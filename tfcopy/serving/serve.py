@@ -185,11 +185,11 @@ def _server(options, places, access, listening, failures):
         models = load_all(
             places,
             _tell,
-            loading=options.loading,
             max_words=options.max_words,
             batch_size=options.batch_size,
             at_once=options.at_once,
             deadline=options.deadline,
+            **options.loading,
         )
 
         def made(metrics):

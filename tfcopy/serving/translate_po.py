@@ -20,7 +20,6 @@ from tfcopy.serving.catalogs.catalog_filling import Reuse, fill_all
 from tfcopy.serving.catalogs.catalog_model import CatalogModel
 from tfcopy.serving.catalogs.memory import Memory
 from tfcopy.serving.client_library import commands
-from tfcopy.serving.client_library.exported_model import open_model
 from tfcopy.serving.client_library.local_model import find_version, read_config
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.terminal import printable
@@ -54,8 +53,8 @@ Entries that have a translation, fuzzy and obsolete ones are not touched, nor
 those that ask for translators' names, and no other line of a file is changed.
 An entry that cannot be filled is left as it is, with a comment that says why.
 
-MODEL is what a recipe exports, or with --server the name that the server gives
-it."""
+MODEL is what a recipe exports, or ADDRESS/MODEL on a server, such as
+http://localhost:8501/pydocs_ps."""
 
 _EXAMPLES = """\
 examples:
@@ -64,7 +63,7 @@ examples:
   %(prog)s savedmodels/pydocs_ps manual.po --output filled.po
   %(prog)s savedmodels/pydocs_ps manual.po --memory old/*.po --fuzzy 85
   %(prog)s savedmodels/pydocs_ps manual.po --report report.html
-  %(prog)s pydocs_ps manual.po --server http://localhost:8501 --language es
+  %(prog)s http://localhost:8501/pydocs_ps manual.po --language es
 
 A command that was killed is repeated: it goes on from what it has written. The
 exit status is 0, with --strict perhaps 1, or 2 after an error, which is one
@@ -72,11 +71,10 @@ line on standard error."""
 
 
 @dataclasses.dataclass(kw_only=True)
-class Options(commands.LoadingOptions, commands.ConnectionOptions):
+class Options(commands.ModelOptions):
     """Flags of `translate_po`: model, catalogues, checks.
 
     Attributes:
-        model: exported folder
         files: catalogue (.po), XLIFF (.xlf, .xliff), or folder of which the
             catalogues in the language are taken
         output: file to write instead; of several FILEs, or with a / at its
@@ -100,12 +98,10 @@ class Options(commands.LoadingOptions, commands.ConnectionOptions):
             with, what to look at first on top
         strict: exit status 1 if an entry is left as it is, or something was
             lost or is told of it
-        server: asks a server: host:port for gRPC, http://host:port for REST
     """
 
     positional = {"model": "MODEL", "files": "FILE"}
 
-    model: str
     files: list[str]
     output: File | None = None
     language: str | None = None
@@ -118,7 +114,7 @@ class Options(commands.LoadingOptions, commands.ConnectionOptions):
     model_protect: list[str] | None = flag(
         None,
         "what the model was trained to keep whole, its --protect; other spans "
-        "are asked as such ones (default: the export's; a --server does not "
+        "are asked as such ones (default: the export's; a server does not "
         "tell)",
     )
     glossary: File | None = None
@@ -129,14 +125,11 @@ class Options(commands.LoadingOptions, commands.ConnectionOptions):
     min_score: float | None = None
     report: File | None = None
     strict: bool = False
-    server: str | None = None
 
     def __post_init__(self):
         super().__post_init__()
         if self.fuzzy is not None and self.memory is None:
             raise ValueError("--fuzzy needs a --memory")
-        if self.label is not None and self.server is None:
-            raise ValueError("--label is for a model on a --server")
 
 
 def main(arguments=None):
@@ -197,7 +190,7 @@ def _fill(files, options, tell):
     if not any(file.open_entries for file in files):
         fill_all(files, None, tell, Reuse(Memory()))
         return
-    with open_model(options, options.server) as model:
+    with options.open() as model:
         asked = CatalogModel(
             model,
             max_words=options.max_words,

@@ -24,7 +24,6 @@ from tfcopy.serving.batch_answers import record_files
 from tfcopy.serving.batch_answers.record_files import DICTIONARY, Block
 from tfcopy.serving.client_library import answer_lines
 from tfcopy.serving.client_library.batches import in_batches
-from tfcopy.serving.client_library.exported_model import open_model
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.terminal import one_line
 
@@ -47,7 +46,7 @@ class Answerer:
     """A model that answers blocks.
 
     Args:
-        model: A `LocalModel` or a `RemoteModel`.
+        model: An `ExportedModel`.
         options: `answer_lines.AnswerOptions`, of which `json`, `dictionary`
             and `glossary` count.
         field: The field of records that holds the text, for models that read
@@ -60,10 +59,7 @@ class Answerer:
     def __init__(self, model, options, field: str | None = None):
         self._model = model
         self._ask = answer_lines.answering(model, options)
-        self._is_json = options.json
-        self._texts = sorted(
-            model.signatures["serving_default"].inputs.keys() - {DICTIONARY}
-        )
+        self._texts = model.inputs
         self._fields = [*self._texts, DICTIONARY]
         if len(self._texts) == 1:
             self._fields = [field or self._texts[0]]
@@ -74,73 +70,70 @@ class Answerer:
         Raises:
             AskError: If the model does not answer any more.
         """
-        lines, failures = {}, []
+        examples, failures = {}, []
         for i, row in enumerate(block.rows(self._fields)):
             try:
-                lines[i] = self._line(row)
+                examples[i] = self._example(row)
             except AskError as error:
                 failures.append((i, one_line(error)))
         answers = [None] * len(block)
         for i, answer, why in in_batches(
-            lambda numbers: self._answered(numbers, lines),
-            list(lines),
+            lambda numbers: self._answered(numbers, examples),
+            list(examples),
             self._model.batch_size,
             progress=False,
             at_once=self._model.at_once,
-            words=lambda i: len(lines[i]),
+            words=lambda i: sum(map(len, examples[i].values())),
         ):
             answers[i] = answer
             if why is not None:
                 failures.append((i, why))
         return Answers(block, answers, sorted(failures))
 
-    def _answered(self, numbers, lines) -> Iterator[tuple]:
+    def _answered(self, numbers, examples) -> Iterator[tuple]:
         """Yields `(i, answer, None)`, or `(i, None, why)` of what fails."""
         try:
-            with answer_lines.expecting_answers(self._model):
-                found = list(self._ask([lines[i] for i in numbers]))
+            found = self._ask([examples[i] for i in numbers])
         except AskError as error:
             if len(numbers) > 1:
                 middle = len(numbers) // 2
                 for half in (numbers[:middle], numbers[middle:]):
-                    yield from self._answered(half, lines)
+                    yield from self._answered(half, examples)
                 return
             self._check_alive()
             yield numbers[0], None, one_line(error)
             return
         for i, answer in zip(numbers, found, strict=True):
-            text = answer.decode("utf-8", "replace")
-            yield i, json.loads(text) if self._is_json else text, None
+            yield i, answer, None
 
     def _check_alive(self):
         """Raises an AskError if not even the shortest text is answered.
 
         Then it is not a text's fault that it is not.
         """
-        record = dict.fromkeys(self._texts, "a")
-        line = b"a" if len(record) == 1 else json.dumps(record).encode()
-        with answer_lines.expecting_answers(self._model):
-            list(self._ask([line]))
+        self._ask([{DICTIONARY: [], **dict.fromkeys(self._texts, "a")}])
 
-    def _line(self, row):
-        """The fields of a record as the line that `ask` reads."""
+    def _example(self, row):
+        """Returns the fields of a record as an example for the model."""
         if row is None:
             raise AskError("expected an object with fields, such as of JSON")
         row = {name: _decoded(x) for name, x in row.items()}
-        texts = {}
-        for name in self._fields[: len(self._texts)]:
-            texts[name] = row.get(name)
-            if not isinstance(texts[name], str):
-                raise AskError(f'expected a text for "{name}"')
-        if len(texts) == 1:
-            return next(iter(texts.values())).encode("utf-8", "replace")
+        example = {DICTIONARY: []}
+        for name, field in zip(self._texts, self._fields):
+            text = row.get(field)
+            if not isinstance(text, str):
+                raise AskError(f'expected a text for "{field}"')
+            example[name] = text.encode("utf-8", "replace")
+        if len(self._texts) == 1:
+            return example
         terms = row.get(DICTIONARY)
         terms = [] if terms is None else terms
         if not isinstance(terms, list) or not all(
             isinstance(term, str) for term in terms
         ):
             raise AskError(f'"{DICTIONARY}" must be a list of texts')
-        return json.dumps(texts | {DICTIONARY: terms}).encode()
+        example[DICTIONARY] = [x.encode("utf-8", "replace") for x in terms]
+        return example
 
 
 def _decoded(value):
@@ -165,8 +158,7 @@ def load(options) -> Answerer:
     Raises:
         AskError: If it cannot be asked.
     """
-    model = open_model(options, options.server)
-    return Answerer(model, options, options.field)
+    return Answerer(options.open(), options, options.field)
 
 
 COUNTERS = ("texts", "dead_letters", "shards", "shards_there_before")

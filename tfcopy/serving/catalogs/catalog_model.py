@@ -3,14 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from tfcopy.data.text.span_patterns import KINDS
-from tfcopy.serving.catalogs.entry_texts import Answer
 from tfcopy.serving.client_library import ask_texts
 from tfcopy.serving.client_library.answer_lines import (
-    expecting_answers,
+    Translation,
+    is_cut,
     may_be_cut,
-    num_words,
     size_of,
-    translates,
+    translations_of,
 )
 from tfcopy.serving.client_library.signatures import AskError
 
@@ -25,7 +24,7 @@ class CatalogModel:
     """A model that translates, with what catalogues need to know of it.
 
     Args:
-        model: A `LocalModel` or a `RemoteModel`.
+        model: An `ExportedModel`.
         max_words: The words, or pieces, of a text that the model reads, its
             end not counted; by default what the export tells, or 200.
         protect: What spans are, as in `span_patterns.pattern_of`; by default
@@ -48,7 +47,7 @@ class CatalogModel:
         known: Sequence[str] | None = None,
         glossary=None,
     ):
-        if not translates(model):
+        if not model.translates:
             raise AskError(f"{model.name}: not a model that translates texts.")
         config = model.config
         tokenizer = config.get("source_tokenizer", {})
@@ -73,7 +72,7 @@ class CatalogModel:
 
     def answers(
         self, questions: Sequence[str]
-    ) -> Iterator[dict[str, Answer | None]]:
+    ) -> Iterator[dict[str, Translation | None]]:
         """Asks texts, those of similar length together.
 
         Args:
@@ -90,25 +89,23 @@ class CatalogModel:
             size = self._model.chunk_size
             for start in range(0, len(texts), size):
                 batch = texts[start : start + size]
-                with expecting_answers(self._model):
-                    answers = self._answers(batch, are_long)
-                yield dict(zip(batch, answers, strict=True))
+                yield dict(zip(batch, self._answers(batch, are_long)))
 
     def _answers(self, texts, are_long):
-        inputs, is_cut = {"text": texts}, [False] * len(texts)
+        found, are_cut = [], [False] * len(texts)
         if are_long:  # They are asked how they were read.
-            outputs = self._model.ask("analyse", inputs)
-            is_cut = [
-                num_words(x) >= self.max_words for x in outputs["source_tokens"]
-            ]
+            found = self._ask("analyse", texts)
+            are_cut = [is_cut(x, self.max_words) for x in found]
         if self._terms is not None:
-            inputs["glossary"] = [self._terms] * len(texts)
-            outputs = self._model.ask("with_glossary", inputs)
+            found = self._ask("with_glossary", texts, {"glossary": self._terms})
         elif not are_long:
-            outputs = self._model.ask("serving_default", inputs)
-        return [
-            None if cut else Answer(text.decode(errors="replace"), float(score))
-            for text, score, cut in zip(
-                outputs["text"], outputs["score"], is_cut, strict=True
-            )
-        ]
+            found = self._ask("serving_default", texts)
+        return [None if cut else x for x, cut in zip(found, are_cut)]
+
+    def _ask(self, signature, texts, more={}):
+        """Returns the best `Translation` of each text."""
+
+        def best(row):
+            return translations_of(row, 1)[0]
+
+        return self._model.rows(signature, {"text": texts}, best, more)

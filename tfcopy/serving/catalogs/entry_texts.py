@@ -4,7 +4,6 @@ import functools
 import itertools
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from tfcopy.data.corpora import plural_forms
 from tfcopy.data.corpora.catalog_lines import Entry, Header
@@ -21,19 +20,15 @@ from tfcopy.data.text.span_patterns import (
 )
 from tfcopy.serving.catalogs import icu_messages
 from tfcopy.serving.catalogs.entries import Left, Suggestion
-from tfcopy.serving.catalogs.stand_ins import has_words, question_of
+from tfcopy.serving.catalogs.stand_ins import masked
+from tfcopy.serving.client_library.answer_lines import Translation
+from tfcopy.serving.segments import has_words, lines_of
 from tfcopy.terminal import printable
 
 TOO_LONG = "too long for the model"
 NO_ANSWER = "the model has no answer"
 WRONG_FORMS = "not the plural forms that the header tells"
 SWAPPED = "its placeholders would be in another order"
-# Lines, columns, and blanks around a text are not the model's business.
-# Each run of blanks is looked at once, from its beginning.
-_BETWEEN = re.compile(
-    r"((?<![ \t\n\r\f\v])[ \t\n\r\f\v]*[\t\n\r\f\v][ \t\n\r\f\v]*"
-    r"|\A +|(?<! ) +\Z)"
-)
 # Each stands for a placeholder that only its order tells apart from others, or
 # for what is between the texts of a message of ICU.
 _PLACES, _SYNTAX = range(0xF0000, 0xF1000), range(0xF1000, 0xF2000)
@@ -42,13 +37,6 @@ _IS_PLACE = re.compile("[\U000f0000-\U000f0fff]")
 _PRIVATE = re.compile("[\U000f0000-\U000f1fff]")
 _NUMBER = "#"  # the number of a message's branch
 _IS_SYNTAX = re.compile("([\U000f1000-\U000f1fff])")
-
-
-class Answer(NamedTuple):
-    """A model's answer to a text, and its log-probability."""
-
-    text: str
-    score: float
 
 
 class EntryTexts:
@@ -141,14 +129,14 @@ class EntryTexts:
         return found.lost, tuple(found._replace(lost=()).remarks)
 
     def outcome(
-        self, answers: Mapping[str, Answer | None]
+        self, answers: Mapping[str, Translation | None]
     ) -> Suggestion | Left:
         """What is to be done with the entry.
 
         An accelerator is still to be put back.
 
         Args:
-            answers: Dict from all `questions` to an `Answer`, or `None` for
+            answers: Dict from all `questions` to a `Translation`, or `None` for
                 those that are too long.
         """
         if not self.fits:
@@ -305,11 +293,10 @@ def _parts(text, *names):
 
     Args:
         text: A text.
-        *names: As in `question_of`.
+        *names: As in `masked`.
     """
-    for place, part in enumerate(_BETWEEN.split(text)):
-        is_asked = place % 2 == 0 and has_words(part, names[0])
-        yield part, question_of(part, *names) if is_asked else None
+    for part in lines_of(text):
+        yield part, masked(part, *names) if has_words(part, names[0]) else None
 
 
 def _plain(text):

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from tfcopy.data.text.span_patterns import (
     places_of,
-    replaced_spans,
     spans_of,
     with_texts,
 )
+from tfcopy.serving.segments import has_words
 
 # Of what a model keeps, the first is least touched by what stands beside it.
 _STAND_INS = {
@@ -33,16 +33,15 @@ _LINKS = re.compile(
     r"((?<![\w`:\\])`)([^`<>]+?)(\s*<[^<>`\s]+>`__?)"
     r"|(\[)([^\[\]]*)(\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\))"
 )
-_LETTER = re.compile(r"[^\W\d_]")
 
 
-class Question(NamedTuple):
-    """A text as a model is asked.
+class MaskedText(NamedTuple):
+    """A text with stand-ins for spans.
 
     Attributes:
-        text: What is asked.
+        text: The text that is translated.
         spans: Dict from stand-ins to what they stand for: a span, or the
-            beginning of a link, the question of its text, and its end.
+            beginning of a link, its masked text, and its end.
         names: What spans are, as in `span_patterns.pattern_of`.
     """
 
@@ -86,17 +85,12 @@ class Question(NamedTuple):
         return re.sub(found, restored, text)
 
 
-def has_words(text: str, names: Sequence[str]) -> bool:
-    """Whether a text has letters besides those of spans."""
-    return bool(_LETTER.search(replaced_spans(text, names, " ")))
-
-
-def question_of(
+def masked(
     text: str,
     names: Sequence[str],
     known: Sequence[str],
     in_turn: str = "",
-) -> Question:
+) -> MaskedText:
     """A text with stand-ins for what a model would not keep.
 
     Args:
@@ -123,7 +117,7 @@ def question_of(
     ]
     places = sorted({*wanted, *links} - {*places_of(text, known)})
     if not forms or not places:
-        return Question(text, {})
+        return MaskedText(text, {})
     # No text has all of these.
     free = (x for x in "xyzqjkvw" if f"{x}0" not in text)
     letter = next(free, "tfcopy")
@@ -137,9 +131,9 @@ def question_of(
             spans[name] = span
             if link := links.get(place):
                 first, inner, last = filter(None, link.groups())
-                question = question_of(inner, names, known, in_turn)
-                spans[name] = first, question, last
+                text_between = masked(inner, names, known, in_turn)
+                spans[name] = first, text_between, last
         asked = with_texts(text, places, spans)
         if spans.keys() <= {*spans_of(asked, known)}:
             break
-    return Question(asked, spans, names)
+    return MaskedText(asked, spans, names)

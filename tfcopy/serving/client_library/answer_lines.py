@@ -5,6 +5,7 @@ Shapes: T words of an answer, S source positions; N and M after joining.
 
 import contextlib
 import dataclasses
+import functools
 import itertools
 import queue
 import re
@@ -20,7 +21,7 @@ from tfcopy.flags import File, PositiveInt
 from tfcopy.serving.client_library import ask_texts
 from tfcopy.serving.client_library.commands import write
 from tfcopy.serving.client_library.signatures import AskError
-from tfcopy.terminal import one_line
+from tfcopy.terminal import one_line, shown
 from tfcopy.tokens import BLANK, START
 
 # Scores of hypotheses that were not found are lower.
@@ -28,12 +29,6 @@ _LOWEST_SCORE = -1e8
 _WORD = re.compile(r"\w+|[^\w\s]")
 # Pieces, or words and signs, that a word or a sign may be cut into.
 _PIECES = 2
-
-
-def translates(model) -> bool:
-    """Returns whether a `LocalModel` or a `RemoteModel` translates."""
-    analyse = model.signatures.get("analyse")
-    return analyse is not None and "copied_from" in analyse.outputs
 
 
 def size_of(text: str) -> int:
@@ -49,16 +44,6 @@ def may_be_cut(text: str, max_words: int) -> bool:
         max_words: The words, or pieces, that the model reads.
     """
     return max(_PIECES * size_of(text), len(text) / _PIECES) > max_words
-
-
-def num_words(source_tokens) -> int:
-    """Counts the tokens of a text that a model has read, without the end.
-
-    Args:
-        source_tokens: `(S,)`, the output of `analyse` for the text.
-    """
-    words = [word for word in source_tokens if word]
-    return len(words) - (words[-1:] == [_END.encode()])
 
 
 class Translation(NamedTuple):
@@ -91,6 +76,22 @@ class Translation(NamedTuple):
         return " ".join(f"{j}-{i}" for i, j in enumerate(self.aligned_to))
 
 
+def num_words(answer: Translation) -> int:
+    """Returns the number of words of the text that were read, but the end."""
+    words = answer.source_tokens
+    return len(words) - (words[-1:] == [_END])
+
+
+def is_cut(answer: Translation, max_words: int) -> bool:
+    """Returns whether only the beginning of a text may have been read.
+
+    Args:
+        answer: An answer of `analyse` to the text.
+        max_words: As in `may_be_cut`.
+    """
+    return num_words(answer) >= max_words
+
+
 def found(row: Mapping) -> list[int]:
     """The numbers of the hypotheses; the first is always there.
 
@@ -116,13 +117,17 @@ def translations_of(
     """The `Translation`s of one text, the best first.
 
     Args:
-        row: The outputs of `analyse` for it: `texts` and `scores`, `(N,)`,
-            `tokens` and `copied_from`, `(N, T)`, and `source_tokens`, `(S,)`.
+        row: The outputs of a signature for it, `text` and `score`; or those of
+            `analyse`: `texts` and `scores`, `(N,)`, `tokens` and
+            `copied_from`, `(N, T)`, and `source_tokens`, `(S,)`.
             The probabilities to generate are those of `emission_probs`,
             `(N, T + 1)` and -1 after the end, or of `generate_probability`,
             `(N, T)`; with `attention`, `(N, T, S)`, words are aligned.
         count: The most of them; all if `None`.
     """
+    if "texts" not in row:
+        text = row["text"].decode(errors="replace")
+        return [Translation(text, float(row["score"]))]
     source = decoded(row["source_tokens"])
     answers = []
     for i in found(row)[:count]:
@@ -303,45 +308,58 @@ def answer(model, options):
     """Answers the lines of standard input, in order.
 
     Args:
-        model: A `LocalModel` or a `RemoteModel`.
+        model: An `ExportedModel`.
         options: The command's options.
 
     Raises:
         AskError: If the model lacks what the options ask for, or a line has
             another form.
     """
-    answer_all = answering(model, options)
+    answer_all, numbers = answering(model, options), itertools.count(1)
     for lines in _batches(_stdin(), model.chunk_size):
-        with expecting_answers(model):
-            answers = list(answer_all(lines))
-        write(b"".join(answer + b"\n" for answer in answers))
+        examples = [
+            ask_texts.parse(line, next(numbers), model.inputs) for line in lines
+        ]
+        answers = answer_all(examples)
+        write(b"".join(ask_texts.to_line(x) + b"\n" for x in answers))
 
 
 def answering(model, options):
-    """Returns the function of a list of lines (bytes) to answers (bytes).
+    """Returns the function of a list of examples to their answers.
+
+    An example is a dict of its texts, and of its `dictionary`, a list; an
+    answer is a text without control characters, or with --json a dict.
 
     Args:
-        model: A `LocalModel` or a `RemoteModel`.
+        model: An `ExportedModel`.
         options: The command's options.
 
     Raises:
         AskError: If the model lacks what the options ask for.
     """
-    signatures = model.signatures
-    texts, analysed = (
-        sorted(signatures[name].inputs.keys() - {"dictionary"})
-        if name in signatures
-        else None
-        for name in ("serving_default", "analyse")
-    )
-    if not texts or texts != analysed:
-        raise AskError(
-            f"{model.name}: not a model exported by tfcopy (it has no "
-            "signatures 'serving_default' and 'analyse' of the same texts)."
-        )
-    if translates(model):
-        return _translating(model, options)
-    return ask_texts.answering(model, texts, options)
+    if not model.translates:
+        return ask_texts.answering(model, options)
+    if options.dictionary is not None:
+        raise AskError(f"{model.name}: the model reads no --dictionary.")
+    signature, form, more = "serving_default", _to_text, {}
+    if options.json or options.n_best or options.alignments:
+        signature, form = "analyse", _to_json if options.json else _to_lines
+    if options.glossary is not None:
+        if signature == "analyse":
+            raise AskError(
+                "--glossary gives text: not --json, --n_best, nor --alignments."
+            )
+        signature = "with_glossary"
+        more["glossary"] = ask_texts.read_glossary(model, options.glossary)
+    read = functools.partial(translations_of, count=options.n_best or 1)
+    numbers = itertools.count()
+
+    def answer(examples):
+        texts = {"text": [x["text"] for x in examples]}
+        found = model.rows(signature, texts, read, more)
+        return [form(x, next(numbers), options) for x in found]
+
+    return answer
 
 
 @contextlib.contextmanager
@@ -356,52 +374,23 @@ def expecting_answers(model):
         ) from error
 
 
-def _translating(model, options):
-    """Returns the function of lines to answers of a model that translates."""
-    if options.dictionary is not None:
-        raise AskError(f"{model.name}: the model reads no --dictionary.")
-    name, form = "serving_default", _to_text
-    if options.json or options.n_best or options.alignments:
-        name, form = "analyse", _to_json if options.json else _to_lines
-    number = itertools.count()
-    more = {}
-    if options.glossary is not None:
-        if name == "analyse":
-            raise AskError(
-                "--glossary gives text: not --json, --n_best, nor --alignments."
-            )
-        name = "with_glossary"
-        terms = ask_texts.read_glossary(model, options.glossary)
-        more = {"glossary": terms}
-
-    def answer(lines):
-        added = {key: [x] * len(lines) for key, x in more.items()}
-        outputs = model.ask(name, {"text": lines, **added})
-        for row in rows(outputs, len(lines)):
-            yield form(row, next(number), options)
-
-    return answer
+def _to_text(found, number, options):
+    return shown(found[0].text)
 
 
-def _to_text(row, number, options):
-    return ask_texts.to_line(row["text"].decode(errors="replace"))
-
-
-def _to_lines(row, number, options):
+def _to_lines(found, number, options):
     lines = []
-    for x in translations_of(row, options.n_best or 1):
-        text = ask_texts.to_line(x.text)
-        parts = [text.replace(b"|||", b"&#124;" * 3)]
+    for x in found:
+        parts = [shown(x.text).replace("|||", "&#124;" * 3)]
         if options.n_best:
-            parts = [b"%d" % number, *parts, b"%.4f" % x.score]
+            parts = [str(number), *parts, f"{x.score:.4f}"]
         if options.alignments:
-            parts.append(x.pharaoh.encode())
-        lines.append(b" ||| ".join(parts))
-    return b"\n".join(lines)
+            parts.append(x.pharaoh)
+        lines.append(" ||| ".join(parts))
+    return "\n".join(lines)
 
 
-def _to_json(row, number, options):
-    found = translations_of(row, options.n_best or 1)
+def _to_json(found, number, options):
     answers = [
         {
             "text": x.text,
@@ -415,7 +404,7 @@ def _to_json(row, number, options):
     answer = {**answers[0], "source_tokens": found[0].source_tokens}
     if options.n_best:
         answer["n_best"] = answers
-    return ask_texts.to_json(answer)
+    return answer
 
 
 def _stdin():

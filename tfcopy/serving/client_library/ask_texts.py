@@ -1,6 +1,5 @@
 """Requests of the commands to a `TextModel`."""
 
-import itertools
 import json
 
 from tfcopy import file_forms
@@ -18,18 +17,8 @@ _ESCAPED = {
 _NO_DEFINITIONS = ("# ", "#lemma\t", "#tokenized")
 
 
-def answering(model, texts, options):
-    """Returns the function of a list of lines (bytes) to answers (bytes).
-
-    Args:
-        model: A `LocalModel` or a `RemoteModel`.
-        texts: Names of the texts that it reads.
-        options: The command's options.
-
-    Raises:
-        AskError: If the model lacks what the options ask for, or the dictionary
-            has lines of another form.
-    """
+def answering(model, options):
+    """As `answering` of `answer_lines`, for models that do not translate."""
     for flag in ("n_best", "glossary", "alignments"):
         if getattr(options, flag):
             raise AskError(
@@ -42,18 +31,14 @@ def answering(model, texts, options):
             raise AskError(f"{model.name}: the model reads no --dictionary.")
         dictionary = read_dictionary(options.dictionary)
     signature = "with_dictionary" if has_dictionary else "serving_default"
-    numbers = itertools.count(1)
+    form = _in_order if options.json else _to_text
 
-    def answer(lines):
-        examples = [_parse(line, next(numbers), texts) for line in lines]
-        inputs = {name: [x[name] for x in examples] for name in texts}
+    def answer(examples):
+        inputs = {name: [x[name] for x in examples] for name in model.inputs}
         if has_dictionary:
             rows = [[*dictionary, *x["dictionary"]] for x in examples]
             inputs["dictionary"] = padded(rows)
-        outputs = model.ask(signature, inputs)
-        for i in range(len(lines)):
-            row = {name: plain(x[i]) for name, x in outputs.items()}
-            yield (_to_json if options.json else _to_text)(row)
+        return model.rows(signature, inputs, lambda row: form(plain(row)))
 
     return answer
 
@@ -113,8 +98,17 @@ def read_glossary(model, path) -> list[bytes]:
     return read_dictionary(path, "--glossary", "phrase<TAB>translation")
 
 
-def _parse(line, number, texts):
-    """The texts and the dictionary of one line."""
+def parse(line: bytes, number: int, texts) -> dict:
+    """Reads an example of a line of standard input.
+
+    Args:
+        line: The line: the text, or an object of JSON if there are several.
+        number: Its number, for messages.
+        texts: Names of the texts that the model reads.
+
+    Raises:
+        AskError: If it is none.
+    """
     if len(texts) == 1:
         return {texts[0]: line, "dictionary": []}
     try:
@@ -148,7 +142,9 @@ def _encoded(text):
 
 
 def plain(x):
-    """A NumPy array or number as Python's own; text is decoded."""
+    """Returns Python's own for NumPy's arrays and numbers; decodes texts."""
+    if isinstance(x, dict):
+        return {name: plain(y) for name, y in x.items()}
     if hasattr(x, "tolist"):
         x = x.tolist()
     if isinstance(x, bytes):
@@ -160,23 +156,23 @@ def plain(x):
 
 def _to_text(row):
     answer = next(row[name] for name in ANSWERS if name in row)
-    return to_line(" ".join(answer) if isinstance(answer, list) else answer)
-
-
-def _to_json(row):
-    first = [name for name in ANSWERS if name in row]
-    return to_json(
-        {name: row[name] for name in (*first, *sorted(set(row) - {*first}))}
-    )
-
-
-def to_line(text: str) -> bytes:
-    """A text in one line, without what a terminal might obey."""
     # Models may cut lines out of a context.
-    return shown(text).encode("utf-8", "replace")
+    return shown(" ".join(answer) if isinstance(answer, list) else answer)
+
+
+def _in_order(row):
+    first = [name for name in ANSWERS if name in row]
+    return {name: row[name] for name in (*first, *sorted(set(row) - {*first}))}
+
+
+def to_line(answer: str | dict) -> bytes:
+    """Returns an answer of `answering` as it is printed."""
+    if isinstance(answer, dict):
+        return to_json(answer)
+    return answer.encode("utf-8", "replace")
 
 
 def to_json(answer) -> bytes:
-    """An answer as JSON in one line, control characters escaped."""
+    """Returns an answer as JSON in one line, control characters escaped."""
     text = json.dumps(answer, ensure_ascii=False)
     return text.translate(_ESCAPED).encode("utf-8", "replace")

@@ -11,14 +11,14 @@ import math
 import os
 import queue
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import tqdm
 
 from tfcopy.serving.client_library import transport
-from tfcopy.serving.client_library.signatures import AskError, text_arrays
+from tfcopy.serving.client_library.signatures import AskError
 
 # Each batch takes its memory.
 _MOST_AT_ONCE = 16
@@ -107,7 +107,7 @@ def count_words(text) -> tuple[int, int]:
 
 def in_batches(
     function: Callable,
-    texts: list,
+    texts: Sequence,
     batch_size: int,
     progress: bool = True,
     at_once: int = 1,
@@ -150,95 +150,6 @@ def progress_bar(total: int, progress: bool = True):
         disable=None if progress else True,  # None: not on a terminal
         leave=False,
     )
-
-
-# Batches for each of those at once, so that none waits long for another.
-_ROUNDS = 4
-
-
-class BatchedModel:
-    """A model that is asked in batches of similar length, some at once.
-
-    Threads may share it. A subclass has `_ask_batch`, and sets these.
-
-    Attributes:
-        name: Its name, for messages.
-        config: What the export remembered, a dict.
-        signatures: Dict of `Signature`.
-        batch_size: Positive integer, the most examples of a batch.
-        at_once: Positive integer, the most batches at a time.
-        again: Function that opens the same model.
-    """
-
-    batch_size = 32
-    at_once = 1
-
-    @property
-    def chunk_size(self) -> int:
-        """Returns the best number of examples for one call of `ask`."""
-        rounds = _ROUNDS if self.at_once > 1 else 1
-        return self.batch_size * self.at_once * rounds
-
-    def ask(self, signature: str, inputs: Mapping) -> dict[str, np.ndarray]:
-        """Calls a signature, batch by batch.
-
-        Args:
-            signature: Its name.
-            inputs: Dict of its inputs: lists of texts, `bytes` or `str`, or
-                of rows of as many texts each.
-
-        Returns:
-            Dict of arrays; texts are `bytes`. Where batches differ in size,
-            words end with `b""`, places with -1 and numbers with 0.
-
-        Raises:
-            AskError: If the model has no such signature or other inputs, or
-                fails; a `RequestError` if a server does not answer.
-        """
-        arrays = text_arrays(self, signature, inputs)
-        size = len(next(iter(arrays.values())))
-        if size <= self.batch_size:
-            return self._ask_batch(signature, arrays)
-
-        def ask(rows):
-            batch = {name: x[rows] for name, x in arrays.items()}
-            return self._ask_batch(signature, batch)
-
-        rows, answers = zip(
-            *in_batches_by_length(
-                ask, _lengths(arrays), self.batch_size, self.at_once
-            )
-        )
-        places = np.argsort(np.concatenate(rows))
-        return {
-            name: joined([x[name] for x in answers])[places]
-            for name in answers[0]
-        }
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
-    def close(self):
-        """Ends what is under way, where that is on a server."""
-
-    def __reduce__(self):
-        # A copy, such as that of another process, has a graph of its own.
-        return self.again, ()
-
-    def _ask_batch(self, signature, arrays):
-        """Calls a signature with at most `batch_size` examples."""
-        raise NotImplementedError
-
-
-def _lengths(arrays):
-    """The number of bytes of each example."""
-    return [
-        sum(len(text) for x in row for text in np.ravel(x))
-        for row in zip(*arrays.values())
-    ]
 
 
 def joined(arrays) -> np.ndarray:

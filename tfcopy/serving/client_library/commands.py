@@ -1,5 +1,6 @@
 """Shared parts of the serving commands: flags, printing, exit statuses."""
 
+import argparse
 import contextlib
 import dataclasses
 import gc
@@ -7,8 +8,9 @@ import os
 import sys
 from typing import Literal
 
-from tfcopy.flags import File, NonNegativeInt, PositiveFloat, PositiveInt
+from tfcopy.flags import File, NonNegativeInt, PositiveFloat, PositiveInt, flag
 from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.serving.client_library.transport import server_of
 from tfcopy.terminal import hide_notes, one_line
 
 
@@ -94,34 +96,88 @@ def write(answer: bytes):
 
 
 @dataclasses.dataclass(kw_only=True)
-class ConnectionOptions:
-    """Flags of the connection to a server.
+class ModelOptions(LoadingOptions):
+    """Flags of the model to ask: an exported folder, or one on a server.
 
     Attributes:
+        model: exported folder, or ADDRESS/MODEL on a server
         version: version to ask (default: the highest)
         label: label of the version to ask, instead of --version
-        at_once: concurrent requests, of --batch_size lines each
-        deadline: seconds until a request fails, retries included
-        retries: retries of a request if the server is not ready
+        at_once: batches at a time (default: one for each core, or 4 for a
+            server)
+        deadline: seconds until a request to a server fails, retries included
+            (default: 60)
+        retries: retries of a request if the server is not ready (default: 5)
         tls: use TLS for gRPC (for REST: https://)
         root_certificate: PEM file of certificates to verify the server;
             implies --tls
     """
 
-    version: PositiveInt | None = None
+    positional = {"model": "MODEL"}
+
+    # The form of earlier commands: --server ADDRESS with the MODEL's name.
+    server: str | None = flag(None, argparse.SUPPRESS)
+    model: str
+    version: NonNegativeInt | None = None
     label: str | None = None
-    at_once: PositiveInt = 4
-    deadline: PositiveFloat = 60.0
-    retries: NonNegativeInt = 5
+    at_once: PositiveInt | None = None
+    deadline: PositiveFloat | None = None
+    retries: NonNegativeInt | None = None
     tls: bool = False
     root_certificate: File | None = None
 
     def __post_init__(self):
         if self.version is not None and self.label is not None:
             raise ValueError("--label: not allowed with --version")
+        if self.server is None:
+            try:
+                self.server, self.model = server_of(self.model)
+            except AskError as error:
+                raise ValueError(error) from error
+        if self.server is None:
+            for name in self.connection.keys() - {"version"}:
+                raise ValueError(
+                    f"--{name} is for a model on a server, ADDRESS/MODEL"
+                )
 
+    @property
+    def connection(self) -> dict:
+        """Arguments of a `Connection` that are given, by name."""
+        names = ("version", "label", "deadline", "retries", "tls")
+        given = {x: getattr(self, x) for x in (*names, "root_certificate")}
+        return {
+            k: x for k, x in given.items() if x is not None and x is not False
+        }
 
-def connection_options(options) -> dict:
-    """Returns the arguments of a `Connection` that the flags give, by name."""
-    names = {field.name for field in dataclasses.fields(ConnectionOptions)}
-    return {name: getattr(options, name) for name in names - {"at_once"}}
+    def connect(self):
+        """Returns a `Connection` to the model on a server.
+
+        Raises:
+            AskError: If it is in a folder.
+        """
+        # Late: --help need not wait for it.
+        from tfcopy.serving.client_library.remote_model import Connection
+
+        if self.server is None:
+            raise AskError(
+                f"{self.model}: --status is for a model on a server, "
+                "ADDRESS/MODEL."
+            )
+        return Connection(self.server, self.model, **self.connection)
+
+    def open(self):
+        """Opens the model, an `ExportedModel`.
+
+        Raises:
+            AskError: If it cannot be asked.
+        """
+        # Late: --help need not wait for it.
+        from tfcopy.serving.client_library.exported_model import open_model
+
+        return open_model(
+            *(self.server, self.model),
+            batch_size=self.batch_size,
+            at_once=self.at_once,
+            **self.loading,
+            **self.connection,
+        )

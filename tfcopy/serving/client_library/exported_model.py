@@ -1,24 +1,27 @@
 """The front door: an exported model, in a folder or on a server, in Python."""
 
+import functools
 import os
-import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 import numpy as np
 
-from tfcopy import filesystem
-from tfcopy.serving.client_library import answer_lines, ask_texts, commands
-from tfcopy.serving.client_library.answer_lines import (
-    Translation,
-    expecting_answers,
+from tfcopy.serving.client_library import answer_lines, ask_texts
+from tfcopy.serving.client_library.answer_lines import Translation
+from tfcopy.serving.client_library.batches import (
+    in_batches,
+    in_batches_by_length,
+    joined,
 )
-from tfcopy.serving.client_library.batches import in_batches
-from tfcopy.serving.client_library.local_model import LocalModel
-from tfcopy.serving.client_library.remote_model import RemoteModel
-from tfcopy.serving.client_library.signatures import AskError, check_whole
+from tfcopy.serving.client_library.signatures import (
+    AskError,
+    check_whole,
+    text_arrays,
+)
+from tfcopy.serving.client_library.transport import is_server, server_of
 
-_SERVERS = ("grpc", "http", "https")
-_HOST_AND_PORT = re.compile(r"[^/\\]+:\d+")
+# Batches for each of those at once, so that none waits long for another.
+_ROUNDS = 4
 
 
 def load(
@@ -27,6 +30,7 @@ def load(
     *,
     version: int | None = None,
     batch_size: int = 32,
+    at_once: int | None = None,
     engine: str | None = None,
     trust: bool = False,
     **options,
@@ -41,110 +45,129 @@ def load(
 
     Args:
         where: A folder, of numbered versions or of one version, which may be a
-            URL such as `gs://bucket/model`; or the address of TensorFlow
-            Serving: `host:port` or `grpc://host:port` for gRPC
-            (the extra `client`), `http://host:port` or `https://host:port` for
-            REST.
-        model: Name of the model on the server, or in a folder of several.
+            URL such as `gs://bucket/model`; or `ADDRESS/MODEL`, a model on a
+            server, TensorFlow Serving. The address is `host:port` or
+            `grpc://host:port` for gRPC (the extra `client`), `http://host:port`
+            or `https://host:port` for REST.
+        model: Name of the model on the server, or in a folder of several, if
+            `where` does not end with it.
         version: Which version; the highest if not given.
         batch_size: Positive integer, the most texts of a batch.
+        at_once: Positive integer, the most batches at a time; if not given,
+            as many as the machine has cores, or 4 for a server.
         engine: What searches, of a folder: `"litert"` or `"tensorflow"`; LiteRT
             if not given, where the export has its programs and it is installed.
         trust: Whether the graph of a folder may have operations that no export
             has, such as writing files. They are run here, with your rights.
-        **options: Of a server, as in `RemoteModel`: `label`, `at_once`,
-            `deadline`, `retries`, `tls`, `root_certificate`.
+        **options: Of a server, as in `RemoteModel`: `label`, `deadline`,
+            `retries`, `tls`, `root_certificate`.
 
     Raises:
         AskError: If there is no such model, or it cannot be loaded.
         RequestError: If the server does not answer; it is an `AskError`, too.
     """
     where = os.fspath(where)
-    if not is_server(where):
-        if options:
-            raise AskError(
-                f"{where}: a folder has no {', '.join(options)}; these are "
-                "options of a server."
-            )
-        folder = where if model is None else os.path.join(where, model)
-        return ExportedModel(
-            LocalModel(
-                folder,
-                version,
-                batch_size=batch_size,
-                engine=engine,
-                trust=trust,
-            )
-        )
     if model is None:
-        raise AskError(f"{where}: which model of the server? Give its name.")
-    return ExportedModel(
-        RemoteModel(
-            where, model, version=version, batch_size=batch_size, **options
-        )
+        address, model = server_of(where)
+    elif is_server(where):
+        address = where
+    else:
+        address, model = None, os.path.join(where, model)
+    options |= {"engine": engine, "trust": trust, "at_once": at_once}
+    opened = open_model(
+        address, model, version=version, batch_size=batch_size, **options
     )
+    # Refuses what is no export.
+    opened.inputs
+    return opened
 
 
-def open_model(options, server: str | None = None):
-    """The model that a command names, loaded here or on a server.
+def open_model(
+    address: str | None,
+    model: str,
+    *,
+    at_once: int | None = None,
+    engine: str | None = None,
+    trust: bool = False,
+    **options,
+) -> "ExportedModel":
+    """Opens whatever model there is; arguments as of `load`, but for these.
 
     Args:
-        options: The command's options.
-        server: The server's address, of a `RemoteModel`.
-
-    Raises:
-        AskError: If it cannot be asked.
+        address: The server's address; `None` for a folder.
+        model: The folder, or the name on the server.
+        **options: As in `LocalModel` or `RemoteModel`.
     """
-    if server is None:
-        return LocalModel(
-            options.model,
-            options.version,
-            batch_size=options.batch_size,
-            **options.loading,
+    if at_once is not None:
+        options["at_once"] = at_once
+    # Late: neither asks for what the other needs.
+    if address is not None:
+        from tfcopy.serving.client_library.remote_model import RemoteModel
+
+        return RemoteModel(address, model, **options)
+    if others := options.keys() - {"version", "batch_size", "at_once"}:
+        raise AskError(
+            f"{model}: a folder has no {', '.join(sorted(others))}; these are "
+            "options of a server."
         )
-    return RemoteModel(
-        server,
-        options.model,
-        batch_size=options.batch_size,
-        at_once=options.at_once,
-        **commands.connection_options(options),
-    )
+    from tfcopy.serving.client_library.local_model import LocalModel
 
-
-def is_server(where: str) -> bool:
-    """Returns whether a model's place is a server's address, not a folder."""
-    if filesystem.is_url(where):
-        return where.split("://")[0].lower() in _SERVERS
-    return bool(_HOST_AND_PORT.fullmatch(where)) and not filesystem.exists(
-        where
-    )
+    return LocalModel(model, engine=engine, trust=trust, **options)
 
 
 class ExportedModel:
     """A model that answers texts; `load` opens one.
 
     Each method takes a list of texts, and answers them in batches of similar
-    length, with a progress bar on a terminal. A model that reads several
-    texts at once takes a list of dicts from their names (`inputs`) to texts.
+    length, some at once, with a progress bar on a terminal. A model that reads
+    several texts at once takes a list of dicts from their names (`inputs`) to
+    texts. Threads may share it.
 
-    Args:
-        model: A `LocalModel` or a `RemoteModel`.
+    An engine is a subclass that has `_ask_batch`, and sets these.
+
+    Attributes:
+        name: Its name, for messages.
+        config: What the export remembered, a dict.
+        signatures: Dict of `Signature`.
+        batch_size: Positive integer, the most examples of a batch.
+        at_once: Positive integer, the most batches at a time.
+        again: Function that opens the same model.
     """
 
-    def __init__(self, model):
-        analysed = model.signatures.get("analyse")
-        self.name = model.name
-        # Names of the texts that it reads.
-        self.inputs = [
-            x for x in getattr(analysed, "inputs", ()) if x != "dictionary"
-        ]
-        if not self.inputs or "serving_default" not in model.signatures:
+    batch_size = 32
+    at_once = 1
+
+    @functools.cached_property
+    def inputs(self) -> list[str]:
+        """Names of the texts that it reads.
+
+        Raises:
+            AskError: If it is no export of tfcopy.
+        """
+        default, analysed = (
+            self.signatures[name].inputs.keys() - {"dictionary"}
+            if name in self.signatures
+            else set()
+            for name in ("serving_default", "analyse")
+        )
+        if not default or default != analysed:
             raise AskError(
-                f"{model.name}: not a model exported by tfcopy (it has no "
-                "signatures 'serving_default' and 'analyse' of texts)."
+                f"{self.name}: not a model exported by tfcopy (it has no "
+                "signatures 'serving_default' and 'analyse' of the same texts)."
             )
-        self.translates = "copied_from" in analysed.outputs
-        self._model = model
+        return sorted(default)
+
+    @property
+    def translates(self) -> bool:
+        """Returns whether it translates; others answer in their own way."""
+        analyse = self.signatures.get("analyse")
+        return analyse is not None and "copied_from" in analyse.outputs
+
+    @property
+    def chunk_size(self) -> int:
+        """Returns the best number of examples for one call of `rows`."""
+        rounds = _ROUNDS if self.at_once > 1 else 1
+        return self.batch_size * self.at_once * rounds
 
     def translate(
         self, texts: Iterable[str], glossary: Sequence[str] = ()
@@ -165,10 +188,9 @@ class ExportedModel:
         signature, more = self._reading("glossary", glossary)
 
         def answer(row):
-            text = row["text"].decode(errors="replace")
-            return Translation(text, float(row["score"]))
+            return answer_lines.translations_of(row)[0]
 
-        return self._ask(signature, texts, more, answer)
+        return self._answers(signature, texts, more, answer)
 
     def n_best(
         self, texts: Iterable[str], count: int | None = None
@@ -191,7 +213,7 @@ class ExportedModel:
         def answer(row):
             return answer_lines.translations_of(row, count)
 
-        return self._ask("analyse", texts, {}, answer)
+        return self._answers("analyse", texts, {}, answer)
 
     def answer(
         self, texts: Iterable, dictionary: Sequence[str] = ()
@@ -207,11 +229,7 @@ class ExportedModel:
             For each a dict of its outputs: texts, numbers, lists.
         """
         signature, more = self._reading("dictionary", dictionary)
-
-        def answer(row):
-            return {name: ask_texts.plain(x) for name, x in row.items()}
-
-        return self._ask(signature, texts, more, answer)
+        return self._answers(signature, texts, more, ask_texts.plain)
 
     def analyse(
         self, texts: Iterable, dictionary: Sequence[str] = ()
@@ -227,9 +245,80 @@ class ExportedModel:
             signature `analyse`, padded as the longest of its batch.
         """
         _, more = self._reading("dictionary", dictionary)
-        if "dictionary" in self._model.signatures["analyse"].inputs:
+        if "dictionary" in self.signatures["analyse"].inputs:
             more = {"dictionary": list(dictionary)}
-        return self._ask("analyse", texts, more, dict)
+        return self._answers("analyse", texts, more, dict)
+
+    def ask(self, signature: str, inputs: Mapping) -> dict[str, np.ndarray]:
+        """Calls a signature, batch by batch.
+
+        Args:
+            signature: Its name.
+            inputs: Dict of its inputs: lists of texts, `bytes` or `str`, or
+                of rows of as many texts each.
+
+        Returns:
+            Dict of arrays; texts are `bytes`. Where batches differ in size,
+            words end with `b""`, places with -1 and numbers with 0.
+
+        Raises:
+            AskError: If the model has no such signature or other inputs, or
+                fails; a `RequestError` if a server does not answer.
+        """
+        arrays, lengths = text_arrays(self, signature, inputs)
+        if len(lengths) <= self.batch_size:
+            return self._ask_batch(signature, arrays)
+
+        def ask(rows):
+            return self._ask_batch(signature, _taken(arrays, rows))
+
+        rows, answers = zip(
+            *in_batches_by_length(ask, lengths, self.batch_size, self.at_once)
+        )
+        places = np.argsort(np.concatenate(rows))
+        return {
+            name: joined([x[name] for x in answers])[places]
+            for name in answers[0]
+        }
+
+    def rows(
+        self,
+        signature: str,
+        inputs: Mapping,
+        read: Callable = dict,
+        more: Mapping = {},
+        progress: bool = False,
+    ) -> list:
+        """Calls a signature, batch by batch, and reads its outputs row by row.
+
+        Args:
+            signature: Its name.
+            inputs: As in `ask`.
+            read: Function of the outputs for an example, a dict of arrays that
+                are padded as the longest of its batch, to what is returned.
+            more: Dict of inputs that are the same for all: lists of texts.
+            progress: Whether to show a bar (on a terminal only).
+
+        Raises:
+            AskError: As in `ask`, and if `read` cannot read an answer.
+        """
+        arrays, lengths = text_arrays(self, signature, inputs, more)
+        if len(lengths) <= self.batch_size:  # It needs no order.
+            lengths = [0] * len(lengths)
+
+        def ask(rows):
+            with answer_lines.expecting_answers(self):
+                outputs = self._ask_batch(signature, _taken(arrays, rows))
+                return list(map(read, answer_lines.rows(outputs, len(rows))))
+
+        return in_batches(
+            ask,
+            range(len(lengths)),
+            self.batch_size,
+            progress,
+            self.at_once,
+            lengths.__getitem__,
+        )
 
     def __enter__(self):
         return self
@@ -238,39 +327,21 @@ class ExportedModel:
         self.close()
 
     def close(self):
-        """Ends what is under way on a server."""
-        self._model.close()
+        """Ends what is under way, where that is on a server."""
 
-    def _ask(self, signature, texts, more, answer):
-        """Asks a signature about all texts.
+    def __reduce__(self):
+        # A copy, such as that of another process, has a graph of its own.
+        return self.again, ()
 
-        Args:
-            signature: Its name.
-            texts: As in `answer`.
-            more: Dict of inputs that are the same for each text, lists.
-            answer: Function of the outputs for a text to what is returned.
-        """
+    def _ask_batch(self, signature, arrays):
+        """Calls a signature with at most `batch_size` examples."""
+        raise NotImplementedError
+
+    def _answers(self, signature, texts, more, read):
+        """Returns the answers to all texts, as in `rows`."""
         examples = self._examples(texts)
-
-        def ask(batch):
-            inputs = {name: [x[name] for x in batch] for name in self.inputs}
-            inputs |= {name: [x] * len(batch) for name, x in more.items()}
-            outputs = self._model.ask(signature, inputs)
-            with expecting_answers(self._model):
-                return [
-                    answer(x) for x in answer_lines.rows(outputs, len(batch))
-                ]
-
-        def words(example):
-            return sum(len(text.split()) for text in example.values())
-
-        return in_batches(
-            ask,
-            examples,
-            self._model.batch_size,
-            at_once=self._model.at_once,
-            words=words,
-        )
+        inputs = {name: [x[name] for x in examples] for name in self.inputs}
+        return self.rows(signature, inputs, read, more, progress=True)
 
     def _examples(self, texts):
         """Dicts from the names of texts to texts."""
@@ -316,7 +387,7 @@ class ExportedModel:
         if not lines:
             return "serving_default", {}
         signature = f"with_{argument}"
-        if signature not in self._model.signatures:
+        if signature not in self.signatures:
             raise AskError(f"{self.name}: the model reads no `{argument}`.")
         if isinstance(lines, (str, bytes)) or not isinstance(lines, Iterable):
             raise AskError(
@@ -324,3 +395,7 @@ class ExportedModel:
                 f"Received: {str(lines)[:80]!r}."
             )
         return signature, {argument: list(lines)}
+
+
+def _taken(arrays, rows):
+    return {name: x[rows] for name, x in arrays.items()}

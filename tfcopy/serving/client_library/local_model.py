@@ -14,7 +14,8 @@ from collections.abc import Iterator
 
 from tfcopy import checked_files, filesystem
 from tfcopy.serving.client_library import litert_search, operations
-from tfcopy.serving.client_library.batches import BatchedModel, num_at_once
+from tfcopy.serving.client_library.batches import num_at_once
+from tfcopy.serving.client_library.exported_model import ExportedModel
 from tfcopy.serving.client_library.signatures import (
     AskError,
     Signature,
@@ -129,7 +130,7 @@ _FIELDS = {
 _LITERAL = re.compile(r"[^*?\[\\\ud800-\udfff]*")
 
 
-class LocalModel(BatchedModel):
+class LocalModel(ExportedModel):
     """A SavedModel, loaded and ready to answer.
 
     Args:
@@ -208,7 +209,9 @@ class LocalModel(BatchedModel):
             if outputs is None:
                 outputs = self._model.signatures[signature](**tensors)
             return {name: x.numpy() for name, x in outputs.items()}
-        except (tf.errors.OpError, MemoryError) as error:
+        except AskError:
+            raise
+        except Exception as error:  # whatever TensorFlow raises
             raise AskError(
                 f"{self.name}: cannot answer ({one_line(error)})."
             ) from None

@@ -10,7 +10,7 @@ import random
 import time
 from numbers import Real
 
-from tfcopy.serving.client_library.batches import BatchedModel
+from tfcopy.serving.client_library.exported_model import ExportedModel
 from tfcopy.serving.client_library.signatures import (
     AskError,
     Signature,
@@ -244,7 +244,7 @@ def _grpc_transport(text):
     return GrpcTransport
 
 
-class RemoteModel(BatchedModel):
+class RemoteModel(ExportedModel):
     """A model of TensorFlow Serving; stands for a `LocalModel`.
 
     Args:

@@ -1,6 +1,6 @@
 """Signatures of a model's functions, and texts as their arrays.
 
-What the commands of `tfcopy.serving` ask is a `BatchedModel`: a folder in
+What the commands of `tfcopy.serving` ask is an `ExportedModel`: a folder in
 `local_model`, a server in `remote_model`.
 """
 
@@ -45,15 +45,20 @@ def check_whole(least: int, **numbers):
 
 
 def text_arrays(
-    model, signature: str, inputs: Mapping
-) -> dict[str, np.ndarray]:
-    """The inputs of a signature as arrays of `bytes`, one row an example.
+    model, signature: str, inputs: Mapping, more: Mapping = {}
+) -> tuple[dict[str, np.ndarray], list[int]]:
+    """Makes arrays of `bytes` of the inputs of a signature, one row an example.
 
     Args:
-        model: What is asked.
+        model: An `ExportedModel`.
         signature: Name of one of its signatures.
         inputs: Dict of its inputs: lists of texts, `bytes` or `str`, or of
             rows of as many texts each.
+        more: Dict of inputs that are the same for all examples: lists of texts.
+
+    Returns:
+        The arrays by name, and for each example the number of bytes of its
+        `inputs`.
 
     Raises:
         AskError: If the model has no such signature or other inputs.
@@ -71,15 +76,22 @@ def text_arrays(
     arrays = {
         name: _texts(name, x, ranks.get(name, 1)) for name, x in inputs.items()
     }
+    lengths = [
+        sum(len(text) for x in row for text in np.ravel(x))
+        for row in zip(*arrays.values())
+    ]
+    for name, texts in more.items():
+        row = _texts(name, [texts], 2)
+        arrays[name] = np.broadcast_to(row, (len(lengths), row.shape[1]))
     sizes = {len(x) for x in arrays.values()}
-    if inputs.keys() != ranks.keys() or len(sizes) != 1:
+    if arrays.keys() != ranks.keys() or len(sizes) != 1:
         raise AskError(
             f"{model.name}: signature {signature!r} takes as many rows of "
             f"{' and '.join(ranks)}. Received: "
             + ", ".join(f"{k} ({len(x)} rows)" for k, x in arrays.items())
             + "."
         )
-    return arrays
+    return arrays, lengths
 
 
 def _texts(name, value, rank):

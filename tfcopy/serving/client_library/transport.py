@@ -15,11 +15,13 @@ is not what was asked for: a server may be any.
 
 import contextlib
 import math
+import re
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
 import numpy as np
 
+from tfcopy import filesystem
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.terminal import one_line
 
@@ -27,6 +29,8 @@ from tfcopy.terminal import one_line
 UNAVAILABLE = "UNAVAILABLE"
 # Bytes of an answer; the attention of 32 texts of 200 words has a fifth.
 LARGEST_ANSWER = 256 << 20
+_SERVERS = ("grpc", "http", "https")
+_HOST_AND_PORT = re.compile(r"[^/\\]+:\d+")
 _DTYPES = {
     "DT_STRING": object,
     "DT_BOOL": bool,
@@ -130,6 +134,35 @@ class Address(NamedTuple):
     port: int | None
     path: str
     tls: bool
+
+
+def is_server(where: str) -> bool:
+    """Returns whether a model's place is a server's address, not a folder."""
+    if filesystem.is_url(where):
+        return where.split("://")[0].lower() in _SERVERS
+    return bool(_HOST_AND_PORT.fullmatch(where)) and not filesystem.exists(
+        where
+    )
+
+
+def server_of(where: str) -> tuple[str | None, str]:
+    """Splits `ADDRESS/MODEL` into the server's address and the model's name.
+
+    Returns:
+        Both; for the folder of a model `None`, and the folder.
+
+    Raises:
+        AskError: If it is the address of a server without a model's name.
+    """
+    address, _, model = where.rpartition("/")
+    if not is_server(address):
+        address, model = None, where
+    if not model or is_server(model):
+        raise AskError(
+            f"{where}: which model of the server? Give its name behind the "
+            f"address, as in {where.rstrip('/')}/europarl_ps."
+        )
+    return address, model
 
 
 def parse_address(text: str) -> Address:

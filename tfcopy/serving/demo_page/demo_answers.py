@@ -5,11 +5,11 @@ Shapes: N hypotheses, T words of the longest, S source positions.
 
 from typing import NamedTuple
 
-from tfcopy.serving.client_library import answer_lines
 from tfcopy.serving.client_library.answer_lines import (
     Shown,
-    decoded,
+    found,
     join_pieces,
+    translations_of,
 )
 from tfcopy.serving.demo_page import demo_html
 from tfcopy.serving.demo_page.demo_html import escape, paragraph, percent
@@ -48,18 +48,17 @@ def read(text, outputs, pieces={}) -> Translation:
         outputs: The arrays.
         pieces: As in `join_pieces`, whose words are shown.
     """
-    source = decoded(outputs["source_tokens"])
     hypotheses = []
-    for i in answer_lines.found(outputs):
-        words = decoded(outputs["tokens"][i])
+    for i, x in zip(found(outputs), translations_of(outputs)):
+        words, source = x.tokens, x.source_tokens
         shown = Shown(
             words,
             source,
-            outputs["copied_from"][i, : len(words)].tolist(),
+            x.copied_from,
             outputs["generate_probability"][i, : len(words)],
             outputs["attention"][i, : len(words), : len(source)],
-            outputs["texts"][i].decode("utf-8", "replace"),
-            float(outputs["scores"][i]),
+            x.text,
+            x.score,
         )
         hypotheses.append(join_pieces(shown, pieces))
     copied = {j for x in hypotheses for j in x.copied_from if j >= 0}

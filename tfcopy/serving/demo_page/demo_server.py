@@ -13,14 +13,13 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from tfcopy import filesystem
+from tfcopy.serving.client_library.exported_model import ExportedModel, load
 from tfcopy.serving.client_library.local_model import (
-    LocalModel,
     find_models,
     find_versions,
 )
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.serving.http_server.host_guard import HostGuard
-from tfcopy.terminal import one_line
 
 _KEPT = 3
 # Characters of a question; a model reads the first words of each text.
@@ -71,7 +70,7 @@ class Models:
                 choices[f"{name}, version {number}"] = path
         return choices
 
-    def load(self, choice: str) -> LocalModel:
+    def load(self, choice: str) -> ExportedModel:
         """The model of one of the choices.
 
         Raises:
@@ -82,7 +81,7 @@ class Models:
             raise AskError(f"{choice!r}: no such model in {self.folder}.")
         with self._lock:
             if folder not in self._loaded:
-                self._loaded[folder] = LocalModel(folder, **self._loading)
+                self._loaded[folder] = load(folder, **self._loading)
                 while len(self._loaded) > self._kept:
                     self._loaded.popitem(last=False)
             self._loaded.move_to_end(folder)
@@ -90,21 +89,9 @@ class Models:
 
 
 def text_names(model) -> list[str]:
-    """Names of the texts that `analyse` takes, without the dictionary.
-
-    Raises:
-        AskError: If it has no such signature.
-    """
-    signature = model.signatures.get("analyse")
-    names = [x for x in getattr(signature, "inputs", ()) if x != "dictionary"]
-    # In the model's order, if it is known.
-    names.sort(key=[*model.config.get("texts", ()), *names].index)
-    if not names:
-        raise AskError(
-            f"{model.name}: not a model exported by tfcopy (it has no "
-            "signature 'analyse' of texts)."
-        )
-    return names
+    """Names of the texts that a model reads, in its own order if known."""
+    names = [*model.config.get("texts", ()), *model.inputs]
+    return sorted(model.inputs, key=names.index)
 
 
 def examples_of(
@@ -113,7 +100,7 @@ def examples_of(
     """The examples that the export remembers, if they are not too long.
 
     Args:
-        model: A `LocalModel` or a `RemoteModel`.
+        model: An `ExportedModel`.
         most: How many to give.
         longest: The most characters of an example's texts together.
 
@@ -140,7 +127,7 @@ def analyse(model, texts: Mapping[str, str], rows=()) -> dict[str, np.ndarray]:
     """Calls `analyse` of a model for one example.
 
     Args:
-        model: A `LocalModel` or a `RemoteModel`.
+        model: An `ExportedModel`.
         texts: The texts by name.
         rows: Pairs of headword and definition, for models that take a
             dictionary; blank ones do not count.
@@ -152,9 +139,7 @@ def analyse(model, texts: Mapping[str, str], rows=()) -> dict[str, np.ndarray]:
         AskError: If the dictionary is not complete, the texts are too long, or
             the model fails.
     """
-    inputs = {
-        name: [text.encode("utf-8", "replace")] for name, text in texts.items()
-    }
+    inputs = {name: [text] for name, text in texts.items()}
     size = sum(map(len, texts.values()))
     if takes_dictionary(model):
         lines = dictionary_lines(rows)
@@ -165,15 +150,7 @@ def analyse(model, texts: Mapping[str, str], rows=()) -> dict[str, np.ndarray]:
             f"The texts have {size:,} characters. The page takes up to "
             f"{LARGEST_TEXT:,}; ask with python -m tfcopy.serving.ask."
         )
-    try:
-        outputs = model.ask("analyse", inputs)
-    except AskError:
-        raise
-    except Exception as error:  # whatever TensorFlow raises
-        raise AskError(
-            f"{model.name}: cannot answer ({one_line(error)})."
-        ) from None
-    return {name: x[0] for name, x in outputs.items()}
+    return model.rows("analyse", inputs)[0]
 
 
 def dictionary_lines(rows) -> list[str]:

@@ -5,21 +5,12 @@ comes back as it was.
 """
 
 import functools
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tfcopy.serving.client_library.answer_lines import may_be_cut
 from tfcopy.serving.http_server.kept_spans import Question, Source, question_of
-
-_BLANKS = re.compile(r"(\s+)")
-_BREAK = re.compile(r"[\t\n\r\f\v\x1c-\x1e\x85\u2028\u2029]")
-_SENTENCE_END = re.compile(r"[.!?…][\"')\]»”’]*$|[。！？]$")
-
-
-def has_words(text: str) -> bool:
-    """Returns whether there is anything to translate: a letter."""
-    return any(char.isalpha() for char in text)
+from tfcopy.serving.segments import has_words, lines_of, sentences_of
 
 
 class Parts:
@@ -102,7 +93,7 @@ class PlainText(Parts):
         self._source = Source(text) if isinstance(text, str) else text
         self._options = protect, phrases
         self._parts, end = [], 0
-        for line in _lines(self._source.text):
+        for line in lines_of(self._source.text):
             begin, end = end, end + len(line)
             part = self._part(begin, end)
             if isinstance(part, str) or not may_be_cut(
@@ -110,7 +101,7 @@ class PlainText(Parts):
             ):
                 self._parts.append(part)
                 continue
-            for sentence in _sentences(line):
+            for sentence in sentences_of(line):
                 begin, start = begin + len(sentence), begin
                 self._parts.append(self._part(start, begin))
 
@@ -131,36 +122,3 @@ class PlainText(Parts):
 
     def _written(self, question, place, answer):
         return question.parts(answer)
-
-
-def _lines(text):
-    """Lines of a text and what is between them, by turns."""
-
-    def is_end(line, blanks, word):
-        return _BREAK.search(blanks) or not line or not word
-
-    return _grouped(text, is_end)
-
-
-def _sentences(line):
-    """Sentences of a line and the blanks between them, by turns."""
-    return _grouped(line, lambda words, *_: _SENTENCE_END.search(words[-9:]))
-
-
-def _grouped(text, is_end):
-    """Groups of words of a text and the blanks between them, by turns.
-
-    Args:
-        text: The text.
-        is_end: Function of the last word so far, the blanks behind it and the
-            next word.
-    """
-    parts = _BLANKS.split(text)
-    groups, group = [], [parts[0]]
-    for blanks, word in zip(parts[1::2], parts[2::2]):
-        if is_end(group[-1], blanks, word):
-            groups += ["".join(group), blanks]
-            group = [word]
-        else:
-            group += [blanks, word]
-    return [*groups, "".join(group)]
