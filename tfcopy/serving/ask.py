@@ -1,7 +1,7 @@
-"""Asks a model: a line of text in, a line of text out.
+"""The command `ask`: a line of text in, a line of text out.
 
-A model in a folder needs TensorFlow, not the code that trained it, and
-TensorFlow Text if it cuts words into pieces; one on a server needs neither.
+A model in a folder needs TensorFlow, and TensorFlow Text if it has subwords,
+but not the code that trained it. A model on a server needs neither.
 """
 
 import dataclasses
@@ -54,14 +54,14 @@ class Options(answer_lines.AnswerOptions, commands.ModelOptions):
     """Flags of `ask`: the model, and the form of its answers.
 
     Attributes:
-        status: print the versions of a server's model and exit
+        status: print the versions of the model on the server, and exit
     """
 
     status: bool = False
 
 
 def main(arguments=None, program="ask", kind=Options):
-    """Returns the exit status."""
+    """Runs the command, and returns its exit status."""
     epilog = _EXAMPLES + answer_lines.FORMS
     options = Parser(kind, _DESCRIPTION, epilog).parse(arguments)
     work = _status if options.status else _answer

@@ -1,6 +1,6 @@
-"""Answers files of texts by a model, on one machine or many.
+"""The command `batch`: answers to files of texts, on one or many machines.
 
-The command of `tfcopy.serving.batch_answers`; it needs the extra `beam`.
+It runs `tfcopy.serving.batch_answers`, and needs the extra `beam`.
 """
 
 import dataclasses
@@ -69,11 +69,11 @@ class Options(answer_lines.AnswerOptions, commands.ModelOptions):
 
     Attributes:
         input: files, or patterns in quotes such as 'in/*.jsonl.gz'
-        output: where answers go
-        field: field of the text, where a model reads one (default: the
+        output: folder of the answers
+        field: field of the text, for models that read one text (default: the
             model's own name, text)
-        answer_field: field of the answer, but for lines of text
-        shard_size: records of a file of answers
+        answer_field: field of the answer, except for lines of text
+        shard_size: records in a file of answers
         runner: runner of Beam
     """
 
@@ -86,7 +86,7 @@ class Options(answer_lines.AnswerOptions, commands.ModelOptions):
 
 
 def main(arguments=None):
-    """Returns the exit status."""
+    """Runs the command, and returns its exit status."""
     arguments, beam_flags = parallel.split_flags(arguments)
     epilog = _EXAMPLES + answer_lines.FORMS
     options = Parser(Options, _DESCRIPTION, epilog).parse(arguments)
@@ -112,13 +112,13 @@ def _answer(options, beam_flags):
 
 def _answer_files(options, paths, beam_flags):
     if options.server is None:
-        # All workers ask the same, whatever is exported meanwhile.
+        # All workers use the same version, even if another is exported.
         options.model = find_version(options.model, options.version)
         options.version = None
     _check_plan(options, paths)
     start = time.monotonic()
     with parallel.quietly():
-        # Late: --help need not wait for it.
+        # Imported late, so that --help is fast.
         from tfcopy.serving.batch_answers import answering
 
         work = answering.Work(
@@ -144,15 +144,15 @@ def _answer_files(options, paths, beam_flags):
 
 
 def _files(patterns):
-    """The files that patterns name, whose answers have names of their own."""
+    """Returns the files that patterns match, whose outputs differ in name."""
     paths = []
     for pattern in patterns:
-        # A file may have a name that looks like a pattern.
+        # The name of a file may look like a pattern.
         is_file = filesystem.isfile(pattern)
         found = [pattern] if is_file else sorted(filesystem.glob(pattern))
         found = list(map(filesystem.abspath, filter(filesystem.isfile, found)))
         if not found:
-            # A pipe could not be read again, nor by other processes.
+            # A pipe can be read only once, and by one process.
             raise AskError(f"--input: there is no file {pattern}.")
         paths += found
     paths = list(dict.fromkeys(paths))
@@ -168,7 +168,7 @@ def _files(patterns):
 
 
 def _check_plan(options, paths):
-    """Raises an AskError if the folder holds answers to something else."""
+    """Checks that the folder does not hold answers to other requests."""
     asked = {
         name: getattr(options, name)
         for name in (
@@ -215,7 +215,7 @@ def _check_plan(options, paths):
 
 
 def _state(path):
-    """Returns a file's size and time, which show whether it has changed."""
+    """Returns the size and time of a file, which show changes."""
     if filesystem.exists(path) and not filesystem.isfile(path):
         raise AskError(f"{path}: a folder, or a pipe, which is read once only.")
     try:

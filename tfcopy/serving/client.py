@@ -1,4 +1,4 @@
-"""The command `ask` under its earlier name, with ADDRESS and MODEL apart."""
+"""The command `client`, an alias of `ask` with ADDRESS and MODEL apart."""
 
 import dataclasses
 import functools

@@ -1,4 +1,4 @@
-"""A page in the browser that asks exported models, and shows what they do."""
+"""The command `demo`: a page that shows exported models in the browser."""
 
 import contextlib
 import dataclasses
@@ -52,7 +52,7 @@ class Options(commands.LoadingOptions):
 
 
 def main(arguments=None):
-    """Returns the exit status."""
+    """Runs the command, and returns its exit status."""
     options = Parser(Options, _DESCRIPTION, _EXAMPLES).parse(arguments)
 
     def work():
@@ -77,11 +77,11 @@ def _serve(options):
 
 
 def serve(models, names=()):
-    """The server of the page, not yet running.
+    """Returns the server of the page, not yet running.
 
     Args:
         models: `Models`.
-        names: Host names of the page, besides numbers and localhost.
+        names: Host names of the page, besides IP addresses and localhost.
 
     Returns:
         A `Server`; its `run` takes a list of listening sockets.
@@ -93,7 +93,7 @@ def serve(models, names=()):
         from tfcopy.serving.http_server.listening import Server
 
     app = Guard(mount(fastapi.FastAPI(openapi_url=None), models), names)
-    # Open pages keep a connection, for which it must not wait.
+    # Open pages keep connections, which must not delay the end.
     return Server(app, grace=1, program="demo")
 
 

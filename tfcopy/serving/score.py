@@ -1,4 +1,4 @@
-"""The command `python -m tfcopy.serving.score`: how likely targets are."""
+"""The command `score`: log-probabilities of given targets."""
 
 import dataclasses
 import json
@@ -37,10 +37,10 @@ class Options:
 
     Attributes:
         run: folder of a run's logs
-        source: lines of sources
-        target: lines of their targets
-        system: system to ask (default: as the command export does)
-        batch_size: pairs scored at once
+        source: file of sources, one per line
+        target: file of targets, one per line
+        system: system of the run (default: the one that `export` chooses)
+        batch_size: pairs in a batch
         json: write objects of `log_probability` and `words`
     """
 
@@ -55,13 +55,13 @@ class Options:
 
 
 def main(arguments=None):
-    """Returns the exit status."""
+    """Runs the command, and returns its exit status."""
     options = Parser(Options, _DESCRIPTION, _EXAMPLES).parse(arguments)
     return commands.run("score", lambda: _score(options))
 
 
 def _score(options):
-    # Late: wrong flags are reported at once.
+    # Imported late, so that wrong flags are reported immediately.
     with quiet():
         from tfcopy.evaluation import translations
         from tfcopy.serving.run_folder import RunFolder
@@ -95,8 +95,8 @@ class Score(NamedTuple):
     """Score of a target.
 
     Attributes:
-        log_probability: Of all its words and its end, in nats.
-        words: Their number.
+        log_probability: Sum over the words and the end, in nats.
+        words: Number of words, with the end.
     """
 
     log_probability: float
@@ -114,10 +114,9 @@ def scores_of(
         batch_size: Positive integer.
 
     Raises:
-        ValueError: If the model cannot be asked so: an ensemble, or one that
-            reads definitions.
+        ValueError: If the model is an ensemble, or reads definitions.
     """
-    # Late, as above.
+    # Imported late, as above.
     from tfcopy import tokens
     from tfcopy.data.pairs import encoding, pipeline
     from tfcopy.layers import copying

@@ -1,4 +1,4 @@
-"""A server that translation platforms call, with LibreTranslate's API."""
+"""The command `serve`: a translation server with LibreTranslate's API."""
 
 import contextlib
 import dataclasses
@@ -53,8 +53,7 @@ _NEEDED = (
     *("fastapi_offline", "limits", "prometheus_client", "py3langid"),
     *("python_multipart", "uvicorn"),
 )
-# What a request may have besides its texts, of which JSON may write a
-# character in 12 bytes.
+# Bytes of a request besides its texts; a character may take 12 bytes in JSON.
 _LEAST_BYTES = 1 << 18
 
 
@@ -68,33 +67,33 @@ _Proxy = Annotated[str, Check("an address or a network", _is_network)]
 
 @dataclasses.dataclass(kw_only=True)
 class Options(commands.LoadingOptions):
-    """What is served, where and to whom.
+    """Flags of `serve`: models, address, and limits.
 
     Attributes:
         places: folder of exported models, or server
         port: port to listen on; 0 for any free one
         host: address to listen on; by default this machine only
-        names: host names by which the server is called, besides numbers and
-            localhost (default: the machine's, or any with --host)
+        names: host names of the server, besides IP addresses and localhost
+            (default: the machine's, or any with --host)
         proxies: addresses, or networks, of proxies whose X-Forwarded-For names
             the client (default: none)
-        api_keys: file of keys, one a line, one of which a request must have;
-            behind a tab a key's own limit of requests a minute
-        req_limit: requests a minute of a key, or of an address if there are no
-            keys (default: any number)
-        char_limit: characters of a request
-        batch_limit: texts of a request
-        max_words: words, or pieces, of a sentence that a model reads, where the
-            export does not tell (default: what it shows)
-        weblate: pass the test by which Weblate checks an address, which is
-            from English to German, whatever is served
-        batch_size: questions, which are lines of texts, of a batch
-        batch_timeout: milliseconds that the first of a batch waits for others
-        queue_size: questions that wait, at most; further requests are refused
-        at_once: batches at a time (default: one for each core, and 4 for a
+        api_keys: file of API keys, one per line, each with an optional limit of
+            requests per minute after a tab; a request must have one of them
+        req_limit: requests per minute for a key, or for an address if there are
+            no keys (default: any number)
+        char_limit: maximum characters of a request
+        batch_limit: maximum texts of a request
+        max_words: tokens of a sentence that a model reads, if the export does
+            not say (default: found by a test)
+        weblate: pass Weblate's check of an address, a translation from English
+            to German, whatever is served
+        batch_size: segments (lines or sentences) in a batch
+        batch_timeout: milliseconds that the first segment of a batch waits
+        queue_size: segments that may wait; further requests are refused
+        at_once: concurrent batches (default: one for each core, or 4 for a
             server)
-        deadline: seconds until a request is given up
-        grace: seconds for what is under way when the server is stopped
+        deadline: seconds until a request fails
+        grace: seconds for open requests when the server is stopped
     """
 
     positional = {"places": "PLACE"}
@@ -124,7 +123,7 @@ class Options(commands.LoadingOptions):
 
 
 def main(arguments=None):
-    """Returns the exit status."""
+    """Runs the command, and returns its exit status."""
     parser = Parser(Options, _DESCRIPTION, _EXAMPLES)
     options = parser.parse(arguments, intermixed=True)
     return commands.run("serve", lambda: _serve(options))
@@ -154,7 +153,7 @@ def _serve(options):
         access = Access(keys, options.req_limit)
         server = _server(options, places, access, listening, failures)
         print(f"Loading {_count(places)} ...", flush=True)
-        # uvicorn raises what it was stopped by again, when all is answered.
+        # uvicorn raises the signal again when all requests are answered.
         signal.signal(signal.SIGTERM, server.handle_exit)
         with contextlib.suppress(KeyboardInterrupt):
             server.run([listening])
@@ -163,7 +162,7 @@ def _serve(options):
 
 
 def _server(options, places, access, listening, failures):
-    """A `Server` that puts into a list why it could not begin."""
+    """Returns the `Server`, which adds errors of loading to a list."""
     from tfcopy.serving.http_server.listening import (
         Server,
         address_of,

@@ -1,6 +1,6 @@
-"""Fills what is not translated in gettext catalogues, by a model.
+"""The command `translate_po`: fills gettext catalogues and XLIFF.
 
-A model on a server is asked without TensorFlow, by REST without gRPC.
+A model on a server needs no TensorFlow, and by REST no gRPC.
 """
 
 import contextlib
@@ -75,29 +75,29 @@ class Options(commands.ModelOptions):
     """Flags of `translate_po`: model, catalogues, checks.
 
     Attributes:
-        files: catalogue (.po), XLIFF (.xlf, .xliff), or folder of which the
-            catalogues in the language are taken
-        output: file to write instead; of several FILEs, or with a / at its
-            end, the folder of the files
+        files: catalogue (.po), XLIFF (.xlf, .xliff), or folder of catalogues,
+            of which those in the language are filled
+        output: file to write instead; a folder for several FILEs, or if it
+            ends with /
         language: language that the headers must name, if they name one
             (default: the export's)
-        glossary: translations that answers must have, one a line,
+        glossary: file of translations that answers must contain, one per line,
             phrase<TAB>translation
-        max_words: words, or pieces, of a text that the model reads; entries
-            with longer ones are left as they are (default: the export's, or
-            200)
-        batch_size: texts of a batch
-        memory: files of translations that exist, .po, TMX or XLIFF: an entry
-            whose text stands there takes that, whatever the model would say
-        fuzzy: tells, beside the model's translation, the text of a --memory
-            that is most like an entry's, if so many per cent of its letters,
-            such as 85, are the same
-        min_score: leaves entries whose translation has a lower score as they
-            are, without a comment, such as -5
-        report: file to write, .html or .tsv: what each entry has been filled
-            with, what to look at first on top
-        strict: exit status 1 if an entry is left as it is, or something was
-            lost or is told of it
+        max_words: tokens of a text that the model reads; entries with longer
+            texts stay as they are (default: the export's, or 200)
+        batch_size: texts in a batch
+        memory: files of existing translations, .po, TMX or XLIFF; an entry
+            with the same text takes its translation from there, not from the
+            model
+        fuzzy: add to the model's translation a comment with the most similar
+            text of --memory, if this percentage of its letters, such as 85, is
+            the same
+        min_score: leave entries whose translation has a lower score, such as
+            -5, as they are, without a comment
+        report: file to write, .html or .tsv, with the translation of each
+            entry, the most urgent ones on top
+        strict: exit status 1 if an entry stays as it is, has lost something,
+            or has other remarks
     """
 
     positional = {"model": "MODEL", "files": "FILE"}
@@ -133,7 +133,7 @@ class Options(commands.ModelOptions):
 
 
 def main(arguments=None):
-    """Returns the exit status."""
+    """Runs the command, and returns its exit status."""
     parser = Parser(Options, _DESCRIPTION, _EXAMPLES)
     options = parser.parse(arguments, intermixed=True)
     done = []
@@ -228,7 +228,7 @@ def _memory(options, model):
 
 
 def _catalogs(paths, language):
-    """Dict from the catalogues to their names below an --output."""
+    """Returns a dict from catalogues to their names below --output."""
     names = {}
     for path in paths:
         if not filesystem.isdir(path):
@@ -244,7 +244,7 @@ def _catalogs(paths, language):
 
 
 def _language(options):
-    """The language of an export, which is not loaded."""
+    """Returns the target language of an export without loading it."""
     language = None
     if options.server is None:
         folder = find_version(options.model, options.version)
@@ -255,7 +255,7 @@ def _language(options):
 
 
 def _outputs(names, output):
-    """Pairs of catalogues and the files to write, `None` in place."""
+    """Returns pairs of catalogues and the files to write, `None` in place."""
     if output is None:
         for path in names:
             if path.endswith(".pot"):

@@ -1,9 +1,9 @@
-"""Files of texts answered by Beam's RunInference, a file for each block.
+"""Answers to files of texts by Beam's RunInference, one file per block.
 
-What passes between steps is the place of some blocks in their file; the texts
-of a block are read, answered and written one after the other, so that no more
-than a block a worker is in memory. A block whose answers are there is not read
-again: a file of answers is written as a whole, after its dead letters.
+Steps exchange the positions of blocks in their files. The texts of a block are
+read, answered and written one after the other, so that each worker has one
+block in memory. A block with a file of answers is skipped: files are written as
+a whole, after their dead letters.
 """
 
 import base64
@@ -33,8 +33,9 @@ class Answers(NamedTuple):
 
     Attributes:
         block: The block.
-        answers: For each record a text, an object of JSON, or `None`.
-        failures: `(i, why)` of records without an answer.
+        answers: For each record a text, a JSON object, or `None`.
+        failures: Pairs of the number of a record without an answer, and the
+            reason.
     """
 
     block: Block
@@ -47,13 +48,13 @@ class Answerer:
 
     Args:
         model: An `ExportedModel`.
-        options: `answer_lines.AnswerOptions`, of which `json`, `dictionary`
-            and `glossary` count.
-        field: The field of records that holds the text, for models that read
-            one; by default the model's name of it.
+        options: `answer_lines.AnswerOptions`; `json`, `dictionary` and
+            `glossary` are used.
+        field: Field of the text, for models that read one; by default the
+            model's name of it.
 
     Raises:
-        AskError: If the model lacks what the options ask for.
+        AskError: If the model does not support the options.
     """
 
     def __init__(self, model, options, field: str | None = None):
@@ -65,10 +66,10 @@ class Answerer:
             self._fields = [field or self._texts[0]]
 
     def answer(self, block: Block) -> Answers:
-        """Answers each record once; what cannot be answered is told.
+        """Answers each record once, and returns the failures.
 
         Raises:
-            AskError: If the model does not answer any more.
+            AskError: If the model fails on any text.
         """
         examples, failures = {}, []
         for i, row in enumerate(block.rows(self._fields)):
@@ -91,7 +92,7 @@ class Answerer:
         return Answers(block, answers, sorted(failures))
 
     def _answered(self, numbers, examples) -> Iterator[tuple]:
-        """Yields `(i, answer, None)`, or `(i, None, why)` of what fails."""
+        """Yields `(i, answer, None)`, or `(i, None, why)` for failures."""
         try:
             found = self._ask([examples[i] for i in numbers])
         except AskError as error:
@@ -107,9 +108,9 @@ class Answerer:
             yield i, answer, None
 
     def _check_alive(self):
-        """Raises an AskError if not even the shortest text is answered.
+        """Raises an AskError if the model fails on the shortest text, too.
 
-        Then it is not a text's fault that it is not.
+        The failure is then not due to a text.
         """
         self._ask([{DICTIONARY: [], **dict.fromkeys(self._texts, "a")}])
 
@@ -137,7 +138,7 @@ class Answerer:
 
 
 def _decoded(value):
-    """A value with texts in the place of their UTF-8."""
+    """Decodes `bytes`, also within lists."""
     if isinstance(value, list):
         return [_decoded(x) for x in value]
     try:
@@ -150,13 +151,13 @@ def _decoded(value):
 
 
 def load(options) -> Answerer:
-    """The model that a command names, loaded here or on a server.
+    """Loads the model of a command as an `Answerer`.
 
     Args:
-        options: Those of the command `tfcopy.serving.batch`.
+        options: Options of the command `batch`.
 
     Raises:
-        AskError: If it cannot be asked.
+        AskError: If the model cannot be loaded.
     """
     return Answerer(options.open(), options, options.field)
 
@@ -170,9 +171,9 @@ class Work:
     """Input files, outputs and options of a batch run.
 
     Attributes:
-        paths: The files, whose names differ.
+        paths: The files, with different names.
         output: Folder of the answers.
-        block_size: Records of a block, and of a file of answers.
+        block_size: Records in a block, and in a file of answers.
         answer_field: Name of the field of an answer.
         make_answerer: Function without arguments that loads the model.
     """
@@ -188,10 +189,10 @@ def run(work: Work, runner: str, flags: Sequence[str] = ()) -> dict[str, int]:
     """Answers all files.
 
     Returns:
-        What this run has done, by the names of `COUNTERS`.
+        Counts of this run, by the names of `COUNTERS`.
 
     Raises:
-        AskError: If a file cannot be read, or the model does not answer.
+        AskError: If a file cannot be read, or the model fails.
     """
     parts = [
         part
@@ -213,12 +214,12 @@ def run(work: Work, runner: str, flags: Sequence[str] = ()) -> dict[str, int]:
 
 
 def dead_letters_of(path) -> str:
-    """The file of what could not be answered, beside a file of answers."""
+    """Returns the path of the failures beside a file of answers."""
     return f"{path}.dead.jsonl"
 
 
 class _Read(beam.DoFn):
-    """From parts of files to blocks that are not answered yet."""
+    """Turns parts of files into blocks that have no answers yet."""
 
     def __init__(self, work):
         self._work = work
@@ -248,7 +249,7 @@ class _Handler(ModelHandler):
         return [model.answer(block) for block in batch]
 
     def should_skip_batching(self):
-        return True  # A block is cut into batches of like length.
+        return True  # Blocks are split into batches later.
 
     def get_num_bytes(self, batch):
         return sum(map(len, batch))
@@ -258,7 +259,7 @@ class _Handler(ModelHandler):
 
 
 class _Write(beam.DoFn):
-    """Writes the answers of a block, and what has none."""
+    """Writes the answers of a block, and its failures."""
 
     def __init__(self, work):
         self._work = work
@@ -273,7 +274,7 @@ class _Write(beam.DoFn):
         letters = dead_letters_of(path)
         if failures:
             _write_dead_letters(letters, block, failures)
-        else:  # those of a run that was killed
+        else:  # from a run that was killed
             with contextlib.suppress(FileNotFoundError):
                 filesystem.remove(letters)
         with atomic_files.replacement(path) as new:
@@ -298,7 +299,7 @@ def _write_dead_letters(path, block, failures):
             "input": record,
         }
         text = json.dumps(letter, ensure_ascii=False) + "\n"
-        # Paths may have bytes that are no UTF-8.
+        # Paths may have bytes that are not UTF-8.
         lines.append(text.encode("utf-8", "backslashreplace"))
     atomic_files.write_atomically(path, lambda file: file.writelines(lines))
 

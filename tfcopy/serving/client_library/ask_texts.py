@@ -1,4 +1,4 @@
-"""Requests of the commands to a `TextModel`."""
+"""Answers of models that do not translate, and forms of input and output."""
 
 import json
 
@@ -7,18 +7,18 @@ from tfcopy.file_forms import JsonError, parse_json
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.terminal import shown
 
-# What answers as plain text, the first that a model gives.
+# Outputs that are printed as plain text: the first that a model has.
 ANSWERS = ("text", "label", "next_words")
-# What JSON leaves as it is, though terminals may obey it or it ends lines.
+# Not escaped by JSON, though they control terminals or end lines.
 _ESCAPED = {
     point: f"\\u{point:04x}" for point in (*range(127, 160), 0x2028, 0x2029)
 }
-# Lines of a file of `Definitions` that define nothing.
+# Beginnings of comments in a file of `Definitions`.
 _NO_DEFINITIONS = ("# ", "#lemma\t", "#tokenized")
 
 
 def answering(model, options):
-    """As `answering` of `answer_lines`, for models that do not translate."""
+    """Does what `answer_lines.answering` does, without translation."""
     for flag in ("n_best", "glossary", "alignments"):
         if getattr(options, flag):
             raise AskError(
@@ -44,18 +44,18 @@ def answering(model, options):
 
 
 def padded(rows) -> list[list[bytes]]:
-    """Rows of texts, all as long as the longest."""
+    """Returns rows of texts, padded to the longest."""
     width = max(map(len, rows), default=0)
     return [row + [b""] * (width - len(row)) for row in rows]
 
 
 def read_dictionary(path, flag="--dictionary", form="headword<TAB>definition"):
-    """The lines of a file that define something, or give a translation.
+    """Reads the lines of a dictionary or a glossary.
 
     Args:
-        path: The file.
-        flag: The flag that names it, for messages.
-        form: What a line should be, for messages.
+        path: Path of the file.
+        flag: Name of the flag, for messages.
+        form: Expected form of a line, for messages.
 
     Returns:
         List of `bytes`.
@@ -85,10 +85,10 @@ def read_dictionary(path, flag="--dictionary", form="headword<TAB>definition"):
 
 
 def read_glossary(model, path) -> list[bytes]:
-    """The lines of a glossary for a model, `phrase<TAB>translation`.
+    """Reads a glossary, lines `phrase<TAB>translation`, for a model.
 
     Raises:
-        AskError: If the model reads none, or the file is none.
+        AskError: If the model reads no glossary, or the file is not one.
     """
     if "with_glossary" not in model.signatures:
         raise AskError(
@@ -99,15 +99,15 @@ def read_glossary(model, path) -> list[bytes]:
 
 
 def parse(line: bytes, number: int, texts) -> dict:
-    """Reads an example of a line of standard input.
+    """Parses a line of standard input.
 
     Args:
-        line: The line: the text, or an object of JSON if there are several.
-        number: Its number, for messages.
+        line: A text, or a JSON object if the model reads several.
+        number: Number of the line, for messages.
         texts: Names of the texts that the model reads.
 
     Raises:
-        AskError: If it is none.
+        AskError: If the line has another form.
     """
     if len(texts) == 1:
         return {texts[0]: line, "dictionary": []}
@@ -138,11 +138,11 @@ def parse(line: bytes, number: int, texts) -> dict:
 
 
 def _encoded(text):
-    return text.encode("utf-8", "replace")  # JSON may hold half a character.
+    return text.encode("utf-8", "replace")  # JSON may contain half a character.
 
 
 def plain(x):
-    """Returns Python's own for NumPy's arrays and numbers; decodes texts."""
+    """Converts NumPy arrays to Python's types, and decodes texts."""
     if isinstance(x, dict):
         return {name: plain(y) for name, y in x.items()}
     if hasattr(x, "tolist"):
@@ -156,7 +156,7 @@ def plain(x):
 
 def _to_text(row):
     answer = next(row[name] for name in ANSWERS if name in row)
-    # Models may cut lines out of a context.
+    # Models may extract line ends from a context.
     return shown(" ".join(answer) if isinstance(answer, list) else answer)
 
 
@@ -173,6 +173,6 @@ def to_line(answer: str | dict) -> bytes:
 
 
 def to_json(answer) -> bytes:
-    """Returns an answer as JSON in one line, control characters escaped."""
+    """Returns an answer as a line of JSON, control characters escaped."""
     text = json.dumps(answer, ensure_ascii=False)
     return text.translate(_ESCAPED).encode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""Shared parts of the serving commands: flags, printing, exit statuses."""
+"""Shared parts of the serving commands: flags, output, exit statuses."""
 
 import argparse
 import contextlib
@@ -16,12 +16,12 @@ from tfcopy.terminal import hide_notes, one_line
 
 @dataclasses.dataclass(kw_only=True)
 class LoadingOptions:
-    """Flags of how an export is loaded, as in `LocalModel`.
+    """Flags for loading an export, as in `LocalModel`.
 
     Attributes:
-        engine: what searches: litert or tensorflow; if not given litert, where
-            the export has its programs, LiteRT is installed, and it is faster
-        trust: run even operations that no export has, such as writing files
+        engine: engine of the search, litert or tensorflow; by default litert,
+            if the export has its programs, it is installed, and it is faster
+        trust: allow operations that no export has, such as writing files
     """
 
     engine: Literal["litert", "tensorflow"] | None = None
@@ -33,32 +33,32 @@ class LoadingOptions:
 
 
 def start(main):
-    """Runs a command as the process, and ends it.
+    """Runs a command as the process, and exits with its status.
 
-    Answers come from several batches at once, which share the cores best if
-    each computes with one thread, as TensorFlow's variable says.
+    Several batches run concurrently, and share the cores best if each uses one
+    thread, which TensorFlow's environment variable sets.
     """
     os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
     status = main()
-    # Python would look for garbage among all objects of TensorFlow, seconds.
+    # A last garbage collection over TensorFlow's objects would take seconds.
     gc.freeze()
     sys.exit(status)
 
 
 def run(program, work) -> int:
-    """Does the work of a command; returns its exit status.
+    """Runs the work of a command, and returns its exit status.
 
-    Errors are one line; TFCOPY_DEBUG=1 shows where they come from.
+    Errors are printed in one line; TFCOPY_DEBUG=1 shows the traceback.
     """
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(AttributeError):  # closed, or none of Python's
-            # Names of files may have bytes that are no text.
+        with contextlib.suppress(AttributeError):  # closed, or replaced
+            # File names may have bytes that are not UTF-8.
             stream.reconfigure(errors="backslashreplace")
     hide_notes()
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     try:
         work()
-        write(b"")  # what was printed
+        write(b"")  # flushes earlier prints
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # The reader has closed the pipe.
@@ -66,7 +66,7 @@ def run(program, work) -> int:
     except Exception as error:
         if os.environ.get("TFCOPY_DEBUG"):
             raise
-        # Where standard error is closed, it cannot be told.
+        # Nothing to print to if standard error is closed.
         if sys.stderr is not None:
             with contextlib.suppress(OSError):
                 print(f"{program}: {one_line(error)}", file=sys.stderr)
@@ -75,11 +75,11 @@ def run(program, work) -> int:
 
 
 def write(answer: bytes):
-    """Writes to standard output, and does not wait for more.
+    """Writes to standard output and flushes it.
 
     Raises:
-        AskError: If it is full or closed.
-        BrokenPipeError: If nobody reads it any more.
+        AskError: If the disk is full, or standard output is closed.
+        BrokenPipeError: If the reader has closed the pipe.
     """
     if sys.stdout is None:
         raise AskError("standard output is closed.")
@@ -88,7 +88,7 @@ def write(answer: bytes):
         sys.stdout.buffer.write(answer)
         sys.stdout.buffer.flush()
     except OSError as error:
-        # Python would write it again as it ends.
+        # On exit Python would try to write it again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
             raise
@@ -97,13 +97,13 @@ def write(answer: bytes):
 
 @dataclasses.dataclass(kw_only=True)
 class ModelOptions(LoadingOptions):
-    """Flags of the model to ask: an exported folder, or one on a server.
+    """Flags of the model: an exported folder, or a model on a server.
 
     Attributes:
         model: exported folder, or ADDRESS/MODEL on a server
-        version: version to ask (default: the highest)
-        label: label of the version to ask, instead of --version
-        at_once: batches at a time (default: one for each core, or 4 for a
+        version: version of the model (default: the highest)
+        label: label of the version, instead of --version
+        at_once: concurrent batches (default: one for each core, or 4 for a
             server)
         deadline: seconds until a request to a server fails, retries included
             (default: 60)
@@ -115,7 +115,7 @@ class ModelOptions(LoadingOptions):
 
     positional = {"model": "MODEL"}
 
-    # The form of earlier commands: --server ADDRESS with the MODEL's name.
+    # Earlier form: --server ADDRESS, and the model's name as MODEL.
     server: str | None = flag(None, argparse.SUPPRESS)
     model: str
     version: NonNegativeInt | None = None
@@ -142,7 +142,7 @@ class ModelOptions(LoadingOptions):
 
     @property
     def connection(self) -> dict:
-        """Arguments of a `Connection` that are given, by name."""
+        """Returns the given arguments of a `Connection`, by name."""
         names = ("version", "label", "deadline", "retries", "tls")
         given = {x: getattr(self, x) for x in (*names, "root_certificate")}
         return {
@@ -153,9 +153,9 @@ class ModelOptions(LoadingOptions):
         """Returns a `Connection` to the model on a server.
 
         Raises:
-            AskError: If it is in a folder.
+            AskError: If the model is a folder.
         """
-        # Late: --help need not wait for it.
+        # Imported late, so that --help is fast.
         from tfcopy.serving.client_library.remote_model import Connection
 
         if self.server is None:
@@ -166,12 +166,12 @@ class ModelOptions(LoadingOptions):
         return Connection(self.server, self.model, **self.connection)
 
     def open(self):
-        """Opens the model, an `ExportedModel`.
+        """Opens the model and returns an `ExportedModel`.
 
         Raises:
-            AskError: If it cannot be asked.
+            AskError: If the model cannot be loaded.
         """
-        # Late: --help need not wait for it.
+        # Imported late, so that --help is fast.
         from tfcopy.serving.client_library.exported_model import open_model
 
         return open_model(

@@ -1,4 +1,4 @@
-"""The front door: an exported model, in a folder or on a server, in Python."""
+"""Exported models in Python: loading, and translation of texts."""
 
 import functools
 import os
@@ -20,7 +20,7 @@ from tfcopy.serving.client_library.signatures import (
 )
 from tfcopy.serving.client_library.transport import is_server, server_of
 
-# Batches for each of those at once, so that none waits long for another.
+# Batches per thread in a chunk, so that no thread waits long for another.
 _ROUNDS = 4
 
 
@@ -35,7 +35,7 @@ def load(
     trust: bool = False,
     **options,
 ) -> "ExportedModel":
-    """Opens an exported model, to ask it.
+    """Loads an exported model, from a folder or a server.
 
     ```python
     with tfcopy.load("savedmodels/europarl_ps") as model:
@@ -51,20 +51,21 @@ def load(
             or `https://host:port` for REST.
         model: Name of the model on the server, or in a folder of several, if
             `where` does not end with it.
-        version: Which version; the highest if not given.
-        batch_size: Positive integer, the most texts of a batch.
-        at_once: Positive integer, the most batches at a time; if not given,
-            as many as the machine has cores, or 4 for a server.
-        engine: What searches, of a folder: `"litert"` or `"tensorflow"`; LiteRT
-            if not given, where the export has its programs and it is installed.
-        trust: Whether the graph of a folder may have operations that no export
-            has, such as writing files. They are run here, with your rights.
-        **options: Of a server, as in `RemoteModel`: `label`, `deadline`,
-            `retries`, `tls`, `root_certificate`.
+        version: Version to load; the highest if not given.
+        batch_size: Positive integer, maximum number of texts in a batch.
+        at_once: Positive integer, maximum number of concurrent batches; by
+            default one for each core, or 4 for a server.
+        engine: Engine of the search, for a folder: `"litert"` or
+            `"tensorflow"`. By default LiteRT if the export has programs for it
+            and it is installed.
+        trust: Whether to run a graph with operations that no export has, such
+            as writing files. They run on this machine, with your rights.
+        **options: Options of a server, as in `RemoteModel`: `label`,
+            `deadline`, `retries`, `tls`, `root_certificate`.
 
     Raises:
         AskError: If there is no such model, or it cannot be loaded.
-        RequestError: If the server does not answer; it is an `AskError`, too.
+        RequestError: If the server does not answer; a subclass of `AskError`.
     """
     where = os.fspath(where)
     if model is None:
@@ -77,7 +78,7 @@ def load(
     opened = open_model(
         address, model, version=version, batch_size=batch_size, **options
     )
-    # Refuses what is no export.
+    # Raises an error unless it is an export.
     opened.inputs
     return opened
 
@@ -91,7 +92,7 @@ def open_model(
     trust: bool = False,
     **options,
 ) -> "ExportedModel":
-    """Opens whatever model there is; arguments as of `load`, but for these.
+    """Opens a model, which need not be an export of tfcopy.
 
     Args:
         address: The server's address; `None` for a folder.
@@ -100,7 +101,7 @@ def open_model(
     """
     if at_once is not None:
         options["at_once"] = at_once
-    # Late: neither asks for what the other needs.
+    # Imported late: a server needs no TensorFlow, a folder no gRPC.
     if address is not None:
         from tfcopy.serving.client_library.remote_model import RemoteModel
 
@@ -116,21 +117,21 @@ def open_model(
 
 
 class ExportedModel:
-    """A model that answers texts; `load` opens one.
+    """A model that answers texts, as `load` returns it.
 
-    Each method takes a list of texts, and answers them in batches of similar
-    length, some at once, with a progress bar on a terminal. A model that reads
-    several texts at once takes a list of dicts from their names (`inputs`) to
-    texts. Threads may share it.
+    Each method takes a list of texts and answers them in batches of similar
+    length, several at a time, with a progress bar on a terminal. A model that
+    reads several texts per example takes a list of dicts of texts by name (see
+    `inputs`). Threads may share a model.
 
-    An engine is a subclass that has `_ask_batch`, and sets these.
+    Engines are subclasses, which implement `_ask_batch` and set the attributes.
 
     Attributes:
-        name: Its name, for messages.
-        config: What the export remembered, a dict.
+        name: Name for messages.
+        config: Dict of facts that the export stores.
         signatures: Dict of `Signature`.
-        batch_size: Positive integer, the most examples of a batch.
-        at_once: Positive integer, the most batches at a time.
+        batch_size: Positive integer, maximum number of examples in a batch.
+        at_once: Positive integer, maximum number of concurrent batches.
         again: Function that opens the same model.
     """
 
@@ -139,10 +140,10 @@ class ExportedModel:
 
     @functools.cached_property
     def inputs(self) -> list[str]:
-        """Names of the texts that it reads.
+        """Returns the names of the texts that the model reads.
 
         Raises:
-            AskError: If it is no export of tfcopy.
+            AskError: If it is not an export of tfcopy.
         """
         default, analysed = (
             self.signatures[name].inputs.keys() - {"dictionary"}
@@ -159,7 +160,7 @@ class ExportedModel:
 
     @property
     def translates(self) -> bool:
-        """Returns whether it translates; others answer in their own way."""
+        """Returns whether the model translates."""
         analyse = self.signatures.get("analyse")
         return analyse is not None and "copied_from" in analyse.outputs
 
@@ -172,17 +173,20 @@ class ExportedModel:
     def translate(
         self, texts: Iterable[str], glossary: Sequence[str] = ()
     ) -> list[Translation]:
-        """The best answer to each text: its `text` and `score`.
+        """Translates texts.
 
         Args:
             texts: The texts.
-            glossary: Lines `phrase<TAB>translation`; where a phrase stands in
-                a text, the answer has the translation. For models that were
-                trained with --protect.
+            glossary: Lines `phrase<TAB>translation`. If a text contains a
+                phrase, its translation contains the given one. For models that
+                were trained with --protect.
 
         Raises:
             AskError: If the model does not translate or reads no glossary, or
-                these are no texts.
+                the arguments are not texts.
+
+        Returns:
+            For each text the best hypothesis, with its `text` and `score`.
         """
         self._check_translates("translate")
         signature, more = self._reading("glossary", glossary)
@@ -195,16 +199,16 @@ class ExportedModel:
     def n_best(
         self, texts: Iterable[str], count: int | None = None
     ) -> list[list[Translation]]:
-        """The best answers to each text, with their words.
+        """Returns the best hypotheses for each text, with their tokens.
 
         Args:
             texts: The texts.
-            count: The most answers to a text; as many as the search had beams
-                if not given.
+            count: Maximum number of hypotheses for a text; by default the
+                number of beams.
 
         Returns:
-            For each text its answers, the best first; of a word that was
-            copied, `copied_from` tells the place in `source_tokens`.
+            For each text its hypotheses, the best first. For copied tokens,
+            `copied_from` is the position in `source_tokens`.
         """
         self._check_translates("n_best")
         if count is not None:
@@ -218,15 +222,15 @@ class ExportedModel:
     def answer(
         self, texts: Iterable, dictionary: Sequence[str] = ()
     ) -> list[dict]:
-        """Answers whatever the model's task is: a label, a span, words.
+        """Answers texts by the model's task: a label, a span, or words.
 
         Args:
-            texts: Texts, or dicts of them by the names in `inputs`.
+            texts: Texts, or dicts of texts by the names in `inputs`.
             dictionary: Lines `headword<TAB>definition`, which replace the
-                model's own definitions of these words.
+                model's own definitions of these headwords.
 
         Returns:
-            For each a dict of its outputs: texts, numbers, lists.
+            For each example a dict of outputs: texts, numbers and lists.
         """
         signature, more = self._reading("dictionary", dictionary)
         return self._answers(signature, texts, more, ask_texts.plain)
@@ -234,15 +238,15 @@ class ExportedModel:
     def analyse(
         self, texts: Iterable, dictionary: Sequence[str] = ()
     ) -> list[dict[str, np.ndarray]]:
-        """All that the model tells about each text, such as its attention.
+        """Returns all outputs for each text, such as the attention.
 
         Args:
-            texts: Texts, or dicts of them by the names in `inputs`.
+            texts: Texts, or dicts of texts by the names in `inputs`.
             dictionary: As in `answer`.
 
         Returns:
-            For each a dict of arrays, texts as `bytes`: the outputs of the
-            signature `analyse`, padded as the longest of its batch.
+            For each example a dict of arrays, texts as `bytes`: the outputs of
+            the signature `analyse`, padded to the longest of its batch.
         """
         _, more = self._reading("dictionary", dictionary)
         if "dictionary" in self.signatures["analyse"].inputs:
@@ -253,17 +257,18 @@ class ExportedModel:
         """Calls a signature, batch by batch.
 
         Args:
-            signature: Its name.
-            inputs: Dict of its inputs: lists of texts, `bytes` or `str`, or
-                of rows of as many texts each.
+            signature: Name of the signature.
+            inputs: Dict of inputs by name: lists of texts, `bytes` or `str`, or
+                lists of rows with the same number of texts each.
 
         Returns:
-            Dict of arrays; texts are `bytes`. Where batches differ in size,
-            words end with `b""`, places with -1 and numbers with 0.
+            Dict of arrays; texts are `bytes`. Arrays of different batches are
+            padded: texts with `b""`, integers with -1, other numbers with 0.
 
         Raises:
-            AskError: If the model has no such signature or other inputs, or
-                fails; a `RequestError` if a server does not answer.
+            AskError: If the model has no such signature, takes other inputs, or
+                fails.
+            RequestError: If a server does not answer.
         """
         arrays, lengths = text_arrays(self, signature, inputs)
         if len(lengths) <= self.batch_size:
@@ -292,18 +297,21 @@ class ExportedModel:
         """Calls a signature, batch by batch, and reads its outputs row by row.
 
         Args:
-            signature: Its name.
+            signature: Name of the signature.
             inputs: As in `ask`.
-            read: Function of the outputs for an example, a dict of arrays that
-                are padded as the longest of its batch, to what is returned.
-            more: Dict of inputs that are the same for all: lists of texts.
-            progress: Whether to show a bar (on a terminal only).
+            read: Function applied to the outputs for each example: a dict of
+                arrays, padded to the longest of its batch.
+            more: Dict of inputs that all examples share: lists of texts.
+            progress: Whether to show a progress bar (on a terminal only).
 
         Raises:
-            AskError: As in `ask`, and if `read` cannot read an answer.
+            AskError: As in `ask`, and if `read` fails.
+
+        Returns:
+            The results of `read`, in the order of the examples.
         """
         arrays, lengths = text_arrays(self, signature, inputs, more)
-        if len(lengths) <= self.batch_size:  # It needs no order.
+        if len(lengths) <= self.batch_size:  # No sorting
             lengths = [0] * len(lengths)
 
         def ask(rows):
@@ -327,14 +335,14 @@ class ExportedModel:
         self.close()
 
     def close(self):
-        """Ends what is under way, where that is on a server."""
+        """Cancels pending requests to a server."""
 
     def __reduce__(self):
-        # A copy, such as that of another process, has a graph of its own.
+        # Another process needs a graph of its own.
         return self.again, ()
 
     def _ask_batch(self, signature, arrays):
-        """Calls a signature with at most `batch_size` examples."""
+        """Calls a signature on at most `batch_size` examples."""
         raise NotImplementedError
 
     def _answers(self, signature, texts, more, read):
@@ -344,7 +352,7 @@ class ExportedModel:
         return self.rows(signature, inputs, read, more, progress=True)
 
     def _examples(self, texts):
-        """Dicts from the names of texts to texts."""
+        """Returns dicts of texts by name."""
         wrong = (str, bytes, Mapping, Set)
         if isinstance(texts, wrong) or not isinstance(texts, Iterable):
             raise AskError(
@@ -383,7 +391,7 @@ class ExportedModel:
             )
 
     def _reading(self, argument, lines):
-        """The signature that reads lines as well as texts, and its inputs."""
+        """Returns the signature that takes extra lines, and its inputs."""
         if not lines:
             return "serving_default", {}
         signature = f"with_{argument}"

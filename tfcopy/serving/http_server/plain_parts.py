@@ -1,7 +1,6 @@
-"""Plain text as questions: line by line, a line as one or as sentences.
+"""Segments of plain text: lines, or sentences of long lines.
 
-What stands between the questions, line ends, columns and blanks at the edges,
-comes back as it was.
+Line ends, columns and blanks between the segments are kept.
 """
 
 import functools
@@ -9,29 +8,28 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tfcopy.serving.client_library.answer_lines import may_be_cut
-from tfcopy.serving.http_server.kept_spans import Question, Source, question_of
+from tfcopy.serving.http_server.kept_spans import Segment, Source, segment_of
 from tfcopy.serving.segments import has_words, lines_of, sentences_of
 
 
 class Parts:
-    """Texts that are asked, among others that are kept."""
+    """Parts of a text: segments to translate, and kept texts."""
 
     def _said(self, answers):
-        """The parts that make the answer, of which strings are kept."""
+        """Returns the parts of the translation; strings are kept."""
         return self._parts
 
     def _asked(self, answers):
         return [x for x in self._said(answers) if not isinstance(x, str)]
 
-    def open_questions(self, answers: Mapping) -> list[Question]:
-        """Returns what is still to be asked.
+    def open_segments(self, answers: Mapping) -> list[Segment]:
+        """Returns the segments that have no translation yet.
 
         Args:
-            answers: Dict from a `Question` to the model's answers to it, the
-                best first.
+            answers: Dict from a `Segment` to its translations, the best first.
         """
         asked = (
-            x for y in self._asked(answers) for x in y.open_questions(answers)
+            x for y in self._asked(answers) for x in y.open_segments(answers)
         )
         return list(dict.fromkeys(asked))
 
@@ -43,44 +41,43 @@ class Parts:
         """Yields the parts of the translation.
 
         Args:
-            answers: As in `open_questions`, which are all.
-            rank: Which of the answers to each question; the best where there
-                are no more.
+            answers: As in `open_segments`, for all segments.
+            rank: Rank of the translation of each segment; the best one if there
+                are fewer.
         """
         for x in self._said(answers):
             yield from [x] if isinstance(x, str) else x.parts(answers, rank)
 
     def lost(self, answers: Mapping) -> list[str]:
-        """Returns the spans that the translation does not have."""
+        """Returns the spans that the translation lacks."""
         return [x for y in self._asked(answers) for x in y.lost(answers)]
 
 
 class _Asked(NamedTuple):
-    """A question, and the function of an answer to the parts of the text."""
+    """A segment, and a function from its translation to parts of the text."""
 
-    question: Question
+    segment: Segment
     written: Callable[[str], list[str]]
 
-    def open_questions(self, answers):
-        return [] if self.question in answers else [self.question]
+    def open_segments(self, answers):
+        return [] if self.segment in answers else [self.segment]
 
     def parts(self, answers, rank):
-        found = answers[self.question]
+        found = answers[self.segment]
         return self.written(found[rank] if rank < len(found) else found[0])
 
     def lost(self, answers):
-        return self.question.lost(answers[self.question][0])
+        return self.segment.lost(answers[self.segment][0])
 
 
 class PlainText(Parts):
-    """A text of a request.
+    """A plain text of a request.
 
     Args:
-        text: The text, or the `Source` of one that is read otherwise than it
-            is written.
-        protect: What its spans are; `None` for a model that keeps none.
-        max_words: The words, or pieces, that the model reads.
-        phrases: Pairs of a phrase and the translation that it must have.
+        text: The text, or a `Source`, whose text for the model is different.
+        protect: Formats of its spans; `None` for a model that keeps none.
+        max_words: Maximum number of tokens that the model reads.
+        phrases: Pairs of a phrase and its required translation.
     """
 
     def __init__(
@@ -97,7 +94,7 @@ class PlainText(Parts):
             begin, end = end, end + len(line)
             part = self._part(begin, end)
             if isinstance(part, str) or not may_be_cut(
-                part.question.text, max_words
+                part.segment.text, max_words
             ):
                 self._parts.append(part)
                 continue
@@ -106,19 +103,17 @@ class PlainText(Parts):
                 self._parts.append(self._part(start, begin))
 
     def _part(self, *place):
-        """What is asked of a part of the text, or what is kept."""
+        """Returns a part of the text: a segment, or a kept text."""
         text, (protect, phrases) = (
             self._source.text[slice(*place)],
             self._options,
         )
-        question = Question(text)
+        segment = Segment(text)
         if protect is not None and has_words(text):
-            question = question_of(self._source, protect, phrases, *place)
-        if not has_words(question.text):
+            segment = segment_of(self._source, protect, phrases, *place)
+        if not has_words(segment.text):
             return self._source.written(*place)
-        return _Asked(
-            question, functools.partial(self._written, question, place)
-        )
+        return _Asked(segment, functools.partial(self._written, segment, place))
 
-    def _written(self, question, place, answer):
-        return question.parts(answer)
+    def _written(self, segment, place, answer):
+        return segment.parts(answer)

@@ -1,4 +1,4 @@
-"""The models of a server, by the pair of languages that they translate."""
+"""Models of the translation server, by pair of languages."""
 
 import collections
 import functools
@@ -27,21 +27,21 @@ from tfcopy.serving.client_library.local_model import (
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.serving.client_library.transport import server_of
 from tfcopy.serving.http_server.api_messages import ApiError
-from tfcopy.serving.http_server.kept_spans import Question
+from tfcopy.serving.http_server.kept_spans import Segment
 from tfcopy.serving.http_server.request_batches import RequestBatches
 
 _LANGUAGE = r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]+)*(?:@[a-z]+)?"
 _PLACE = re.compile(rf"(?:({_LANGUAGE}):({_LANGUAGE})=)?(.+)", re.DOTALL)
-# Words of the text that finds out how many a model reads.
+# Words of the text that tests how many a model reads.
 _MANY_WORDS = 2000
 
 
 class Place(NamedTuple):
-    """Where a model is, and what it translates if it does not tell itself.
+    """Location of a model, and its languages if they are given.
 
     Attributes:
-        server: The address of the server, `None` for a folder.
-        model: The folder, or the model's name on the server.
+        server: Address of the server, `None` for a folder.
+        model: The folder, or the name of the model on the server.
         pair: Codes of the languages, or `None`.
     """
 
@@ -51,15 +51,15 @@ class Place(NamedTuple):
 
 
 def places_of(text: str) -> list[Place]:
-    """The places that an argument of the command names.
+    """Returns the locations for an argument of the command.
 
     Args:
-        text: A folder of models, of one model's versions or of one version, or
-            `ADDRESS/MODEL`, after `SOURCE:TARGET=` where the languages are not
-            known.
+        text: A folder of models, of the versions of a model or of one version,
+            or `ADDRESS/MODEL`; after `SOURCE:TARGET=` if the languages are
+            unknown.
 
     Raises:
-        AskError: If it names none.
+        AskError: If there is no model.
     """
     source, target, where = _PLACE.fullmatch(text).groups()
     pair = (source, target) if source else None
@@ -92,12 +92,12 @@ def places_of(text: str) -> list[Place]:
 
 
 class Translating(NamedTuple):
-    """A model that translates.
+    """A model that translates a pair of languages.
 
     Attributes:
         model: An `ExportedModel`.
-        pair: Codes of its languages.
-        max_words: The words, or pieces, of a text that it reads.
+        pair: Codes of the languages.
+        max_words: Maximum number of tokens of a text that it reads.
     """
 
     model: ExportedModel
@@ -106,7 +106,7 @@ class Translating(NamedTuple):
 
     @property
     def keeps_spans(self) -> bool:
-        """Whether requests may have terms, and so spans, of their own."""
+        """Returns whether requests may have terms and spans of their own."""
         return "with_glossary" in self.model.signatures
 
 
@@ -118,19 +118,19 @@ def load_all(
     deadline: float | None = None,
     **options,
 ) -> dict[tuple[str, str], Translating]:
-    """The models of all places, by their languages.
+    """Loads all models, and returns them by pair of languages.
 
     Args:
-        places: Where they are.
-        tell: Function of a line about a model that is left out.
-        max_words: What `Translating` says, where the export does not tell.
+        places: Their locations.
+        tell: Function of a line about a skipped model.
+        max_words: Maximum number of tokens, instead of the export's.
         deadline: Seconds for a request to a server.
         **options: As in `open_model`: `batch_size`, `at_once`, `engine`,
             `trust`.
 
     Raises:
-        AskError: If one cannot be loaded, two translate the same, or there is
-            none.
+        AskError: If a model cannot be loaded, two have the same languages, or
+            there is none.
     """
     models = {}
     for server, name, named in places:
@@ -161,19 +161,19 @@ def load_all(
 
 
 def num_read(model) -> int:
-    """How many words of a text a model reads, as it shows."""
+    """Returns how many tokens of a text a model reads, found by a test."""
     texts = {"text": ["a " * _MANY_WORDS]}
     ((answer, *_),) = model.rows("analyse", texts, translations_of)
     return max(1, num_words(answer))
 
 
 class ServedModel:
-    """A model that answers the questions of concurrent requests.
+    """A model that translates segments of concurrent requests.
 
     Args:
         translating: `Translating`.
-        batches: Function of a function of a list of items to `RequestBatches`
-            of them.
+        batches: Function from a function of a list of segments to their
+            `RequestBatches`.
     """
 
     def __init__(
@@ -192,59 +192,62 @@ class ServedModel:
 
     @property
     def num_waiting(self) -> int:
-        """How many questions wait."""
+        """Returns the number of waiting segments."""
         return sum(x.num_waiting for x in self._batches.values())
 
     async def answers(
         self,
-        questions: Sequence[Question],
+        segments: Sequence[Segment],
         alternatives: int = 0,
     ) -> list[list[str]]:
-        """What the model answers, the best first.
+        """Translates segments.
 
         Args:
-            questions: The questions.
-            alternatives: How many more answers are wanted; there are none for
-                questions with spans or phrases.
+            segments: Distinct segments.
+            alternatives: Number of further translations; segments with spans or
+                phrases have none.
+
+        Returns:
+            For each segment its translations, the best first.
 
         Raises:
-            ApiError: 400 if one is too long.
+            ApiError: 400 if a segment is too long.
         """
-        long = [x for x in questions if may_be_cut(x.text, self.max_words)]
+        long = [x for x in segments if may_be_cut(x.text, self.max_words)]
         found = await self._batches["analyse"].ask(long)
-        for question, (answer, *_) in zip(long, found):
+        for segment, (answer, *_) in zip(long, found):
             if is_cut(answer, self.max_words):
-                text = question.restored(question.text)
+                text = segment.restored(segment.text)
                 raise ApiError(
                     400,
                     "Invalid request: a sentence is too long for the model, "
                     f"which reads {self.max_words} words: {text[:60]!r}...",
                 )
         asked = collections.defaultdict(list)
-        for question in questions:
+        for segment in segments:
             name = "analyse" if alternatives else "serving_default"
-            if question.spans or question.phrases:
+            if segment.spans or segment.phrases:
                 name = "with_glossary"
-            asked[name].append(question)
+            asked[name].append(segment)
         answered = {}
         for name, some in asked.items():
-            for question, found in zip(
+            for segment, found in zip(
                 some, await self._batches[name].ask(some)
             ):
                 best = found[: alternatives + 1]
-                answered[question] = [answer.text for answer in best]
-        return [answered[x] for x in questions]
+                answered[segment] = [answer.text for answer in best]
+        return [answered[x] for x in segments]
 
     async def close(self):
-        """Ends what is under way."""
+        """Cancels pending batches, and closes the model."""
         for batches in self._batches.values():
             await batches.close()
         self._model.close()
 
-    def _ask(self, name, questions):
-        """Returns for each question of a batch its `Translation`s."""
-        inputs = {"text": [x.text for x in questions]}
+    def _ask(self, name, segments):
+        """Returns the `Translation`s of each segment of a batch."""
+        inputs = {"text": [x.text for x in segments]}
         if name == "with_glossary":
-            terms = [[y.encode() for y in x.terms] for x in questions]
+            terms = [[y.encode() for y in x.terms] for x in segments]
             inputs["glossary"] = padded(terms)
         return self._model.rows(name, inputs, translations_of)
