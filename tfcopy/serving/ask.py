@@ -5,6 +5,7 @@ but not the code that trained it. A model on a server needs neither.
 """
 
 import dataclasses
+import functools
 
 from tfcopy.flags import Parser
 from tfcopy.serving.client_library import answer_lines, ask_texts, commands
@@ -65,7 +66,7 @@ def main(arguments=None, program="ask", kind=Options):
     epilog = _EXAMPLES + answer_lines.FORMS
     options = Parser(kind, _DESCRIPTION, epilog).parse(arguments)
     work = _status if options.status else _answer
-    return commands.run(program, lambda: work(options))
+    return commands.run(program, functools.partial(work, options))
 
 
 def _answer(options):

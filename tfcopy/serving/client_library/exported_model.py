@@ -311,17 +311,19 @@ class ExportedModel:
             The results of `read`, in the order of the examples.
         """
         arrays, lengths = text_arrays(self, signature, inputs, more)
-        if len(lengths) <= self.batch_size:  # No sorting
-            lengths = [0] * len(lengths)
 
-        def ask(rows):
+        def ask(numbers):
             with answer_lines.expecting_answers(self):
-                outputs = self._ask_batch(signature, _taken(arrays, rows))
-                return list(map(read, answer_lines.rows(outputs, len(rows))))
+                outputs = self._ask_batch(signature, _taken(arrays, numbers))
+                found = answer_lines.rows(outputs, len(numbers))
+                return [read(row) for row in found]
 
+        numbers = np.arange(len(lengths))
+        if len(numbers) <= self.batch_size:
+            return ask(numbers) if lengths else []
         return in_batches(
             ask,
-            range(len(lengths)),
+            numbers,
             self.batch_size,
             progress,
             self.at_once,
