@@ -287,4 +287,4 @@ def test_who_may_ask_is_told(folder):
         assert server.translate("a") == {"translatedText": "a"}
         server.process.send_signal(signal.SIGTERM)
         _, error = server.process.communicate(timeout=60)
-    assert error.startswith("serve: whoever reaches 0.0.0.0 may ask; with ")
+    assert error.startswith("serve: any client that reaches 0.0.0.0 may send ")

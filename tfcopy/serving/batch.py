@@ -20,34 +20,33 @@ from tfcopy.terminal import counted, one_line
 _PLAN = "batch.json"
 _PLAN_FIELDS = {"asked": dict, "files": dict}
 _DESCRIPTION = """\
-Answers all texts of files as `python -m tfcopy.serving.ask` answers lines, as a
-pipeline of Apache Beam. The names of files say what they hold:
+Answers all texts of files as `tfcopy ask` answers lines, by a pipeline of
+Apache Beam. The name of a file determines its format:
 
-  .jsonl, .ndjson, .json   objects of JSON, one a line
+  .jsonl, .ndjson, .json   JSON objects, one per line
   .tfrecord                tf.train.Example
   .parquet                 rows
   others                   lines of text
 
-Text and JSON may be compressed by gzip, bzip2, xz or zip, whatever their names
-say, and may be UTF-16 that begins with a byte order mark; TFRecord may be
-gzipped. Answers have the form of their file: a line for a line, otherwise the
-record as it is, byte by byte (in Parquet, value by value), with one more field,
-"answer", which is null where there is none. --answer_field gives it another
-name; a file whose records have a field of that name is refused. A line that is
-no object of JSON is answered by {"answer": null}, and a record that is no
-Example by one that has no other feature.
+Text and JSON may be compressed by gzip, bzip2, xz or zip, whatever the name of
+the file, and may be UTF-16 with a byte order mark; TFRecord may be gzipped.
+Answers have the format of their file: a line for a line, otherwise the record,
+unchanged byte for byte (in Parquet, value by value), with one more field,
+"answer", which is null if there is no answer. --answer_field names the field;
+files whose records already have it are refused. A line that is not a JSON
+object is answered by {"answer": null}, and a record that is not an Example by
+one without other features.
 
-a.jsonl.gz is answered by a-00000.jsonl.gz, a-00001.jsonl.gz and so on in
---output, each for --shard_size records; one after the other they are in the
-order of the file. Other compression is not repeated: a.txt.xz is answered by
-a-00000.txt. Lines of text in a file of another name, such as t.en, are answered
-by t.en-00000.txt. What cannot be answered is told in
-a-00000.jsonl.gz.dead.jsonl. The line stands there as "input", or {"b64": ...},
-base64 of what is no UTF-8; a row of Parquet is there as a stream of Arrow's.
+The answers to a.jsonl.gz are in a-00000.jsonl.gz, a-00001.jsonl.gz and so on in
+--output, --shard_size records each, in the order of the file. Other compression
+is not repeated: the answers to a.txt.xz are in a-00000.txt. If the name of a
+text has another ending, such as t.en, they are in t.en-00000.txt. Failures are
+in a-00000.jsonl.gz.dead.jsonl, with the line as "input", or {"b64": ...},
+base64 of bytes that are not UTF-8; a row of Parquet is a stream of Arrow.
 
-A command that was killed is repeated: answers that are there stay, and nothing
-is answered twice. batch.json in --output tells what has been asked. Commands
-that run at once need folders of their own.
+Repeat a command that was killed: existing answers stay, and nothing is answered
+twice. batch.json in --output records the request. Concurrent commands need
+separate folders.
 
 MODEL is what a recipe exports, or ADDRESS/MODEL on a server."""
 _EXAMPLES = """\
@@ -57,8 +56,8 @@ examples:
     -- --direct_running_mode=multi_processing --direct_num_workers=2
   %(prog)s localhost:8500/europarl_ps --input a.parquet --output out/
 
-What stands after -- are options of the runner. Runners on several machines need
-the model, --input and --output under the same paths.
+Options after -- are those of the runner. Runners on several machines need the
+model, --input and --output under the same paths.
 
 """
 

@@ -14,15 +14,15 @@ from tfcopy.serving.demo_page.demo_server import Guard, Models
 from tfcopy.terminal import quiet
 
 _DESCRIPTION = """\
-Shows exported models in the browser: type a text and see the answer, each
-copied word in the colour of the word it was copied from, the attention, each
-word's probability of being generated or copied, and the other answers of the
-search. Models that read definitions also take your own dictionary; their
-answers, labels or next words are shown with their probabilities.
+Shows exported models in the browser: type a text and see the answer, with each
+copied word in the colour of its source word, the attention, the probability of
+generating or copying each word, and the other hypotheses. Models that read
+definitions also take your own dictionary; their answers, labels or next words
+are shown with their probabilities.
 
-FOLDER is where recipes export: a folder of models, or one model, or one
-version. Models are loaded when they are chosen. The page loads nothing from the
-network, takes no files, and answers no other site's page."""
+FOLDER is a folder of exported models, one model, or one version. Models are
+loaded when they are chosen. The page loads nothing from the network, accepts no
+files, and refuses requests of other sites."""
 
 _EXAMPLES = """\
 examples:

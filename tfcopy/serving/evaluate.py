@@ -15,13 +15,12 @@ from tfcopy.terminal import one_line, printable, quiet
 
 _DESCRIPTION = """\
 Scores answers to the lines of a file against references, and compares systems
-by a paired bootstrap: p says how probable a difference as large would be if a
-system were no better or worse than the first.
+by a paired bootstrap: p is the probability of a difference at least as large if
+a system were no better or worse than the first.
 
-SYSTEM is what a recipe exports, which is asked here, or a file of answers, one
-a line. --source and --reference are files of lines, plain or compressed. An
-export with programs of int8 is asked without them, too, unless --engine is
-given."""
+SYSTEM is an exported model, or a file of answers, one per line. --source and
+--reference are files of lines, plain or compressed. An export with programs of
+int8 is evaluated without them, too, unless --engine is given."""
 
 _EXAMPLES = """\
 examples:
@@ -31,12 +30,13 @@ examples:
   %(prog)s theirs.fr savedmodels/europarl_ps --source test.en \\
     --reference a.fr b.fr --metrics bleu ter --json
 
-Copied words are those that stand in the source and are not in the vocabulary of
-the target: nothing but copying gives them. Their precision is the share of
-right ones among those of the answers, their recall that among those of the
-(first) reference. The vocabulary is that of the first exported model, or
---vocabulary; a model of pieces has none, as it can spell any word. Changed
-answers are others than the first system's, better or worse by their chrF."""
+Copied words are in the source but not in the vocabulary of the target, so that
+only copying can produce them. Precision is the share of correct ones among the
+copied words of the answers; recall is the share of copied words in the (first)
+reference that the answers contain. The vocabulary is the first exported
+model's, or --vocabulary; a model of subwords has none, as it can spell any
+word. Changed answers differ from the first system's, and are better or worse by
+their chrF."""
 
 _NAMES = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
 

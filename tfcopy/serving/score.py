@@ -14,9 +14,9 @@ from tfcopy.serving.client_library import commands
 from tfcopy.terminal import quiet
 
 _DESCRIPTION = """\
-Writes for each pair of a source and a target the log of the probability that a
-system of a run gives the target, in nats: the sum over its words and its end,
-each of which may be generated, or copied from any place.
+Writes for each pair of a source and a target the log-probability of the target
+under a system of a run, in nats: the sum over its words and its end, each of
+which may be generated, or copied from any position.
 
 RUN is the folder of logs that a recipe writes, <log_dir>/<run>."""
 
@@ -26,9 +26,9 @@ examples:
   %(prog)s tensorboard_logs/europarl_ps/demo --system nmt \\
     --source a.en --target a.fr --json
 
-Words that a system can neither generate nor copy count as <unk>. A pair one
-side of which has no words gets an empty line, or null. At the end the
-perplexity of a word is told."""
+Words that a system can neither generate nor copy count as <unk>. A pair with an
+empty side has an empty line, or null. At the end the perplexity per word is
+printed."""
 
 
 @dataclasses.dataclass(kw_only=True)

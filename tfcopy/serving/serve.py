@@ -25,16 +25,15 @@ from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.terminal import printable
 
 _DESCRIPTION = """\
-Serves exported models that translate, to whatever speaks LibreTranslate's API:
-Weblate, OmegaT and other platforms, libretranslatepy, curl. Requests that come
-together are asked together. Text, lists of texts and HTML are translated; a
-request may name formats whose placeholders an answer has as they are, and
-translations of terms. /docs shows all of it.
+Serves exported translation models by LibreTranslate's API, for Weblate, OmegaT
+and other platforms, libretranslatepy and curl. Concurrent requests are batched.
+Texts, lists of texts and HTML are translated; a request may name formats whose
+placeholders stay unchanged, and translations of terms. /docs describes the API.
 
-PLACE is where recipes export: a folder of models, or one model, or one version;
-or a server, ADDRESS/MODEL, where TensorFlow Serving has it. Each model serves
-the languages that it was trained for. SOURCE:TARGET=PLACE tells them, where the
-export does not."""
+PLACE is a folder of exported models, one model, or one version; or
+ADDRESS/MODEL, a model of TensorFlow Serving. Each model serves the languages
+that it was trained for. SOURCE:TARGET=PLACE names them, if the export does
+not."""
 
 _EXAMPLES = """\
 examples:
@@ -46,8 +45,8 @@ examples:
   curl -d '{"q": "The session is closed.", "source": "en", "target": "fr"}'
     http://127.0.0.1:5000/translate
 
-Needs pip install "tfcopy[serve]". Ctrl-C, or SIGTERM, stops it, when what is
-under way is answered."""
+Needs pip install "tfcopy[serve]". Ctrl-C or SIGTERM stops it after the open
+requests."""
 
 _NEEDED = (
     *("fastapi_offline", "limits", "prometheus_client", "py3langid"),
@@ -146,8 +145,8 @@ def _serve(options):
     with listen(options.host, options.port) as listening:
         if not (is_private(listening) or keys):
             _tell(
-                f"whoever reaches {options.host} may ask; with --api_keys FILE "
-                "only who has a key."
+                f"any client that reaches {options.host} may send requests; "
+                "--api_keys FILE requires a key."
             )
         failures = []
         access = Access(keys, options.req_limit)

@@ -28,11 +28,11 @@ Percent = Annotated[
     float, Check("a number from 1 to 100", lambda x: 1 <= x <= 100)
 ]
 _DESCRIPTION = """\
-Translates the entries of gettext catalogues, or the units of XLIFF 1.2 and 2,
-that have no translation, in place. Each becomes fuzzy, with translator's
-comments (in XLIFF a state and notes) that tell the score (a log-probability; of
-several lines or forms the worst), the spans of markup that the translation has
-lost or added, unpaired tags, brackets and quotes, letters beside placeholders:
+Translates the open entries of gettext catalogues, or the open units of XLIFF
+1.2 and 2, in place. Each becomes fuzzy, with translator's comments (in XLIFF a
+state and notes) about the score (a log-probability; the lowest of several lines
+or forms), lost and added spans of markup, unpaired tags, brackets and quotes,
+and letters beside placeholders:
 
   # tfcopy: score -3.21
   # tfcopy: lost :func:`ast.parse`
@@ -40,18 +40,18 @@ lost or added, unpaired tags, brackets and quotes, letters beside placeholders:
   # tfcopy: </b> before <b>
   #, fuzzy
 
-Placeholders without numbers that change their order get numbers, or the entry
-is left. An accelerator, _File or &File, comes on a letter that no other item of
-its menu has: of those of one context, or one source file.
+If placeholders without numbers change their order, they get numbers, or the
+entry is left open. An accelerator, _File or &File, is put on a letter that no
+other item of its menu has; a menu is a context, or a source file.
 
-What stands translated elsewhere, in the same file or in a --memory, is taken
-from there, and is not fuzzy:
+A text that is translated elsewhere in the same file, or in a --memory, takes
+that translation, and is not fuzzy:
 
   # tfcopy: from library.po
 
-Entries that have a translation, fuzzy and obsolete ones are not touched, nor
-those that ask for translators' names, and no other line of a file is changed.
-An entry that cannot be filled is left as it is, with a comment that says why.
+Translated, fuzzy and obsolete entries, and those for translators' names, are
+not touched, and no other line of a file is changed. An entry that cannot be
+filled is left as it is, with a comment that says why.
 
 MODEL is what a recipe exports, or ADDRESS/MODEL on a server, such as
 http://localhost:8501/pydocs_ps."""
@@ -65,8 +65,8 @@ examples:
   %(prog)s savedmodels/pydocs_ps manual.po --report report.html
   %(prog)s http://localhost:8501/pydocs_ps manual.po --language es
 
-A command that was killed is repeated: it goes on from what it has written. The
-exit status is 0, with --strict perhaps 1, or 2 after an error, which is one
+Repeat a command that was killed: it continues from what it has written. The
+exit status is 0, possibly 1 with --strict, or 2 after an error, which is one
 line on standard error."""
 
 
@@ -107,15 +107,15 @@ class Options(commands.ModelOptions):
     language: str | None = None
     protect: list[str] | None = flag(
         None,
-        f"spans that a translation may not lose: {CHOICES} (default: the "
-        "export's, links, html and placeholders); a flag such "
+        f"formats of spans that a translation must keep: {CHOICES} (default: "
+        "the export's, links, html and placeholders); a flag such "
         "as python-format adds its own",
     )
     model_protect: list[str] | None = flag(
         None,
-        "what the model was trained to keep whole, its --protect; other spans "
-        "are asked as such ones (default: the export's; a server does not "
-        "tell)",
+        "formats that the model was trained to copy as a whole, its --protect; "
+        "other spans are replaced by such ones (default: the export's; a "
+        "server does not send them)",
     )
     glossary: File | None = None
     max_words: PositiveInt | None = None

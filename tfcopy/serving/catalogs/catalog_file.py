@@ -100,14 +100,14 @@ def _check_header(path, catalog, language):
         return
     advice, fault = _ADVICE, None
     if not header.is_there:
-        fault = "expected a header that tells the charset"
+        fault = "expected a header that names the charset"
         advice += ", and --language does without"
     elif not header.text.strip():
         fault = "the header is empty"
     elif not header.charset:
-        fault = "the header tells no charset"
+        fault = "the header names no charset"
     elif header.charset == "CHARSET":
-        fault = "the header tells the charset CHARSET, as templates do"
+        fault = "the header names the charset CHARSET, as templates do"
     if fault is not None:
         raise AskError(f"{header.place}: {fault}; {advice}.")
 

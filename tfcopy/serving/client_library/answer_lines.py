@@ -256,24 +256,24 @@ def _joined(tokens, starts, are_pieces):
 FORMS = """\
 --dictionary FILE sends definitions with each line, for models that read them:
 FILE has one per line, `headword<TAB>definition`; a headword may have several.
-They replace the definitions of these words in the model's own dictionary. A
-JSON object may have a "dictionary" of its own, a list of such lines.
+They replace the model's own definitions of these headwords. A JSON object may
+have its own "dictionary", a list of such lines.
 
---glossary FILE says given translations, for models that were trained with
---protect: FILE has one per line, `phrase<TAB>translation`. Where a phrase
-stands in a text, as whole words and in the same case, the answer has the
-translation. They come before those of a glossary that was exported.
+--glossary FILE has required translations, for models that were trained with
+--protect, one per line, `phrase<TAB>translation`. If a text contains a phrase,
+as whole words and in the same case, the answer contains the translation. They
+take precedence over an exported glossary.
 
---n_best N gives lines `number ||| text ||| score`, the best first; input lines
-are numbered from 0. --alignments adds ` ||| 0-0 1-2`, pairs of the positions
-of a source word and of the word of the answer that was read from it (of highest
-attention), as Pharaoh writes them. In such lines a ||| of a text is written as
-&#124;&#124;&#124;, as Moses does. --json gives one object per line:
+--n_best N writes lines `number ||| text ||| score`, the best first; input lines
+are numbered from 0. --alignments adds ` ||| 0-0 1-2`, pairs of the positions of
+a source word and of the answer's word with the highest attention to it, in
+Pharaoh's format. There a ||| of a text is written as &#124;&#124;&#124;, as in
+Moses. --json writes one object per line:
   text, score    the best answer and its log-probability
-  tokens         its words
-  source_tokens  the words read (long texts are truncated); </s> is the end
-  copied_from    each word's position in source_tokens, -1 if not copied
-  aligned_to     the position that each word was read from
+  tokens         its tokens
+  source_tokens  tokens of the source (long texts are truncated), with </s>
+  copied_from    each token's position in source_tokens, -1 if not copied
+  aligned_to     each token's source position of highest attention
   n_best         with --n_best: a list of {text, score, tokens, copied_from,
                  aligned_to}
 or, for models that do not translate, their whole answer, such as
@@ -347,7 +347,7 @@ def answering(model, options):
     if options.glossary is not None:
         if signature == "analyse":
             raise AskError(
-                "--glossary gives text: not --json, --n_best, nor --alignments."
+                "--glossary: not with --json, --n_best or --alignments."
             )
         signature = "with_glossary"
         more["glossary"] = ask_texts.read_glossary(model, options.glossary)
@@ -369,8 +369,8 @@ def expecting_answers(model):
         yield
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise AskError(
-            f"{model.name}: it answers otherwise than a model exported by "
-            f"tfcopy ({one_line(error)})."
+            f"{model.name}: the outputs have another form than those of a "
+            f"model exported by tfcopy ({one_line(error)})."
         ) from error
 
 

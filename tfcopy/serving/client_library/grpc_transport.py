@@ -104,7 +104,7 @@ class GrpcTransport:
         request = get_model_status_pb2.GetModelStatusRequest()
         response = _ask(self._models.GetModelStatus, request, model, timeout)
         states = get_model_status_pb2.ModelVersionStatus.State
-        with expecting("a status"):
+        with expecting("status"):
             return [
                 VersionStatus(
                     x.version, states.Name(x.state), x.status.error_message

@@ -140,7 +140,7 @@ class RestTransport:
 
     def status(self, model: ModelSpec, timeout) -> list[VersionStatus]:
         answer = self._ask(_path(model), None, timeout)
-        with expecting("a status"):
+        with expecting("status"):
             return [
                 VersionStatus(
                     int(x["version"]),

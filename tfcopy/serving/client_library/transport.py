@@ -66,7 +66,7 @@ def too_large() -> Failure:
     """Returns the failure of a response beyond the size limit."""
     return Failure(
         "RESOURCE_EXHAUSTED",
-        f"its answer has more than {LARGEST_ANSWER:,} bytes; ask for less at "
+        f"the response has more than {LARGEST_ANSWER:,} bytes; ask for less at "
         "once (--batch_size)",
     )
 
@@ -211,7 +211,8 @@ def expecting(what):
         reason = f": {error}" if type(error) is ValueError else ""
         raise Failure(
             "UNKNOWN",
-            f"its answer has not {what} as TensorFlow Serving's has{reason}",
+            f"the response has no valid {what}{reason}; is this TensorFlow "
+            "Serving?",
         ) from None
 
 

@@ -67,7 +67,7 @@ def places_of(text: str) -> list[Place]:
     if server is not None:
         if pair is None:
             raise AskError(
-                f"{text}: of a server tell the languages and the model, as in "
+                f"{text}: name the languages of a model on a server, as in "
                 f"en:fr={where}."
             )
         return [Place(server, name, pair)]

@@ -41,7 +41,7 @@ Translations by models that copy: names, numbers, markup and placeholders come \
 back as they were typed. The interface is LibreTranslate's; `protect`, \
 `glossary` and `lostSpans` are further ones."""
 _ERRORS = {
-    400: "The request is not what it should be.",
+    400: "The request is invalid.",
     403: "The key is missing or unknown, or the request not allowed.",
     413: "The request has too many bytes.",
     429: "Too many requests a minute.",

@@ -122,7 +122,7 @@ def test_json_of_another_form_is_refused(answering, answer):
     for _ in range(2):
         connection = answering(body)
         ask = connection.status if is_status else connection.signatures
-        assert "its answer has not " in line_of(ask)
+        assert "the response has no valid " in line_of(ask)
 
 
 def test_control_characters_are_not_told(answering):
@@ -139,7 +139,7 @@ def test_answers_have_a_largest_size(server, monkeypatch, protocol):
     model = RemoteModel(address_of(server, protocol), "echo")
     assert len(model.ask("single", {"text": ["a" * 9_000]})["text"][0]) == 9_000
     message = line_of(model.ask, "single", {"text": ["a" * 30_000]})
-    assert "its answer has more than 20,000 bytes" in message
+    assert "the response has more than 20,000 bytes" in message
 
 
 def test_one_answer_cannot_pad_all_others(monkeypatch):
