@@ -315,10 +315,11 @@ def answer(model, options):
         AskError: If the model does not support the options, or a line has the
             wrong form.
     """
-    answer_all, numbers = answering(model, options), itertools.count(1)
+    texts, numbers = model.inputs, itertools.count(1)
+    answer_all = answering(model, options)
     for lines in _batches(_stdin(), model.chunk_size):
         examples = [
-            ask_texts.parse(line, next(numbers), model.inputs) for line in lines
+            ask_texts.parse(line, next(numbers), texts) for line in lines
         ]
         answers = answer_all(examples)
         write(b"".join(ask_texts.to_line(x) + b"\n" for x in answers))

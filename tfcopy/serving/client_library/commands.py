@@ -143,11 +143,10 @@ class ModelOptions(LoadingOptions):
     @property
     def connection(self) -> dict:
         """Returns the given arguments of a `Connection`, by name."""
-        names = ("version", "label", "deadline", "retries", "tls")
-        given = {x: getattr(self, x) for x in (*names, "root_certificate")}
-        return {
-            k: x for k, x in given.items() if x is not None and x is not False
-        }
+        names = ("version", "label", "deadline", "retries", "root_certificate")
+        given = {name: getattr(self, name) for name in names}
+        given["tls"] = self.tls or None
+        return {name: x for name, x in given.items() if x is not None}
 
     def connect(self):
         """Returns a `Connection` to the model on a server.

@@ -74,9 +74,15 @@ def load(
         address = where
     else:
         address, model = None, os.path.join(where, model)
-    options |= {"engine": engine, "trust": trust, "at_once": at_once}
     opened = open_model(
-        address, model, version=version, batch_size=batch_size, **options
+        address,
+        model,
+        version=version,
+        batch_size=batch_size,
+        at_once=at_once,
+        engine=engine,
+        trust=trust,
+        **options,
     )
     # Raises an error unless it is an export.
     opened.inputs
