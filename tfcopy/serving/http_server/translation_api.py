@@ -197,13 +197,13 @@ class TranslationApi:
         return asked
 
     async def translate(self, request: Request):
-        """Translate a text, or several."""
+        """Translates a text, or a list of texts."""
         asked = await self._asked(request, TranslateRequest)
         work = self.service.translate(asked)
         return await _unless_gone(request, work)
 
     async def detect(self, request: Request):
-        """Detect the language of a text, or those of a list of texts."""
+        """Detects the language of a text, or of each text in a list."""
         asked = await self._asked(request, DetectRequest)
         texts = asked.q if isinstance(asked.q, list) else [asked.q]
         self.service.check_size(texts)
@@ -213,11 +213,11 @@ class TranslationApi:
         return JSONResponse(found if isinstance(asked.q, list) else found[0])
 
     async def languages(self):
-        """List all languages, with their target languages."""
+        """Lists all languages, with their target languages."""
         return self.service.languages.listed()
 
     async def settings(self):
-        """Return settings for pages that use this API."""
+        """Returns settings for pages that use this API."""
         source, target = (
             {"code": code, "name": name_of_language(code)}
             for code in self.service.languages.first
@@ -234,19 +234,19 @@ class TranslationApi:
         }
 
     async def suggest(self):
-        """Not possible: the server does not store suggestions."""
+        """Refuses suggestions: the server does not store them."""
         raise ApiError(403, "Suggestions are disabled on this server.")
 
     async def file(self):
-        """Not possible: the server does not translate files."""
+        """Refuses files: the server translates texts alone."""
         raise ApiError(403, "Files translation are disabled on this server.")
 
     async def ready(self):
-        """Check whether the server is ready to translate."""
+        """Checks whether the server is ready to translate."""
         return {"status": "ok"} if self.service else {}
 
     async def live(self):
-        """Check whether the server runs, even while it loads its models."""
+        """Checks whether the server runs, even while it loads its models."""
         return {"status": "ok"}
 
     async def metrics(self):
