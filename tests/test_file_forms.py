@@ -215,7 +215,7 @@ def vectors_of(path):
 
 
 ANSWER = '{"text": "é", "answer_start": 0}'
-QUESTION = f'{{"question": "é", "answers": [{ANSWER}]}}'
+QUESTION = f'{{"id": "1", "question": "é", "answers": [{ANSWER}]}}'
 PARAGRAPH = f'{{"context": "é x", "qas": [{QUESTION}]}}'
 SQUAD = f'{{"data": [{{"paragraphs": [{PARAGRAPH}]}}]}}'
 READERS = {
@@ -316,7 +316,7 @@ def test_what_is_read_can_be_shown():
         (squad._read, "a.jsonl: not valid JSON .it is nested too deep"),
         (lambda path: list(Table.of(path, ("x",)).read()), "a.jsonl, line 1:"),
         (
-            lambda path: ask_texts._parse(path.read_bytes(), 3, ["a", "b"]),
+            lambda path: ask_texts.parse(path.read_bytes(), 3, ["a", "b"]),
             "standard input, line 3: expected a JSON object",
         ),
         (lambda path: distribution._has_cluster(), "TF_CONFIG must be"),

@@ -19,14 +19,20 @@ COMMANDS = {
     "recipes": ("", "list the recipes"),
     "worker": ("tfcopy.worker", "run a recipe as one of several machines"),
     "export": ("tfcopy.serving.export", "export another system of a run"),
-    "ask": ("tfcopy.serving.ask", "ask an exported model, line by line"),
+    "ask": (
+        "tfcopy.serving.ask",
+        "ask an exported model, in a folder or on a server, line by line",
+    ),
     "evaluate": (
         "tfcopy.serving.evaluate",
         "score answers against references, and compare systems",
     ),
     "score": ("tfcopy.serving.score", "compute how likely given targets are"),
     "batch": ("tfcopy.serving.batch", "answer files of texts, by Apache Beam"),
-    "client": ("tfcopy.serving.client", "ask a server, line by line"),
+    "client": (
+        "tfcopy.serving.client",
+        "the same as ask ADDRESS/MODEL, which took its place",
+    ),
     "serve": (
         "tfcopy.serving.serve",
         "translate for Weblate and others, by LibreTranslate's API",

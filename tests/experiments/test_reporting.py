@@ -22,7 +22,7 @@ from tfcopy.experiments.definitions import (
 )
 from tfcopy.experiments.pairs import translation_systems
 from tfcopy.recipes import europarl_ps
-from tfcopy.serving.client_library.ask_texts import to_line
+from tfcopy.terminal import shown
 
 
 def test_tables_show_whole_numbers_whole_and_what_is_missing_not(capsys):
@@ -101,8 +101,8 @@ def test_texts_are_printed_as_ask_prints_them(show, capsys):
     show()
     lines = capsys.readouterr().out.split("\n")
     assert all(map(str.isprintable, lines))
-    shown = to_line(WILD).decode()
-    assert sum(shown in line for line in lines) > 1
+    expected = shown(WILD)
+    assert sum(expected in line for line in lines) > 1
 
 
 def test_pictures_cannot_be_imported_where_matplotlib_is_missing(monkeypatch):

@@ -13,7 +13,7 @@ import pytest
 import tensorflow as tf
 
 from tfcopy.serving import ask
-from tfcopy.serving.client_library import exported_model
+from tfcopy.serving.client_library import local_model
 from tfcopy.serving.client_library.local_model import LocalModel, find_version
 from tfcopy.serving.client_library.signatures import AskError
 
@@ -60,7 +60,7 @@ def asked(monkeypatch, capfdbinary, load):
     def asked(*arguments, lines=LINES):
         stdin = io.TextIOWrapper(io.BytesIO(lines))
         monkeypatch.setattr(sys, "stdin", stdin)
-        monkeypatch.setattr(exported_model, "LocalModel", load)
+        monkeypatch.setattr(local_model, "LocalModel", load)
         status = ask.main(list(arguments))
         sys.stdout.flush()
         output, error = capfdbinary.readouterr()
@@ -193,7 +193,7 @@ class _Unreadable(io.RawIOBase):
 def test_input_that_cannot_be_read_ends_with_a_line(
     monkeypatch, capfd, folder, load
 ):
-    monkeypatch.setattr(exported_model, "LocalModel", load)
+    monkeypatch.setattr(local_model, "LocalModel", load)
     unreadable = io.TextIOWrapper(io.BufferedReader(_Unreadable()))
     for stdin, reason in (
         (unreadable, "standard input: Input/output error."),
@@ -207,7 +207,7 @@ def test_input_that_cannot_be_read_ends_with_a_line(
 def test_output_that_cannot_be_written_ends_with_a_line(
     monkeypatch, capfd, folder, load
 ):
-    monkeypatch.setattr(exported_model, "LocalModel", load)
+    monkeypatch.setattr(local_model, "LocalModel", load)
     for path, reason in (
         ("/dev/full", "standard output: No space left on device."),
         (os.devnull, "standard output is closed."),
@@ -222,7 +222,7 @@ def test_output_that_cannot_be_written_ends_with_a_line(
 
 
 def test_a_closed_pipe_is_no_error(monkeypatch, capfd, folder, load):
-    monkeypatch.setattr(exported_model, "LocalModel", load)
+    monkeypatch.setattr(local_model, "LocalModel", load)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(LINES)))
     reading, writing = os.pipe()
     os.close(reading)

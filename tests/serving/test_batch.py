@@ -14,9 +14,9 @@ from tfcopy.serving import batch
 from tfcopy.serving.batch_answers import record_files
 from tfcopy.serving.batch_answers.answering import Answerer
 from tfcopy.serving.batch_answers.record_files import Block, JsonBlock
-from tfcopy.serving.client_library import exported_model
+from tfcopy.serving.client_library import local_model
 from tfcopy.serving.client_library.answer_lines import AnswerOptions
-from tfcopy.serving.client_library.batches import BatchedModel
+from tfcopy.serving.client_library.exported_model import ExportedModel
 from tfcopy.serving.client_library.signatures import AskError, Signature
 
 pytest.importorskip("apache_beam")
@@ -26,7 +26,7 @@ parquet = pytest.importorskip("pyarrow.parquet")
 OUTPUTS = ("text", "copied_from")
 
 
-class Upper(BatchedModel):
+class Upper(ExportedModel):
     """Answers with capital letters, but no batch that holds "bad".
 
     It keeps what it was asked, so that a test sees what is asked twice.
@@ -42,12 +42,13 @@ class Upper(BatchedModel):
         self.batches = []
         self.fails = lambda text: b"bad" in text
 
-    def ask(self, signature, inputs):
-        texts = inputs["text"]
+    def _ask_batch(self, signature, arrays):
+        texts = arrays["text"].tolist()
         self.batches.append(texts)
         if any(map(self.fails, texts)):
             raise AskError("upper: cannot answer.")
-        return {"text": [text.upper() for text in texts]}
+        answers = [text.upper() for text in texts]
+        return {"text": answers, "score": [0.0] * len(texts)}
 
     @property
     def answered(self):
@@ -67,8 +68,8 @@ class Pairs(Upper):
             "analyse": Signature(inputs, ("label",)),
         }
 
-    def ask(self, signature, inputs):
-        pairs = list(zip(inputs["premise"], inputs["hypothesis"]))
+    def _ask_batch(self, signature, arrays):
+        pairs = zip(arrays["premise"], arrays["hypothesis"])
         return {"label": [b"%s-%s" % pair for pair in pairs]}
 
 
@@ -77,11 +78,11 @@ def model(monkeypatch):
     """The model that the command finds in any folder."""
     model = Upper()
 
-    def load(folder, version, *, batch_size, **loading):
+    def load(folder, *, batch_size, **options):
         model.batch_size = batch_size
         return model
 
-    monkeypatch.setattr(exported_model, "LocalModel", load)
+    monkeypatch.setattr(local_model, "LocalModel", load)
     monkeypatch.setattr(batch, "find_version", lambda folder, version: folder)
     return model
 

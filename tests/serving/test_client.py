@@ -14,8 +14,8 @@ from tests.serving.client_library.serving_server import ServingServer
 from tests.serving.servables.text_models import OTHERS, TEXTS, make
 from tests.serving.servables.translators import random_translator, sentences
 from tfcopy.serving import ask, client
-from tfcopy.serving.client_library import exported_model
-from tfcopy.serving.client_library.batches import BatchedModel
+from tfcopy.serving.client_library import local_model, remote_model
+from tfcopy.serving.client_library.exported_model import ExportedModel
 from tfcopy.serving.client_library.local_model import LocalModel
 from tfcopy.serving.client_library.remote_model import RemoteModel
 from tfcopy.serving.client_library.signatures import Signature
@@ -28,6 +28,12 @@ PAIRS = [
     {"premise": "", "hypothesis": "zebras \ud800"},
     {"premise": "a wug", "hypothesis": "old", "dictionary": ["old\tbig"]},
 ] * 2
+
+
+def lines_of(objects):
+    return "".join(json.dumps(x) + "\n" for x in objects).encode()
+
+
 INPUTS = {
     "text": SENTENCES,
     "premise": [*TEXTS, "a Łukasz 北京", b"a \xff cat"],
@@ -111,21 +117,6 @@ def address_of(server, protocol):
     return server.grpc_address if protocol == "grpc" else server.rest_address
 
 
-def assert_alike(found, expected):
-    """Nested lists and dicts are the same; numbers nearly so."""
-    if isinstance(expected, float):
-        assert found == pytest.approx(expected, rel=1e-3, abs=1e-3)
-    elif isinstance(expected, dict):
-        assert found.keys() == expected.keys()
-        for name in expected:
-            assert_alike(found[name], expected[name])
-    elif isinstance(expected, list):
-        for x, y in zip(found, expected, strict=True):
-            assert_alike(x, y)
-    else:
-        assert found == expected
-
-
 def check_answers(address, name, local, batch_size=4):
     """A server says what the model says, whatever is asked."""
     remote = RemoteModel(address, name, batch_size=batch_size)
@@ -168,56 +159,31 @@ def test_answers_are_those_of_models_with_weights(tmp_path):
     server.stop()
 
 
-@pytest.fixture
-def alike(told, server, models, monkeypatch):
-    """Checks that the client says of a server what `ask` says of a folder."""
-
-    def alike(protocol, name, flags, text):
-        address = address_of(server, protocol)
-        found = told(client.main, [address, name, *flags], text)
-        monkeypatch.setattr(
-            exported_model, "LocalModel", lambda *_, **__: models[name]
-        )
-        flags = [x for x in flags if not x.startswith("--at_once")]
-        expected = told(ask.main, ["folder", *flags], text)
-        assert found[0] == expected[0] == 0 and found[2] == ""
-        assert_alike(*map(parsed, (found[1], expected[1])))
-        return found[1]
-
-    def parsed(output):
-        if output[0].startswith("{"):
-            return list(map(json.loads, output))
-        rows = [line.split(" ||| ") for line in output]
-        return [[*row[:2], *map(float, row[2:])] for row in rows]
-
-    return alike
-
-
 @BOTH
 @pytest.mark.parametrize(
-    "flags",
+    "name, flags, text",
     [
-        [],
-        ["--n_best=2", "--batch_size=3"],
-        ["--json", "--batch_size=2"],
-        ["--json", "--n_best=3", "--batch_size=1", "--at_once=2"],
+        ("translator", ["--batch_size=3"], b"\n".join(SENTENCES)),
+        ("entailment", ["--json", "--batch_size=2"], lines_of(PAIRS)),
     ],
 )
-def test_lines_are_translated_as_by_ask(alike, protocol, flags):
-    answers = alike(protocol, "translator", flags, b"\n".join(SENTENCES))
-    assert len(answers) >= len(SENTENCES)
-
-
-@BOTH
-@pytest.mark.parametrize("flags", [[], ["--json", "--batch_size=2"]])
-def test_objects_are_answered_as_by_ask(alike, protocol, flags, tmp_path):
-    text = "".join(json.dumps(pair) + "\n" for pair in PAIRS).encode()
-    path = tmp_path / "my.tsv"
-    path.write_text("zebra\tbark\nwug\tfly\n")
-    bare = alike(protocol, "entailment", flags, text)
-    told = alike(protocol, "entailment", [*flags, f"--dictionary={path}"], text)
-    assert len(bare) == len(told) == len(PAIRS)
-    assert bare != told or not flags
+def test_a_server_answers_lines_as_a_folder_does(
+    told, server, models, monkeypatch, tmp_path, protocol, name, flags, text
+):
+    address = address_of(server, protocol)
+    if name == "entailment":
+        path = tmp_path / "my.tsv"
+        path.write_text("zebra\tbark\nwug\tfly\n")
+        flags = [*flags, f"--dictionary={path}"]
+    found = told(ask.main, [f"{address}/{name}", "--at_once=2", *flags], text)
+    assert told(client.main, [*flags, address, name], text) == found
+    monkeypatch.setattr(
+        local_model, "LocalModel", lambda *_, **__: models[name]
+    )
+    assert told(ask.main, ["folder", *flags], text) == found
+    assert found[0] == 0 and len(found[1]) == text.count(b"\n") + (
+        not text.endswith(b"\n")
+    )
 
 
 @BOTH
@@ -320,7 +286,7 @@ def test_a_process_says_once_that_the_server_has_gone(models, protocol):
         assert line.startswith(f"client: {address}: no server answers (")
 
 
-class _Hostile(BatchedModel):
+class _Hostile(ExportedModel):
     """A model that answers what it likes."""
 
     name = "m"
@@ -332,16 +298,14 @@ class _Hostile(BatchedModel):
             ["serving_default", "analyse"], signature
         )
 
-    def ask(self, signature, inputs):
+    def _ask_batch(self, signature, arrays):
         return {name: np.array(x) for name, x in self.outputs.items()}
-
-    def close(self):
-        pass
 
 
 WILD = "a\x1b[2J\x07\r\nb\u009b\u2028c\x7f".encode() + b"\x9b"
 TRANSLATED = {
     "text": [WILD],
+    "score": [-1.0],
     "texts": [[WILD]],
     "scores": [[-1.0]],
     "tokens": [[[WILD]]],
@@ -358,7 +322,7 @@ def test_answers_are_printed_without_control_characters(
     told, monkeypatch, flags, outputs
 ):
     monkeypatch.setattr(
-        exported_model, "RemoteModel", lambda *_, **__: _Hostile(**outputs)
+        remote_model, "RemoteModel", lambda *_, **__: _Hostile(**outputs)
     )
     if "--n_best=1" in flags and outputs is not TRANSLATED:
         return
@@ -385,11 +349,11 @@ def test_answers_of_another_form_end_with_a_line(
     told, monkeypatch, flags, outputs
 ):
     monkeypatch.setattr(
-        exported_model, "RemoteModel", lambda *_, **__: _Hostile(**outputs)
+        remote_model, "RemoteModel", lambda *_, **__: _Hostile(**outputs)
     )
     status, output, error = told(client.main, ["a", "m", *flags], b"x\n")
     assert (status, output) == (2, [])
-    assert error.startswith("client: m: it answers otherwise than a model ")
+    assert error.startswith("client: m: the outputs have another form than ")
     assert error.count("\n") == 1
 
 
@@ -397,7 +361,7 @@ def test_what_a_server_says_is_told_without_control_characters(
     told, server, monkeypatch
 ):
     version = VersionStatus(2, "END\x1b[2J", "oops\n\x9b")
-    monkeypatch.setattr(client.Connection, "status", lambda _: [version])
+    monkeypatch.setattr(remote_model.Connection, "status", lambda _: [version])
     arguments = [server.rest_address, "translator", "--status"]
     assert told(client.main, arguments) == (0, ["2\tEND [2J\toops  "], "")
     server.fail(1, "INTERNAL", "\x1b]0;mine\x07")

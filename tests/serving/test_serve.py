@@ -76,10 +76,10 @@ def test_places_are_folders_or_servers(tmp_path):
         (tmp_path / path / "saved_model.pb").write_bytes(b"")
     root = str(tmp_path)
     folders = [f"{root}/a", f"{root}/b"]
-    assert places_of(root) == [(x, None, None) for x in folders]
+    assert places_of(root) == [(None, x, None) for x in folders]
     pair = ("en", "pt_BR")
     for place in (folders[0], f"{root}/a/2"):
-        assert places_of(f"en:pt_BR={place}") == [(place, None, pair)]
+        assert places_of(f"en:pt_BR={place}") == [(None, place, pair)]
     server = "http://host:8501"
     assert places_of(f"en:fr={server}/a/b") == [
         (f"{server}/a", "b", ("en", "fr"))
@@ -87,7 +87,7 @@ def test_places_are_folders_or_servers(tmp_path):
     assert places_of("en:fr=host:8500/b") == [("host:8500", "b", ("en", "fr"))]
     for text, message in (
         (f"{server}/b", f"as in en:fr={server}/b"),
-        ("en:fr=host:8500/", "tell the languages and the model"),
+        ("en:fr=host:8500/", "which model of the server.*/europarl_ps"),
         (f"en:fr={root}", "which of its models translates this"),
         ("en:fr=", "no such folder"),
     ):
@@ -229,4 +229,4 @@ def test_who_may_ask_is_told(folder):
         assert server.translate("a") == {"translatedText": "a"}
         server.process.send_signal(signal.SIGTERM)
         _, error = server.process.communicate(timeout=60)
-    assert error.startswith("serve: whoever reaches 0.0.0.0 may ask; with ")
+    assert error.startswith("serve: any client that reaches 0.0.0.0 may send ")

@@ -1,5 +1,5 @@
-"""Text in, text out: exports, clients, commands and the demo page.
+"""Text in, text out: exports, models, commands, servers and the demo page.
 
-Import from the modules; `tfcopy.serving.ask` needs tensorflow alone, so
-nothing is imported here.
+Import from the modules: nothing is imported here, so that each command loads
+only the packages that it needs.
 """

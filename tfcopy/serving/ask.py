@@ -1,14 +1,15 @@
-"""Asks a SavedModel: a line of text in, a line of text out.
+"""The command `ask`: a line of text in, a line of text out.
 
-It needs only TensorFlow, not the code that trained the model, and TensorFlow
-Text if the model cuts words into pieces.
+A model in a folder needs TensorFlow, and TensorFlow Text if it has subwords,
+but not the code that trained it. A model on a server needs neither.
 """
 
 import dataclasses
+import functools
 
 from tfcopy.flags import Parser
-from tfcopy.serving.client_library import answer_lines, commands
-from tfcopy.serving.client_library.exported_model import open_model
+from tfcopy.serving.client_library import answer_lines, ask_texts, commands
+from tfcopy.terminal import shown
 
 _DESCRIPTION = """\
 Reads lines of text from standard input and answers each with one line, in
@@ -18,7 +19,10 @@ answers with likely next words. A model that reads several texts takes one JSON
 object per line, with the texts by name, and answers with a text or a label.
 
 MODEL is what a recipe exports: a folder of numbered versions, the highest of
-which is asked, or the folder of one version."""
+which is asked, or the folder of one version. Or it is ADDRESS/MODEL, a model of
+TensorFlow Serving and its name there: ADDRESS is host:port (or
+grpc://host:port) for gRPC, which needs `pip install 'tfcopy[client]'`, and
+http://host:port or https://host:port for REST, which needs nothing else."""
 
 _EXAMPLES = """\
 examples:
@@ -31,34 +35,52 @@ examples:
   echo '{"premise": "A wug sat.", "hypothesis": "A bird sat."}' |
     %(prog)s savedmodels/snli_definitions --json
   echo "The wug sat" | %(prog)s savedmodels/lm1b_definitions
+  %(prog)s localhost:8500/europarl_ps --version 2 < input.en
+  %(prog)s host:443/europarl_ps --tls --root_certificate ca.pem < input.en
+  %(prog)s http://localhost:8501/europarl_ps --status
+
+--status prints the versions of a server's model and their states (START,
+LOADING, AVAILABLE, UNLOADING or END), with the error message if there is one.
+
+Requests that find no server, or one that is not ready, are retried after about
+0.2, 0.4, 0.8... seconds until --retries or --deadline is exhausted. Other
+errors end the command. Its exit status is 0, or 2 after an error, which is one
+line on standard error.
 
 """
 
 
 @dataclasses.dataclass(kw_only=True)
-class Options(answer_lines.AnswerOptions, commands.LoadingOptions):
-    """Whom to ask.
+class Options(answer_lines.AnswerOptions, commands.ModelOptions):
+    """Flags of `ask`: the model, and the form of its answers.
 
     Attributes:
-        model: exported folder
-        version: version to ask (default: the highest)
+        status: print the versions of the model on the server, and exit
     """
 
-    positional = {"model": "MODEL"}
-
-    model: str
-    version: int | None = None
+    status: bool = False
 
 
-def main(arguments=None):
-    """Returns the exit status."""
+def main(arguments=None, program="ask", kind=Options):
+    """Runs the command, and returns its exit status."""
     epilog = _EXAMPLES + answer_lines.FORMS
-    options = Parser(Options, _DESCRIPTION, epilog).parse(arguments)
+    options = Parser(kind, _DESCRIPTION, epilog).parse(arguments)
+    work = _status if options.status else _answer
+    return commands.run(program, functools.partial(work, options))
 
-    def work():
-        answer_lines.answer(open_model(options), options)
 
-    return commands.run("ask", work)
+def _answer(options):
+    with options.open() as model:
+        answer_lines.answer(model, options)
+
+
+def _status(options):
+    for version in options.connect().status():
+        answer = version._asdict()
+        if not options.json:
+            fields = (shown(str(x)) for x in version if x != "")
+            answer = "\t".join(fields)
+        commands.write(ask_texts.to_line(answer) + b"\n")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Answers files of texts by a model, on one machine or many.
+"""The command `batch`: answers to files of texts, on one or many machines.
 
-The command of `tfcopy.serving.batch_answers`; it needs the extra `beam`.
+It runs `tfcopy.serving.batch_answers`, and needs the extra `beam`.
 """
 
 import dataclasses
@@ -20,84 +20,72 @@ from tfcopy.terminal import counted, one_line
 _PLAN = "batch.json"
 _PLAN_FIELDS = {"asked": dict, "files": dict}
 _DESCRIPTION = """\
-Answers all texts of files as `python -m tfcopy.serving.ask` answers lines, as a
-pipeline of Apache Beam. The names of files say what they hold:
+Answers all texts of files as `tfcopy ask` answers lines, by a pipeline of
+Apache Beam. The name of a file determines its format:
 
-  .jsonl, .ndjson, .json   objects of JSON, one a line
+  .jsonl, .ndjson, .json   JSON objects, one per line
   .tfrecord                tf.train.Example
   .parquet                 rows
   others                   lines of text
 
-Text and JSON may be compressed by gzip, bzip2, xz or zip, whatever their names
-say, and may be UTF-16 that begins with a byte order mark; TFRecord may be
-gzipped. Answers have the form of their file: a line for a line, otherwise the
-record as it is, byte by byte (in Parquet, value by value), with one more field,
-"answer", which is null where there is none. --answer_field gives it another
-name; a file whose records have a field of that name is refused. A line that is
-no object of JSON is answered by {"answer": null}, and a record that is no
-Example by one that has no other feature.
+Text and JSON may be compressed by gzip, bzip2, xz or zip, whatever the name of
+the file, and may be UTF-16 with a byte order mark; TFRecord may be gzipped.
+Answers have the format of their file: a line for a line, otherwise the record,
+unchanged byte for byte (in Parquet, value by value), with one more field,
+"answer", which is null if there is no answer. --answer_field names the field;
+files whose records already have it are refused. A line that is not a JSON
+object is answered by {"answer": null}, and a record that is not an Example by
+one without other features.
 
-a.jsonl.gz is answered by a-00000.jsonl.gz, a-00001.jsonl.gz and so on in
---output, each for --shard_size records; one after the other they are in the
-order of the file. Other compression is not repeated: a.txt.xz is answered by
-a-00000.txt. Lines of text in a file of another name, such as t.en, are answered
-by t.en-00000.txt. What cannot be answered is told in
-a-00000.jsonl.gz.dead.jsonl. The line stands there as "input", or {"b64": ...},
-base64 of what is no UTF-8; a row of Parquet is there as a stream of Arrow's.
+The answers to a.jsonl.gz are in a-00000.jsonl.gz, a-00001.jsonl.gz and so on in
+--output, --shard_size records each, in the order of the file. Other compression
+is not repeated: the answers to a.txt.xz are in a-00000.txt. If the name of a
+text has another ending, such as t.en, they are in t.en-00000.txt. Failures are
+in a-00000.jsonl.gz.dead.jsonl, with the line as "input", or {"b64": ...},
+base64 of bytes that are not UTF-8; a row of Parquet is a stream of Arrow.
 
-A command that was killed is repeated: answers that are there stay, and nothing
-is answered twice. batch.json in --output tells what has been asked. Commands
-that run at once need folders of their own.
+Repeat a command that was killed: existing answers stay, and nothing is answered
+twice. batch.json in --output records the request. Concurrent commands need
+separate folders.
 
-MODEL is what a recipe exports, or with --server the name that the server gives
-it."""
+MODEL is what a recipe exports, or ADDRESS/MODEL on a server."""
 _EXAMPLES = """\
 examples:
   %(prog)s savedmodels/europarl_ps --input 'in/*.jsonl.gz' --output out/
   %(prog)s savedmodels/europarl_ps --input in/*.txt --output out/ \\
     -- --direct_running_mode=multi_processing --direct_num_workers=2
-  %(prog)s europarl_ps --server localhost:8500 --input a.parquet --output out/
+  %(prog)s localhost:8500/europarl_ps --input a.parquet --output out/
 
-What stands after -- are options of the runner. Runners on several machines need
-the model, --input and --output under the same paths.
+Options after -- are those of the runner. Runners on several machines need the
+model, --input and --output under the same paths.
 
 """
 
 
 @dataclasses.dataclass(kw_only=True)
-class Options(
-    answer_lines.AnswerOptions,
-    commands.LoadingOptions,
-    commands.ConnectionOptions,
-):
-    """Whom to ask about which files.
+class Options(answer_lines.AnswerOptions, commands.ModelOptions):
+    """Flags of `batch`: the model, the files, and where answers go.
 
     Attributes:
-        model: exported folder, or with --server name
         input: files, or patterns in quotes such as 'in/*.jsonl.gz'
-        output: where answers go
-        field: field of the text, where a model reads one (default: the
+        output: folder of the answers
+        field: field of the text, for models that read one text (default: the
             model's own name, text)
-        answer_field: field of the answer, but for lines of text
-        shard_size: records of a file of answers
+        answer_field: field of the answer, except for lines of text
+        shard_size: records in a file of answers
         runner: runner of Beam
-        server: host:port, or http://host:port, to ask a server instead
     """
 
-    positional = {"model": "MODEL"}
-
-    model: str
     input: list[File]
     output: Folder
     field: str | None = None
     answer_field: str = "answer"
     shard_size: PositiveInt = 2048
     runner: str = "DirectRunner"
-    server: str | None = None
 
 
 def main(arguments=None):
-    """Returns the exit status."""
+    """Runs the command, and returns its exit status."""
     arguments, beam_flags = parallel.split_flags(arguments)
     epilog = _EXAMPLES + answer_lines.FORMS
     options = Parser(Options, _DESCRIPTION, epilog).parse(arguments)
@@ -123,13 +111,13 @@ def _answer(options, beam_flags):
 
 def _answer_files(options, paths, beam_flags):
     if options.server is None:
-        # All workers ask the same, whatever is exported meanwhile.
+        # All workers use the same version, even if another is exported.
         options.model = find_version(options.model, options.version)
         options.version = None
     _check_plan(options, paths)
     start = time.monotonic()
     with parallel.quietly():
-        # Late: --help need not wait for it.
+        # Imported late, so that --help is fast.
         from tfcopy.serving.batch_answers import answering
 
         work = answering.Work(
@@ -155,15 +143,15 @@ def _answer_files(options, paths, beam_flags):
 
 
 def _files(patterns):
-    """The files that patterns name, whose answers have names of their own."""
+    """Returns the files that patterns match, whose outputs differ in name."""
     paths = []
     for pattern in patterns:
-        # A file may have a name that looks like a pattern.
+        # The name of a file may look like a pattern.
         is_file = filesystem.isfile(pattern)
         found = [pattern] if is_file else sorted(filesystem.glob(pattern))
         found = list(map(filesystem.abspath, filter(filesystem.isfile, found)))
         if not found:
-            # A pipe could not be read again, nor by other processes.
+            # A pipe can be read only once, and by one process.
             raise AskError(f"--input: there is no file {pattern}.")
         paths += found
     paths = list(dict.fromkeys(paths))
@@ -179,7 +167,7 @@ def _files(patterns):
 
 
 def _check_plan(options, paths):
-    """Raises an AskError if the folder holds answers to something else."""
+    """Checks that the folder does not hold answers to other requests."""
     asked = {
         name: getattr(options, name)
         for name in (
@@ -226,7 +214,7 @@ def _check_plan(options, paths):
 
 
 def _state(path):
-    """Returns a file's size and time, which show whether it has changed."""
+    """Returns the size and time of a file, which show changes."""
     if filesystem.exists(path) and not filesystem.isfile(path):
         raise AskError(f"{path}: a folder, or a pipe, which is read once only.")
     try:

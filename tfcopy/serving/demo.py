@@ -1,4 +1,4 @@
-"""A page in the browser that asks exported models, and shows what they do."""
+"""The command `demo`: a page that shows exported models in the browser."""
 
 import contextlib
 import dataclasses
@@ -14,15 +14,15 @@ from tfcopy.serving.demo_page.demo_server import Guard, Models
 from tfcopy.terminal import quiet
 
 _DESCRIPTION = """\
-Shows exported models in the browser: type a text and see the answer, each
-copied word in the colour of the word it was copied from, the attention, each
-word's probability of being generated or copied, and the other answers of the
-search. Models that read definitions also take your own dictionary; their
-answers, labels or next words are shown with their probabilities.
+Shows exported models in the browser: type a text and see the answer, with each
+copied word in the colour of its source word, the attention, the probability of
+generating or copying each word, and the other hypotheses. Models that read
+definitions also take your own dictionary; their answers, labels or next words
+are shown with their probabilities.
 
-FOLDER is where recipes export: a folder of models, or one model, or one
-version. Models are loaded when they are chosen. The page loads nothing from the
-network, takes no files, and answers no other site's page."""
+FOLDER is a folder of exported models, one model, or one version. Models are
+loaded when they are chosen. The page loads nothing from the network, accepts no
+files, and refuses requests of other sites."""
 
 _EXAMPLES = """\
 examples:
@@ -52,7 +52,7 @@ class Options(commands.LoadingOptions):
 
 
 def main(arguments=None):
-    """Returns the exit status."""
+    """Runs the command, and returns its exit status."""
     options = Parser(Options, _DESCRIPTION, _EXAMPLES).parse(arguments)
 
     def work():
@@ -77,11 +77,11 @@ def _serve(options):
 
 
 def serve(models, names=()):
-    """The server of the page, not yet running.
+    """Returns the server of the page, not yet running.
 
     Args:
         models: `Models`.
-        names: Host names of the page, besides numbers and localhost.
+        names: Host names of the page, besides IP addresses and localhost.
 
     Returns:
         A `Server`; its `run` takes a list of listening sockets.
@@ -93,7 +93,7 @@ def serve(models, names=()):
         from tfcopy.serving.http_server.listening import Server
 
     app = Guard(mount(fastapi.FastAPI(openapi_url=None), models), names)
-    # Open pages keep a connection, for which it must not wait.
+    # Open pages keep connections, which must not delay the end.
     return Server(app, grace=1, program="demo")
 
 

@@ -1,4 +1,4 @@
-"""The command `python -m tfcopy.serving.evaluate`: how good answers are."""
+"""The command `evaluate`: scores of answers against references."""
 
 import dataclasses
 import json
@@ -15,13 +15,12 @@ from tfcopy.terminal import one_line, printable, quiet
 
 _DESCRIPTION = """\
 Scores answers to the lines of a file against references, and compares systems
-by a paired bootstrap: p says how probable a difference as large would be if a
-system were no better or worse than the first.
+by a paired bootstrap: p is the probability of a difference at least as large if
+a system were no better or worse than the first.
 
-SYSTEM is what a recipe exports, which is asked here, or a file of answers, one
-a line. --source and --reference are files of lines, plain or compressed. An
-export with programs of int8 is asked without them, too, unless --engine is
-given."""
+SYSTEM is an exported model, or a file of answers, one per line. --source and
+--reference are files of lines, plain or compressed. An export with programs of
+int8 is evaluated without them, too, unless --engine is given."""
 
 _EXAMPLES = """\
 examples:
@@ -31,12 +30,13 @@ examples:
   %(prog)s theirs.fr savedmodels/europarl_ps --source test.en \\
     --reference a.fr b.fr --metrics bleu ter --json
 
-Copied words are those that stand in the source and are not in the vocabulary of
-the target: nothing but copying gives them. Their precision is the share of
-right ones among those of the answers, their recall that among those of the
-(first) reference. The vocabulary is that of the first exported model, or
---vocabulary; a model of pieces has none, as it can spell any word. Changed
-answers are others than the first system's, better or worse by their chrF."""
+Copied words are in the source but not in the vocabulary of the target, so that
+only copying can produce them. Precision is the share of correct ones among the
+copied words of the answers; recall is the share of copied words in the (first)
+reference that the answers contain. The vocabulary is the first exported
+model's, or --vocabulary; a model of subwords has none, as it can spell any
+word. Changed answers differ from the first system's, and are better or worse by
+their chrF."""
 
 _NAMES = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
 
@@ -47,13 +47,13 @@ class Options(commands.LoadingOptions):
 
     Attributes:
         systems: exported folder, or file of answers
-        source: lines of texts
-        reference: lines of right answers
-        tokenize: sacrebleu's tokenisation (of text that is tokenised already:
-            none; zh, ja-mecab, char ...)
-        vocabulary: words that could be generated, one a line
-        batch_size: texts answered at once
-        samples: of the bootstrap
+        source: file of source texts, one per line
+        reference: files of references, one per line
+        tokenize: sacrebleu's tokenisation (none for text that is already
+            tokenised; zh, ja-mecab, char ...)
+        vocabulary: file of words that a model can generate, one per line
+        batch_size: texts in a batch
+        samples: bootstrap samples
         json: write one JSON object
     """
 
@@ -72,7 +72,7 @@ class Options(commands.LoadingOptions):
     json: bool = False
 
     def __post_init__(self):
-        # Late: --help need not wait for it.
+        # Imported late, so that --help is fast.
         from sacrebleu import BLEU
 
         if self.tokenize not in BLEU.TOKENIZERS:
@@ -82,12 +82,12 @@ class Options(commands.LoadingOptions):
             )
         try:
             BLEU(tokenize=self.tokenize)
-        except Exception as error:  # of what it needs, and is not installed
+        except Exception as error:  # of missing packages
             raise ValueError(f"--tokenize: {one_line(error)}") from None
 
 
 def main(arguments=None):
-    """Returns the exit status."""
+    """Runs the command, and returns its exit status."""
     options = Parser(Options, _DESCRIPTION, _EXAMPLES).parse(arguments)
     return commands.run("evaluate", lambda: _evaluate(options))
 
@@ -117,12 +117,12 @@ def _evaluate(options):
         text = json.dumps(scores, ensure_ascii=False) + "\n"
     else:
         text = _table(scores)
-    # Names of files may have bytes that are no text.
+    # File names may have bytes that are not UTF-8.
     commands.write(text.encode("utf-8", "backslashreplace"))
 
 
 def _answers(path, sources, options):
-    """Names of systems, and their answers to the sources."""
+    """Returns the answers to the sources by system."""
     if not filesystem.isdir(path):
         lines = _lines(path)
         if len(lines) != len(sources):
@@ -131,7 +131,7 @@ def _answers(path, sources, options):
                 f"of {options.source}."
             )
         return {path: lines}
-    # Late: answers in files need no TensorFlow.
+    # Imported late: answers in files need no TensorFlow.
     from tfcopy.serving.client_library import exported_model
 
     answers = {}
@@ -148,7 +148,7 @@ def _answers(path, sources, options):
 
 
 def _engines(path, options):
-    """Returns the models to compare, by names of systems."""
+    """Returns the engines to compare, by names of systems."""
     from tfcopy.serving.client_library import litert_search, local_model
 
     config = local_model.read_config(local_model.find_version(path))
@@ -163,7 +163,7 @@ def _lines(path):
 
 
 def _scores(answers, references, options):
-    """Scores of each system by its name."""
+    """Returns the scores of each system by name."""
     from tfcopy.evaluation import translations
 
     scores = translations.compare(
@@ -179,7 +179,7 @@ def _scores(answers, references, options):
             answers[first], answers[name], references
         )
     if "rouge" in options.metrics:
-        # Late: it is slow to import.
+        # Imported late: it is slow.
         from tfcopy.evaluation import summaries
 
         for name, texts in answers.items():
@@ -191,7 +191,7 @@ def _scores(answers, references, options):
 
 
 def _warn(scores, size):
-    """Tells if int8 has cost more than a hundredth of the answers."""
+    """Warns if int8 has made more than one per cent of the answers worse."""
     first = next(iter(scores))
     name = first.removesuffix(_IN_FLOAT) + _IN_INT8
     changed = scores.get(name, {}).get("changed", {"worse": 0})
@@ -204,12 +204,12 @@ def _warn(scores, size):
         )
 
 
-# Names of the two searches of an export.
+# Suffixes of the names of the two engines of an export.
 _IN_FLOAT, _IN_INT8 = ", TensorFlow", ", LiteRT int8"
 
 
 def _vocabulary(options):
-    """The words that could be generated, or `None`."""
+    """Returns the words that a model can generate, or `None`."""
     from tfcopy.serving.client_library.local_model import find_version
 
     path = options.vocabulary
@@ -241,7 +241,7 @@ def _add_copied_words(scores, sources, answers, reference, vocabulary):
 
 
 def _table(scores):
-    """The scores as a table of text."""
+    """Returns the scores as a table."""
     rows = [["", *(_NAMES.get(x, x) for x in _metrics(scores)), *_COUNTS]]
     for name, own in scores.items():
         row = [_cell(own[metric]) for metric in _metrics(scores)]
@@ -270,7 +270,7 @@ def _table(scores):
     return "\n".join([*lines, *notes]) + "\n"
 
 
-# Columns of what is no metric, and their places in the scores.
+# Further columns, and their keys in the scores.
 _COUNTS = {
     "copied words: precision": ("copied_words", "precision"),
     "recall": ("copied_words", "recall"),

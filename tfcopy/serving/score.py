@@ -1,4 +1,4 @@
-"""The command `python -m tfcopy.serving.score`: how likely targets are."""
+"""The command `score`: log-probabilities of given targets."""
 
 import dataclasses
 import json
@@ -14,9 +14,9 @@ from tfcopy.serving.client_library import commands
 from tfcopy.terminal import quiet
 
 _DESCRIPTION = """\
-Writes for each pair of a source and a target the log of the probability that a
-system of a run gives the target, in nats: the sum over its words and its end,
-each of which may be generated, or copied from any place.
+Writes for each pair of a source and a target the log-probability of the target
+under a system of a run, in nats: the sum over its words and its end, each of
+which may be generated, or copied from any position.
 
 RUN is the folder of logs that a recipe writes, <log_dir>/<run>."""
 
@@ -26,9 +26,9 @@ examples:
   %(prog)s tensorboard_logs/europarl_ps/demo --system nmt \\
     --source a.en --target a.fr --json
 
-Words that a system can neither generate nor copy count as <unk>. A pair one
-side of which has no words gets an empty line, or null. At the end the
-perplexity of a word is told."""
+Words that a system can neither generate nor copy count as <unk>. A pair with an
+empty side has an empty line, or null. At the end the perplexity per word is
+printed."""
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -37,10 +37,10 @@ class Options:
 
     Attributes:
         run: folder of a run's logs
-        source: lines of sources
-        target: lines of their targets
-        system: system to ask (default: as the command export does)
-        batch_size: pairs scored at once
+        source: file of sources, one per line
+        target: file of targets, one per line
+        system: system of the run (default: the one that `export` chooses)
+        batch_size: pairs in a batch
         json: write objects of `log_probability` and `words`
     """
 
@@ -55,13 +55,13 @@ class Options:
 
 
 def main(arguments=None):
-    """Returns the exit status."""
+    """Runs the command, and returns its exit status."""
     options = Parser(Options, _DESCRIPTION, _EXAMPLES).parse(arguments)
     return commands.run("score", lambda: _score(options))
 
 
 def _score(options):
-    # Late: wrong flags are reported at once.
+    # Imported late, so that wrong flags are reported immediately.
     with quiet():
         from tfcopy.evaluation import translations
         from tfcopy.serving.run_folder import RunFolder
@@ -95,8 +95,8 @@ class Score(NamedTuple):
     """Score of a target.
 
     Attributes:
-        log_probability: Of all its words and its end, in nats.
-        words: Their number.
+        log_probability: Sum over the words and the end, in nats.
+        words: Number of words, with the end.
     """
 
     log_probability: float
@@ -114,10 +114,9 @@ def scores_of(
         batch_size: Positive integer.
 
     Raises:
-        ValueError: If the model cannot be asked so: an ensemble, or one that
-            reads definitions.
+        ValueError: If the model is an ensemble, or reads definitions.
     """
-    # Late, as above.
+    # Imported late, as above.
     from tfcopy import tokens
     from tfcopy.data.pairs import encoding, pipeline
     from tfcopy.layers import copying

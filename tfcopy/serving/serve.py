@@ -1,4 +1,4 @@
-"""A server that translation platforms call, with LibreTranslate's API."""
+"""The command `serve`: a translation server with LibreTranslate's API."""
 
 import contextlib
 import dataclasses
@@ -25,16 +25,15 @@ from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.terminal import printable
 
 _DESCRIPTION = """\
-Serves exported models that translate, to whatever speaks LibreTranslate's API:
-Weblate, OmegaT and other platforms, libretranslatepy, curl. Requests that come
-together are asked together. Text, lists of texts and HTML are translated; a
-request may name formats whose placeholders an answer has as they are, and
-translations of terms. /docs shows all of it.
+Serves exported translation models by LibreTranslate's API, for Weblate, OmegaT
+and other platforms, libretranslatepy and curl. Concurrent requests are batched.
+Texts, lists of texts and HTML are translated; a request may name formats whose
+placeholders stay unchanged, and translations of terms. /docs describes the API.
 
-PLACE is where recipes export: a folder of models, or one model, or one version;
-or a server, ADDRESS/MODEL, where TensorFlow Serving has it. Each model serves
-the languages that it was trained for. SOURCE:TARGET=PLACE tells them, where the
-export does not."""
+PLACE is a folder of exported models, one model, or one version; or
+ADDRESS/MODEL, a model of TensorFlow Serving. Each model serves the languages
+that it was trained for. SOURCE:TARGET=PLACE names them, if the export does
+not."""
 
 _EXAMPLES = """\
 examples:
@@ -46,15 +45,14 @@ examples:
   curl -d '{"q": "The session is closed.", "source": "en", "target": "fr"}'
     http://127.0.0.1:5000/translate
 
-Needs pip install "tfcopy[serve]". Ctrl-C, or SIGTERM, stops it, when what is
-under way is answered."""
+Needs pip install "tfcopy[serve]". Ctrl-C or SIGTERM stops it after the open
+requests."""
 
 _NEEDED = (
     *("fastapi_offline", "limits", "prometheus_client", "py3langid"),
     *("python_multipart", "uvicorn"),
 )
-# What a request may have besides its texts, of which JSON may write a
-# character in 12 bytes.
+# Bytes of a request besides its texts; a character may take 12 bytes in JSON.
 _LEAST_BYTES = 1 << 18
 
 
@@ -68,33 +66,33 @@ _Proxy = Annotated[str, Check("an address or a network", _is_network)]
 
 @dataclasses.dataclass(kw_only=True)
 class Options(commands.LoadingOptions):
-    """What is served, where and to whom.
+    """Flags of `serve`: models, address, and limits.
 
     Attributes:
         places: folder of exported models, or server
         port: port to listen on; 0 for any free one
         host: address to listen on; by default this machine only
-        names: host names by which the server is called, besides numbers and
-            localhost (default: the machine's, or any with --host)
+        names: host names of the server, besides IP addresses and localhost
+            (default: the machine's, or any with --host)
         proxies: addresses, or networks, of proxies whose X-Forwarded-For names
             the client (default: none)
-        api_keys: file of keys, one a line, one of which a request must have;
-            behind a tab a key's own limit of requests a minute
-        req_limit: requests a minute of a key, or of an address if there are no
-            keys (default: any number)
-        char_limit: characters of a request
-        batch_limit: texts of a request
-        max_words: words, or pieces, of a sentence that a model reads, where the
-            export does not tell (default: what it shows)
-        weblate: pass the test by which Weblate checks an address, which is
-            from English to German, whatever is served
-        batch_size: questions, which are lines of texts, of a batch
-        batch_timeout: milliseconds that the first of a batch waits for others
-        queue_size: questions that wait, at most; further requests are refused
-        at_once: batches at a time (default: one for each core, and 4 for a
+        api_keys: file of API keys, one per line, each with an optional limit of
+            requests per minute after a tab; a request must have one of them
+        req_limit: requests per minute for a key, or for an address if there are
+            no keys (default: any number)
+        char_limit: maximum characters of a request
+        batch_limit: maximum texts of a request
+        max_words: tokens of a sentence that a model reads, if the export does
+            not say (default: found by a test)
+        weblate: pass Weblate's check of an address, a translation from English
+            to German, whatever is served
+        batch_size: segments (lines or sentences) in a batch
+        batch_timeout: milliseconds that the first segment of a batch waits
+        queue_size: segments that may wait; further requests are refused
+        at_once: concurrent batches (default: one for each core, or 4 for a
             server)
-        deadline: seconds until a request is given up
-        grace: seconds for what is under way when the server is stopped
+        deadline: seconds until a request fails
+        grace: seconds for open requests when the server is stopped
     """
 
     positional = {"places": "PLACE"}
@@ -124,7 +122,7 @@ class Options(commands.LoadingOptions):
 
 
 def main(arguments=None):
-    """Returns the exit status."""
+    """Runs the command, and returns its exit status."""
     parser = Parser(Options, _DESCRIPTION, _EXAMPLES)
     options = parser.parse(arguments, intermixed=True)
     return commands.run("serve", lambda: _serve(options))
@@ -147,14 +145,14 @@ def _serve(options):
     with listen(options.host, options.port) as listening:
         if not (is_private(listening) or keys):
             _tell(
-                f"whoever reaches {options.host} may ask; with --api_keys FILE "
-                "only who has a key."
+                f"any client that reaches {options.host} may send requests; "
+                "--api_keys FILE requires a key."
             )
         failures = []
         access = Access(keys, options.req_limit)
         server = _server(options, places, access, listening, failures)
         print(f"Loading {_count(places)} ...", flush=True)
-        # uvicorn raises what it was stopped by again, when all is answered.
+        # uvicorn raises the signal again when all requests are answered.
         signal.signal(signal.SIGTERM, server.handle_exit)
         with contextlib.suppress(KeyboardInterrupt):
             server.run([listening])
@@ -163,7 +161,7 @@ def _serve(options):
 
 
 def _server(options, places, access, listening, failures):
-    """A `Server` that puts into a list why it could not begin."""
+    """Returns the `Server`, which adds errors of loading to a list."""
     from tfcopy.serving.http_server.listening import (
         Server,
         address_of,
@@ -185,11 +183,11 @@ def _server(options, places, access, listening, failures):
         models = load_all(
             places,
             _tell,
-            loading=options.loading,
             max_words=options.max_words,
             batch_size=options.batch_size,
             at_once=options.at_once,
             deadline=options.deadline,
+            **options.loading,
         )
 
         def made(metrics):

@@ -1,6 +1,6 @@
-"""Fills what is not translated in gettext catalogues, by a model.
+"""The command `translate_po`: fills gettext catalogues and XLIFF.
 
-A model on a server is asked without TensorFlow, by REST without gRPC.
+A model on a server needs no TensorFlow, and by REST no gRPC.
 """
 
 import contextlib
@@ -20,7 +20,6 @@ from tfcopy.serving.catalogs.catalog_filling import Reuse, fill_all
 from tfcopy.serving.catalogs.catalog_model import CatalogModel
 from tfcopy.serving.catalogs.memory import Memory
 from tfcopy.serving.client_library import commands
-from tfcopy.serving.client_library.exported_model import open_model
 from tfcopy.serving.client_library.local_model import find_version, read_config
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.terminal import printable
@@ -29,11 +28,11 @@ Percent = Annotated[
     float, Check("a number from 1 to 100", lambda x: 1 <= x <= 100)
 ]
 _DESCRIPTION = """\
-Translates the entries of gettext catalogues, or the units of XLIFF 1.2 and 2,
-that have no translation, in place. Each becomes fuzzy, with translator's
-comments (in XLIFF a state and notes) that tell the score (a log-probability; of
-several lines or forms the worst), the spans of markup that the translation has
-lost or added, unpaired tags, brackets and quotes, letters beside placeholders:
+Translates the open entries of gettext catalogues, or the open units of XLIFF
+1.2 and 2, in place. Each becomes fuzzy, with translator's comments (in XLIFF a
+state and notes) about the score (a log-probability; the lowest of several lines
+or forms), lost and added spans of markup, unpaired tags, brackets and quotes,
+and letters beside placeholders:
 
   # tfcopy: score -3.21
   # tfcopy: lost :func:`ast.parse`
@@ -41,21 +40,21 @@ lost or added, unpaired tags, brackets and quotes, letters beside placeholders:
   # tfcopy: </b> before <b>
   #, fuzzy
 
-Placeholders without numbers that change their order get numbers, or the entry
-is left. An accelerator, _File or &File, comes on a letter that no other item of
-its menu has: of those of one context, or one source file.
+If placeholders without numbers change their order, they get numbers, or the
+entry is left open. An accelerator, _File or &File, is put on a letter that no
+other item of its menu has; a menu is a context, or a source file.
 
-What stands translated elsewhere, in the same file or in a --memory, is taken
-from there, and is not fuzzy:
+A text that is translated elsewhere in the same file, or in a --memory, takes
+that translation, and is not fuzzy:
 
   # tfcopy: from library.po
 
-Entries that have a translation, fuzzy and obsolete ones are not touched, nor
-those that ask for translators' names, and no other line of a file is changed.
-An entry that cannot be filled is left as it is, with a comment that says why.
+Translated, fuzzy and obsolete entries, and those for translators' names, are
+not touched, and no other line of a file is changed. An entry that cannot be
+filled is left as it is, with a comment that says why.
 
-MODEL is what a recipe exports, or with --server the name that the server gives
-it."""
+MODEL is what a recipe exports, or ADDRESS/MODEL on a server, such as
+http://localhost:8501/pydocs_ps."""
 
 _EXAMPLES = """\
 examples:
@@ -64,62 +63,59 @@ examples:
   %(prog)s savedmodels/pydocs_ps manual.po --output filled.po
   %(prog)s savedmodels/pydocs_ps manual.po --memory old/*.po --fuzzy 85
   %(prog)s savedmodels/pydocs_ps manual.po --report report.html
-  %(prog)s pydocs_ps manual.po --server http://localhost:8501 --language es
+  %(prog)s http://localhost:8501/pydocs_ps manual.po --language es
 
-A command that was killed is repeated: it goes on from what it has written. The
-exit status is 0, with --strict perhaps 1, or 2 after an error, which is one
+Repeat a command that was killed: it continues from what it has written. The
+exit status is 0, possibly 1 with --strict, or 2 after an error, which is one
 line on standard error."""
 
 
 @dataclasses.dataclass(kw_only=True)
-class Options(commands.LoadingOptions, commands.ConnectionOptions):
+class Options(commands.ModelOptions):
     """Flags of `translate_po`: model, catalogues, checks.
 
     Attributes:
-        model: exported folder
-        files: catalogue (.po), XLIFF (.xlf, .xliff), or folder of which the
-            catalogues in the language are taken
-        output: file to write instead; of several FILEs, or with a / at its
-            end, the folder of the files
+        files: catalogue (.po), XLIFF (.xlf, .xliff), or folder of catalogues,
+            of which those in the language are filled
+        output: file to write instead; a folder for several FILEs, or if it
+            ends with /
         language: language that the headers must name, if they name one
             (default: the export's)
-        glossary: translations that answers must have, one a line,
+        glossary: file of translations that answers must contain, one per line,
             phrase<TAB>translation
-        max_words: words, or pieces, of a text that the model reads; entries
-            with longer ones are left as they are (default: the export's, or
-            200)
-        batch_size: texts of a batch
-        memory: files of translations that exist, .po, TMX or XLIFF: an entry
-            whose text stands there takes that, whatever the model would say
-        fuzzy: tells, beside the model's translation, the text of a --memory
-            that is most like an entry's, if so many per cent of its letters,
-            such as 85, are the same
-        min_score: leaves entries whose translation has a lower score as they
-            are, without a comment, such as -5
-        report: file to write, .html or .tsv: what each entry has been filled
-            with, what to look at first on top
-        strict: exit status 1 if an entry is left as it is, or something was
-            lost or is told of it
-        server: asks a server: host:port for gRPC, http://host:port for REST
+        max_words: tokens of a text that the model reads; entries with longer
+            texts stay as they are (default: the export's, or 200)
+        batch_size: texts in a batch
+        memory: files of existing translations, .po, TMX or XLIFF; an entry
+            with the same text takes its translation from there, not from the
+            model
+        fuzzy: add to the model's translation a comment with the most similar
+            text of --memory, if this percentage of its letters, such as 85, is
+            the same
+        min_score: leave entries whose translation has a lower score, such as
+            -5, as they are, without a comment
+        report: file to write, .html or .tsv, with the translation of each
+            entry, the most urgent ones on top
+        strict: exit status 1 if an entry stays as it is, has lost something,
+            or has other remarks
     """
 
     positional = {"model": "MODEL", "files": "FILE"}
 
-    model: str
     files: list[str]
     output: File | None = None
     language: str | None = None
     protect: list[str] | None = flag(
         None,
-        f"spans that a translation may not lose: {CHOICES} (default: the "
-        "export's, links, html and placeholders); a flag such "
+        f"formats of spans that a translation must keep: {CHOICES} (default: "
+        "the export's, links, html and placeholders); a flag such "
         "as python-format adds its own",
     )
     model_protect: list[str] | None = flag(
         None,
-        "what the model was trained to keep whole, its --protect; other spans "
-        "are asked as such ones (default: the export's; a --server does not "
-        "tell)",
+        "formats that the model was trained to copy as a whole, its --protect; "
+        "other spans are replaced by such ones (default: the export's; a "
+        "server does not send them)",
     )
     glossary: File | None = None
     max_words: PositiveInt | None = None
@@ -129,18 +125,15 @@ class Options(commands.LoadingOptions, commands.ConnectionOptions):
     min_score: float | None = None
     report: File | None = None
     strict: bool = False
-    server: str | None = None
 
     def __post_init__(self):
         super().__post_init__()
         if self.fuzzy is not None and self.memory is None:
             raise ValueError("--fuzzy needs a --memory")
-        if self.label is not None and self.server is None:
-            raise ValueError("--label is for a model on a --server")
 
 
 def main(arguments=None):
-    """Returns the exit status."""
+    """Runs the command, and returns its exit status."""
     parser = Parser(Options, _DESCRIPTION, _EXAMPLES)
     options = parser.parse(arguments, intermixed=True)
     done = []
@@ -197,7 +190,7 @@ def _fill(files, options, tell):
     if not any(file.open_entries for file in files):
         fill_all(files, None, tell, Reuse(Memory()))
         return
-    with open_model(options, options.server) as model:
+    with options.open() as model:
         asked = CatalogModel(
             model,
             max_words=options.max_words,
@@ -235,7 +228,7 @@ def _memory(options, model):
 
 
 def _catalogs(paths, language):
-    """Dict from the catalogues to their names below an --output."""
+    """Returns a dict from catalogues to their names below --output."""
     names = {}
     for path in paths:
         if not filesystem.isdir(path):
@@ -251,7 +244,7 @@ def _catalogs(paths, language):
 
 
 def _language(options):
-    """The language of an export, which is not loaded."""
+    """Returns the target language of an export without loading it."""
     language = None
     if options.server is None:
         folder = find_version(options.model, options.version)
@@ -262,7 +255,7 @@ def _language(options):
 
 
 def _outputs(names, output):
-    """Pairs of catalogues and the files to write, `None` in place."""
+    """Returns pairs of catalogues and the files to write, `None` in place."""
     if output is None:
         for path in names:
             if path.endswith(".pot"):

@@ -5,11 +5,12 @@ import shutil
 import subprocess
 import time
 
+import numpy as np
 import pytest
 
 from tfcopy.data.corpora.catalog_lines import lines_of
 from tfcopy.data.text.span_patterns import spans_of
-from tfcopy.serving.client_library.batches import BatchedModel
+from tfcopy.serving.client_library.exported_model import ExportedModel
 from tfcopy.serving.client_library.signatures import Signature
 
 HEADER = """# Translators.
@@ -93,7 +94,7 @@ msgstr ":mod:`atexit` 3.8"
 HAS_MSGFMT = shutil.which("msgfmt") is not None
 
 
-class ShoutingModel(BatchedModel):
+class ShoutingModel(ExportedModel):
     """Answers with capital letters and leaves spans of markup as they are.
 
     It loses those of a text with "forget", and reads 20 words.
@@ -114,19 +115,26 @@ class ShoutingModel(BatchedModel):
         self.seconds = seconds
         self.asked = []
 
-    def ask(self, signature, inputs):
-        texts = list(inputs["text"])
+    def _ask_batch(self, signature, arrays):
+        texts = [x.decode() for x in arrays["text"]]
         self.asked += texts
-        terms = [x[0] for x in inputs.get("glossary", ()) if x][:1]
+        terms = [x[0] for x in arrays.get("glossary", ())][:1]
         time.sleep(self.seconds)
         outputs = {
-            "text": [shouted(x, terms).encode(errors="replace") for x in texts],
+            "text": [self._said(x, terms).encode() for x in texts],
             "score": [-len(x) / 8 for x in texts],
         }
         if signature == "analyse":
             read = [x.encode().split()[:20] + [b"</s>", b""] for x in texts]
             outputs["source_tokens"] = read
+            outputs["texts"] = [[x] for x in outputs["text"]]
+            outputs["scores"] = [[x] for x in outputs["score"]]
+            outputs["tokens"] = [[[]]] * len(texts)
+            outputs["copied_from"] = np.zeros((len(texts), 1, 0), int)
         return outputs
+
+    def _said(self, text, terms):
+        return shouted(text, terms)
 
 
 def shouted(text, terms=()):
@@ -162,10 +170,8 @@ class MangledWords(ShoutingModel):
         self.names = protect
         self.order = order
 
-    def ask(self, signature, inputs):
-        outputs = super().ask(signature, inputs)
-        answers = map(self.answer, inputs["text"])
-        return {**outputs, "text": [x.encode() for x in answers]}
+    def _said(self, text, terms):
+        return self.answer(text)
 
     def answer(self, text):
         kept = spans_of(text, self.names)

@@ -2,7 +2,7 @@ import pytest
 
 from tests.serving.catalogs.catalogs import MangledWords, ShoutingModel
 from tfcopy.serving import translate_po
-from tfcopy.serving.client_library import exported_model
+from tfcopy.serving.client_library import local_model
 
 
 @pytest.fixture
@@ -10,11 +10,11 @@ def model(monkeypatch):
     """What the command asks, instead of an export."""
     model = ShoutingModel()
 
-    def load(folder, version, *, batch_size, **loading):
+    def load(folder, *, batch_size, **options):
         model.batch_size = batch_size
         return model
 
-    monkeypatch.setattr(exported_model, "LocalModel", load)
+    monkeypatch.setattr(local_model, "LocalModel", load)
     return model
 
 
@@ -24,9 +24,7 @@ def mangled(monkeypatch):
 
     def use(**arguments):
         model = MangledWords(**arguments)
-        monkeypatch.setattr(
-            exported_model, "LocalModel", lambda *_, **__: model
-        )
+        monkeypatch.setattr(local_model, "LocalModel", lambda *_, **__: model)
         return model
 
     return use

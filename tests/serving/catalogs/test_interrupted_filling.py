@@ -19,7 +19,7 @@ from tests.serving.catalogs.catalogs import (
 )
 from tfcopy import atomic_files
 from tfcopy.serving.catalogs import catalog_filling
-from tfcopy.serving.client_library import exported_model
+from tfcopy.serving.client_library import local_model
 
 MENU = "".join(
     f'\nmsgctxt "menu"\nmsgid "{text}"\nmsgstr ""\n'
@@ -76,7 +76,7 @@ def test_a_killed_command_is_repeated(tmp_path, fill, model, seed, monkeypatch):
 def test_two_at_once_are_no_mixture(tmp_path, fill, model, monkeypatch, output):
     monkeypatch.chdir(tmp_path)
     write(pathlib.Path("a.po"), many(3))
-    load, second = exported_model.LocalModel, []
+    load, second = local_model.LocalModel, []
 
     def load_meanwhile(*arguments, **options):
         if not second:
@@ -84,7 +84,7 @@ def test_two_at_once_are_no_mixture(tmp_path, fill, model, monkeypatch, output):
             second[0] = fill("a.po", *output, "--protect", "[0-9]+")
         return load(*arguments, **options)
 
-    monkeypatch.setattr(exported_model, "LocalModel", load_meanwhile)
+    monkeypatch.setattr(local_model, "LocalModel", load_meanwhile)
     target = os.path.realpath(output[-1] if output else "a.po")
     # The same file twice is filled once, and by one process.
     assert fill("a.po", *(output or ["./a.po"]))[0] == 0
@@ -116,14 +116,14 @@ def test_an_error_costs_nothing_that_was_translated(
     tmp_path, fill, model, monkeypatch
 ):
     path = write(tmp_path / "a.po", many(10))
-    ask = model.ask
+    ask = model._ask_batch
 
     def fail(*arguments):
         if len(model.asked) >= 4:
             raise KeyboardInterrupt
         return ask(*arguments)
 
-    monkeypatch.setattr(model, "ask", fail)
+    monkeypatch.setattr(model, "_ask_batch", fail)
     assert fill(path, "--batch_size", "2")[0] == 130
     assert pathlib.Path(path).read_text().count("fuzzy") == 4
 
@@ -143,14 +143,14 @@ def test_a_full_disk_leaves_the_catalogue(tmp_path, fill, monkeypatch):
 
 def test_what_others_write_meanwhile_is_kept(tmp_path, fill, model):
     path = write(tmp_path / "a.po", many(3))
-    ask = model.ask
+    ask = model._ask_batch
 
     def ask_slowly(*arguments):
         text = many(3).replace('msgstr ""\n\n', 'msgstr "dos"\n\n')
         write(tmp_path / "a.po", text)
         return ask(*arguments)
 
-    model.ask = ask_slowly
+    model._ask_batch = ask_slowly
     assert fill(path)[0] == 0
     found = [entry.msgstr for entry in polib.pofile(path)]
     assert found == ["dos", "dos", "ENTRY 2 OF ``x2``"]

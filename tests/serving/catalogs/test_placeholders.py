@@ -14,8 +14,8 @@ from tests.growth import check_linear
 from tests.serving.catalogs import catalogs
 from tests.serving.catalogs.catalogs import HEADER, quoted, write
 from tfcopy.data.text.span_patterns import ORDERED, spans_of
-from tfcopy.serving.catalogs.stand_ins import question_of
-from tfcopy.serving.client_library import exported_model
+from tfcopy.serving.catalogs.stand_ins import masked
+from tfcopy.serving.client_library import remote_model
 
 
 def catalog(entries):
@@ -255,7 +255,7 @@ def test_a_server_is_asked_what_its_model_keeps(
     model.config = {}
     model.__class__.__enter__ = lambda self: self
     model.__class__.__exit__ = lambda *_: None
-    monkeypatch.setattr(exported_model, "RemoteModel", lambda *_, **__: model)
+    monkeypatch.setattr(remote_model, "RemoteModel", lambda *_, **__: model)
     text = catalog([("kde-format", "a %1"), ("", "b ${x}")])
     for flags, expected in (
         ([], ["A 1", "B {x}"]),
@@ -289,7 +289,7 @@ def test_spans_side_by_side_are_found_again():
     names = ["html", "options", "placeholders"]
     spans = ["%s", "%d", ":attr", "@user", "{0}", "--help", "-v", "<b>", "%1"]
     for pair in itertools.product(spans, repeat=2):
-        question = question_of("{} a {}".format(*pair), names, ["brace"])
+        question = masked("{} a {}".format(*pair), names, ["brace"])
         said = question.text.replace(" a ", "")
         answer = question.translation({question.text: said})
         assert spans_of(answer, names) == [*pair]
@@ -301,7 +301,7 @@ def test_many_spans_take_no_longer_than_they_are(part):
     names = ("links", "rst", "html")
 
     def work(text):
-        question = question_of(text, names, ("placeholders",))
+        question = masked(text, names, ("placeholders",))
         answers = {x: x for x in question.all}
         assert question.translation(answers) == text
 

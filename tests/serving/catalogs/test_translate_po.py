@@ -20,7 +20,8 @@ from tests.serving.catalogs.catalogs import (
     write,
 )
 from tfcopy.serving import translate_po
-from tfcopy.serving.client_library import exported_model
+from tfcopy.serving.client_library import remote_model
+from tfcopy.serving.client_library.signatures import Signature
 
 
 def test_a_catalogue_is_filled(tmp_path, fill, model):
@@ -116,7 +117,8 @@ def test_a_glossary_is_sent(tmp_path, fill, model):
     flags = [path, "--glossary", terms]
     status, _, error = fill(*flags)
     assert status == 2 and "reads no --glossary" in error
-    model.signatures["with_glossary"] = model.signatures["serving_default"]
+    inputs = {"text": 1, "glossary": 2}
+    model.signatures["with_glossary"] = Signature(inputs, ("text", "score"))
     assert fill(*flags)[0] == 0
     answers = [entry.msgstr for entry in polib.pofile(path)]
     assert answers == ["READ cerrar" + " ME" * 9, "cerrar"]
@@ -141,12 +143,13 @@ def test_a_server_is_asked(tmp_path, fill, monkeypatch):
         def __exit__(self, *_):
             made.append("closed")
 
-    monkeypatch.setattr(exported_model, "RemoteModel", Server)
+    monkeypatch.setattr(remote_model, "RemoteModel", Server)
     path = write(tmp_path / "a.po", HEADER + BODY)
-    assert fill(path, "--server", "http://h:1", "--version", "3")[0] == 0
+    flags = ["--server", "http://h:1", "--version", "3", "--deadline", "7"]
+    assert fill(path, *flags)[0] == 0
     (arguments, options), closed = made
     assert arguments == ("http://h:1", "savedmodels/x") and closed == "closed"
-    assert options["version"] == 3 and options["deadline"] == 60
+    assert options["version"] == 3 and options["deadline"] == 7
     assert pathlib.Path(path).read_text() == HEADER + FILLED
 
 

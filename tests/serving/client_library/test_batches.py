@@ -6,14 +6,14 @@ import pytest
 
 from tfcopy.serving.client_library import batches
 from tfcopy.serving.client_library.batches import (
-    BatchedModel,
     in_batches,
     in_parallel,
 )
+from tfcopy.serving.client_library.exported_model import ExportedModel
 from tfcopy.serving.client_library.signatures import Signature
 
 
-class Counter(BatchedModel):
+class Counter(ExportedModel):
     """Tells of each text its words and how many texts it was asked with."""
 
     name = "counter"

@@ -6,10 +6,10 @@ import shutil
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import tfcopy
 from tests.serving.servables.echo_model import serve
-from tfcopy.serving.client_library.batches import BatchedModel
 from tfcopy.serving.client_library.exported_model import ExportedModel, load
 from tfcopy.serving.client_library.signatures import AskError, Signature
 
@@ -69,6 +69,7 @@ def test_a_server_answers_as_a_folder_does(model, server, protocol):
             ]
         with pytest.raises(AskError, match="expected a text"):
             remote.translate([1])
+        assert load(f"{address}/echo", retries=0).name == remote.name
     with pytest.raises(AskError, match="which model of the server"):
         load(address)
     with pytest.raises(AskError, match="nothing"):
@@ -142,7 +143,7 @@ def test_a_wrong_place_is_told(tmp_path):
         load("ftp://nowhere:1", "x")
 
 
-class Labeller(BatchedModel):
+class Labeller(ExportedModel):
     """Reads a premise and a hypothesis; knows definitions."""
 
     name = "labeller"
@@ -153,34 +154,36 @@ class Labeller(BatchedModel):
         "analyse": Signature({**_texts, "dictionary": 2}, ("label", "probs")),
     }
 
-    def ask(self, signature, inputs):
-        assert inputs.keys() == self.signatures[signature].inputs.keys()
-        rows = zip(
-            inputs["premise"], inputs.get("dictionary", inputs["premise"])
-        )
-        labels = [f"{premise}|{lines}".encode() for premise, lines in rows]
+    def _ask_batch(self, signature, arrays):
+        assert arrays.keys() == self.signatures[signature].inputs.keys()
+        premises = arrays["premise"]
+        lines = arrays.get("dictionary", [[]] * len(premises))
+        labels = [x + b"|" + b" ".join(y) for x, y in zip(premises, lines)]
         return {"label": np.array(labels, object)}
 
 
 def test_models_of_several_texts_are_asked_by_their_names():
-    model = ExportedModel(Labeller())
+    model = Labeller()
     pairs = [{"premise": x * 2, "hypothesis": "h"} for x in "ab"]
-    assert model.answer(pairs) == [{"label": "aa|aa"}, {"label": "bb|bb"}]
+    assert model.answer(pairs) == [{"label": "aa|"}, {"label": "bb|"}]
     lines = ["wug\tbird"]
     found = model.answer(pairs, dictionary=lines)
-    assert found[1] == {"label": "bb|['wug\\tbird']"}
+    assert found[1] == {"label": "bb|wug\tbird"}
     for method in (model.answer, model.analyse):
         with pytest.raises(AskError, match="`dictionary`: expected a list"):
             method(pairs, dictionary=lines[0])
-    assert model.analyse(pairs[:1])[0] == {"label": b"aa|[]"}
+    assert model.analyse(pairs[:1])[0] == {"label": b"aa|"}
     with pytest.raises(AskError, match="dict of texts, hypothesis and prem"):
         model.answer(["a"])
     with pytest.raises(AskError, match="does not translate.*use `answer`"):
         model.translate(["a"])
 
 
-def test_another_model_is_none_of_ours():
-    other = Labeller()
-    other.signatures = {"serve": Signature({"x": 0}, ("y",))}
+@pytest.mark.parametrize("name", ["serve", "analyse"])
+def test_another_model_is_none_of_ours(name, tmp_path):
+    module = tf.Module()
+    text = [tf.TensorSpec([None], tf.string, "text")]
+    module.work = tf.function(lambda text: {"text": text}, text)
+    tf.saved_model.save(module, str(tmp_path / "1"), {name: module.work})
     with pytest.raises(AskError, match="not a model exported by tfcopy"):
-        ExportedModel(other)
+        load(tmp_path)

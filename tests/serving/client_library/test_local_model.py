@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import pickle
 import shutil
+from types import SimpleNamespace
 
 import pytest
 
@@ -58,6 +59,16 @@ def test_a_pickled_model_is_loaded_again(model, monkeypatch, tmp_path):
     again = pickle.loads(data)
     assert again is not model and again.name == os.path.abspath(model.name)
     assert answer(again) == [b"a"]
+
+
+def test_whatever_fails_is_one_line(model, monkeypatch):
+    def fail(**_):
+        raise RuntimeError("first\nsecond")
+
+    monkeypatch.setattr(model, "_model", SimpleNamespace())
+    model._model.signatures = {"single": fail}
+    with pytest.raises(AskError, match=r"cannot answer \(first second\)[.]$"):
+        answer(model)
 
 
 @pytest.mark.parametrize("name", NAMES)

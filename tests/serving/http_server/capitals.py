@@ -7,7 +7,7 @@ import time
 import numpy as np
 from starlette.testclient import TestClient
 
-from tfcopy.serving.client_library.batches import BatchedModel
+from tfcopy.serving.client_library.exported_model import ExportedModel
 from tfcopy.serving.client_library.signatures import Signature
 from tfcopy.serving.http_server.api_access import Access
 from tfcopy.serving.http_server.request_batches import Batching
@@ -21,7 +21,7 @@ from tfcopy.serving.http_server.translation_service import (
 LIMITS = Limits(characters=1000, texts=5, seconds=10)
 
 
-class Capitals(BatchedModel):
+class Capitals(ExportedModel):
     """Says a text in capitals, or what a glossary says; two more answers."""
 
     name = "capitals"
@@ -33,18 +33,22 @@ class Capitals(BatchedModel):
         names = ["serving_default", "analyse"]
         names += ["with_glossary"] * reads_terms
         self.signatures = {x: Signature({"text": 1}, ()) for x in names}
+        if reads_terms:
+            inputs = {"text": 1, "glossary": 2}
+            self.signatures["with_glossary"] = Signature(inputs, ())
         self.asked = []
         self.may_answer = threading.Event()
         self.may_answer.set()
 
-    def ask(self, signature, inputs):
-        self.asked.append((signature, inputs))
+    def _ask_batch(self, signature, arrays):
+        self.asked.append((signature, arrays))
         self.may_answer.wait(20)
         if self.failure is not None:
             raise self.failure
-        texts = list(map(self._said, inputs["text"]))
+        asked = [x.decode() for x in arrays["text"]]
+        texts = list(map(self._said, asked))
         if signature == "with_glossary":
-            texts = map(self._with_terms, inputs["text"], inputs["glossary"])
+            texts = map(self._with_terms, asked, arrays["glossary"])
         texts = [x.encode() for x in texts]
         answers = {"text": texts, "score": np.zeros(len(texts))}
         if signature == "analyse":
@@ -52,6 +56,8 @@ class Capitals(BatchedModel):
             answers["texts"] = [[x, x + b"!", b""] for x in texts]
             answers["scores"] = np.array([[-1.0, -2.0, -1e9]] * len(texts))
             answers["source_tokens"] = [[*x, b"</s>"] for x in words]
+            answers["tokens"] = [[[]] * 3] * len(texts)
+            answers["copied_from"] = np.zeros((len(texts), 3, 0), int)
         return answers
 
     def _said(self, text):

@@ -9,7 +9,7 @@ import pytest
 from tests.growth import check_linear
 from tests.serving.http_server.capitals import Capitals
 from tfcopy.serving.http_server.api_messages import ApiError, TranslateRequest
-from tfcopy.serving.http_server.kept_spans import Question, name_of
+from tfcopy.serving.http_server.kept_spans import Segment, name_of
 from tfcopy.serving.http_server.plain_parts import PlainText
 from tfcopy.serving.http_server.request_batches import Batching
 from tfcopy.serving.http_server.served_models import Translating
@@ -111,14 +111,14 @@ def test_terms_are_names_as_spans_are():
         ("a", "\ue010"),
     ]
     document = PlainText("a hash  table %s", ["printf"], 200, terms)
-    (question,) = document.open_questions({})
+    (segment,) = document.open_segments({})
     first, second, third = map(name_of, range(3))
-    assert question.spans == ("%s",)
-    assert question.terms == [
+    assert segment.spans == ("%s",)
+    assert segment.terms == [
         f"{first}\t{first}",
         f"hash table\t{second}",
         f"a\t{third}",
     ]
     said = f"{third} la {second} {first} {name_of(3)}\ue003\ue005"
-    assert question.restored(said) == "\ue010 la tabla <hash> %s "
-    assert Question("a\ue005").restored("\ue005b\ue006") == "\ue005b"
+    assert segment.restored(said) == "\ue010 la tabla <hash> %s "
+    assert Segment("a\ue005").restored("\ue005b\ue006") == "\ue005b"

@@ -68,8 +68,8 @@ PAGES = st.recursive(
 def answered(page, protect, max_words, model):
     """The answer for a page, of which the lost spans are none."""
     document, answers = HtmlText(page, protect, max_words), {}
-    while questions := document.open_questions(answers):
-        answers |= {x: [model(x.text)] for x in questions}
+    while segments := document.open_segments(answers):
+        answers |= {x: [model(x.text)] for x in segments}
     assert not document.lost(answers)
     answer = document.answer(answers)
     assert {*PRIVATE.findall(answer)} <= {*PRIVATE.findall(page)}

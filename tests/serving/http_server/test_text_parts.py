@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.growth import check_linear
 from tfcopy.serving.client_library.answer_lines import may_be_cut
 from tfcopy.serving.http_server.html_parts import HtmlText
-from tfcopy.serving.http_server.kept_spans import name_of, question_of
+from tfcopy.serving.http_server.kept_spans import name_of, segment_of
 from tfcopy.serving.http_server.plain_parts import PlainText
 
 A, B, C = map(name_of, range(3))
@@ -19,8 +19,8 @@ A, B, C = map(name_of, range(3))
 def asked(document, model=str):
     """The answer of a document, the texts that were asked, and lost spans."""
     answers = {}
-    while questions := document.open_questions(answers):
-        answers |= {x: [model(x.text)] for x in questions}
+    while segments := document.open_segments(answers):
+        answers |= {x: [model(x.text)] for x in segments}
     texts = [x.text for x in answers]
     return document.answer(answers), texts, document.lost(answers)
 
@@ -58,13 +58,13 @@ def test_a_line_is_cut_into_sentences_only_if_it_is_too_long():
 
 def test_spans_are_named():
     text = "Put %d and %s%s there"
-    question = question_of(text, ["printf"])
-    assert question.text == f"Put {A} and {B} there"
-    assert question.spans == ("%d", "%s%s")
-    assert question.terms == [f"{A}\t{A}", f"{B}\t{B}"]
+    segment = segment_of(text, ["printf"])
+    assert segment.text == f"Put {A} and {B} there"
+    assert segment.spans == ("%d", "%s%s")
+    assert segment.terms == [f"{A}\t{A}", f"{B}\t{B}"]
     answer = f"{B} y {A} y {B}"
-    assert question.restored(answer) == "%s%s y %d y %s%s"
-    assert question.lost(f"only {B}") == ["%d"]
+    assert segment.restored(answer) == "%s%s y %d y %s%s"
+    assert segment.lost(f"only {B}") == ["%d"]
     assert plain(text, ["printf"], model=lambda x: x.replace(A, ""))[2] == [
         "%d"
     ]
@@ -82,9 +82,9 @@ def test_a_span_comes_back_to_the_byte():
 
 def test_private_characters_are_spans_themselves():
     text = f"One {A} two \ue000 {C}"
-    answer, (question,), _ = plain(text, [])
+    answer, (segment,), _ = plain(text, [])
     assert answer == text
-    assert re.findall("[\ue000-\ue004]", question.replace(A, "")) != []
+    assert re.findall("[\ue000-\ue004]", segment.replace(A, "")) != []
     assert page(text)[0] == text
 
 

@@ -23,7 +23,7 @@ from tfcopy.data.text.span_patterns import ORDERED, spans_of
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.decoding import SearchOptions
 from tfcopy.serving import ask, saved_model
-from tfcopy.serving.client_library import answer_lines, exported_model
+from tfcopy.serving.client_library import answer_lines, local_model
 from tfcopy.serving.client_library.local_model import LocalModel
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.serving.servables import settings
@@ -228,7 +228,7 @@ def test_the_commands_send_a_glossary(
     folder = str(tmp_path / "served")
     saved_model.export(saying, folder)
     model = LocalModel(folder)
-    monkeypatch.setattr(exported_model, "LocalModel", lambda *_, **__: model)
+    monkeypatch.setattr(local_model, "LocalModel", lambda *_, **__: model)
 
     def asked(*arguments):
         stdin = io.TextIOWrapper(

@@ -1,1 +1,1 @@
-"""Answers to files of texts, on one machine or many."""
+"""Answers to files of texts, on one or many machines."""

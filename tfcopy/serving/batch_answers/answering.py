@@ -1,9 +1,9 @@
-"""Files of texts answered by Beam's RunInference, a file for each block.
+"""Answers to files of texts by Beam's RunInference, one file per block.
 
-What passes between steps is the place of some blocks in their file; the texts
-of a block are read, answered and written one after the other, so that no more
-than a block a worker is in memory. A block whose answers are there is not read
-again: a file of answers is written as a whole, after its dead letters.
+Steps exchange the positions of blocks in their files. The texts of a block are
+read, answered and written one after the other, so that each worker has one
+block in memory. A block with a file of answers is skipped: files are written as
+a whole, after their dead letters.
 """
 
 import base64
@@ -24,7 +24,6 @@ from tfcopy.serving.batch_answers import record_files
 from tfcopy.serving.batch_answers.record_files import DICTIONARY, Block
 from tfcopy.serving.client_library import answer_lines
 from tfcopy.serving.client_library.batches import in_batches
-from tfcopy.serving.client_library.exported_model import open_model
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.terminal import one_line
 
@@ -34,8 +33,9 @@ class Answers(NamedTuple):
 
     Attributes:
         block: The block.
-        answers: For each record a text, an object of JSON, or `None`.
-        failures: `(i, why)` of records without an answer.
+        answers: For each record a text, a JSON object, or `None`.
+        failures: Pairs of the number of a record without an answer, and the
+            reason.
     """
 
     block: Block
@@ -47,104 +47,98 @@ class Answerer:
     """A model that answers blocks.
 
     Args:
-        model: A `LocalModel` or a `RemoteModel`.
-        options: `answer_lines.AnswerOptions`, of which `json`, `dictionary`
-            and `glossary` count.
-        field: The field of records that holds the text, for models that read
-            one; by default the model's name of it.
+        model: An `ExportedModel`.
+        options: `answer_lines.AnswerOptions`; `json`, `dictionary` and
+            `glossary` are used.
+        field: Field of the text, for models that read one; by default the
+            model's name of it.
 
     Raises:
-        AskError: If the model lacks what the options ask for.
+        AskError: If the model does not support the options.
     """
 
     def __init__(self, model, options, field: str | None = None):
         self._model = model
         self._ask = answer_lines.answering(model, options)
-        self._is_json = options.json
-        self._texts = sorted(
-            model.signatures["serving_default"].inputs.keys() - {DICTIONARY}
-        )
+        self._texts = model.inputs
         self._fields = [*self._texts, DICTIONARY]
         if len(self._texts) == 1:
             self._fields = [field or self._texts[0]]
 
     def answer(self, block: Block) -> Answers:
-        """Answers each record once; what cannot be answered is told.
+        """Answers each record once, and returns the failures.
 
         Raises:
-            AskError: If the model does not answer any more.
+            AskError: If the model fails on any text.
         """
-        lines, failures = {}, []
+        examples, failures = {}, []
         for i, row in enumerate(block.rows(self._fields)):
             try:
-                lines[i] = self._line(row)
+                examples[i] = self._example(row)
             except AskError as error:
                 failures.append((i, one_line(error)))
         answers = [None] * len(block)
         for i, answer, why in in_batches(
-            lambda numbers: self._answered(numbers, lines),
-            list(lines),
+            lambda numbers: self._answered(numbers, examples),
+            list(examples),
             self._model.batch_size,
             progress=False,
             at_once=self._model.at_once,
-            words=lambda i: len(lines[i]),
+            words=lambda i: sum(map(len, examples[i].values())),
         ):
             answers[i] = answer
             if why is not None:
                 failures.append((i, why))
         return Answers(block, answers, sorted(failures))
 
-    def _answered(self, numbers, lines) -> Iterator[tuple]:
-        """Yields `(i, answer, None)`, or `(i, None, why)` of what fails."""
+    def _answered(self, numbers, examples) -> Iterator[tuple]:
+        """Yields `(i, answer, None)`, or `(i, None, why)` for failures."""
         try:
-            with answer_lines.expecting_answers(self._model):
-                found = list(self._ask([lines[i] for i in numbers]))
+            found = self._ask([examples[i] for i in numbers])
         except AskError as error:
             if len(numbers) > 1:
                 middle = len(numbers) // 2
                 for half in (numbers[:middle], numbers[middle:]):
-                    yield from self._answered(half, lines)
+                    yield from self._answered(half, examples)
                 return
             self._check_alive()
             yield numbers[0], None, one_line(error)
             return
         for i, answer in zip(numbers, found, strict=True):
-            text = answer.decode("utf-8", "replace")
-            yield i, json.loads(text) if self._is_json else text, None
+            yield i, answer, None
 
     def _check_alive(self):
-        """Raises an AskError if not even the shortest text is answered.
+        """Raises an AskError if the model fails on the shortest text, too.
 
-        Then it is not a text's fault that it is not.
+        The failure is then not due to a text.
         """
-        record = dict.fromkeys(self._texts, "a")
-        line = b"a" if len(record) == 1 else json.dumps(record).encode()
-        with answer_lines.expecting_answers(self._model):
-            list(self._ask([line]))
+        self._ask([{DICTIONARY: [], **dict.fromkeys(self._texts, "a")}])
 
-    def _line(self, row):
-        """The fields of a record as the line that `ask` reads."""
+    def _example(self, row):
+        """Returns the fields of a record as an example for the model."""
         if row is None:
             raise AskError("expected an object with fields, such as of JSON")
         row = {name: _decoded(x) for name, x in row.items()}
-        texts = {}
-        for name in self._fields[: len(self._texts)]:
-            texts[name] = row.get(name)
-            if not isinstance(texts[name], str):
-                raise AskError(f'expected a text for "{name}"')
-        if len(texts) == 1:
-            return next(iter(texts.values())).encode("utf-8", "replace")
+        example = {DICTIONARY: []}
+        for name, field in zip(self._texts, self._fields):
+            text = row.get(field)
+            if not isinstance(text, str):
+                raise AskError(f'expected a text for "{field}"')
+            example[name] = text.encode("utf-8", "replace")
+        if len(self._texts) == 1:
+            return example
         terms = row.get(DICTIONARY)
         terms = [] if terms is None else terms
         if not isinstance(terms, list) or not all(
             isinstance(term, str) for term in terms
         ):
             raise AskError(f'"{DICTIONARY}" must be a list of texts')
-        return json.dumps(texts | {DICTIONARY: terms}).encode()
+        example[DICTIONARY] = [x.encode("utf-8", "replace") for x in terms]
+        return example
 
 
 def _decoded(value):
-    """A value with texts in the place of their UTF-8."""
+    """Decodes `bytes`, also within lists."""
     if isinstance(value, list):
         return [_decoded(x) for x in value]
     try:
@@ -157,16 +151,15 @@ def _decoded(value):
 
 
 def load(options) -> Answerer:
-    """The model that a command names, loaded here or on a server.
+    """Loads the model of a command as an `Answerer`.
 
     Args:
-        options: Those of the command `tfcopy.serving.batch`.
+        options: Options of the command `batch`.
 
     Raises:
-        AskError: If it cannot be asked.
+        AskError: If the model cannot be loaded.
     """
-    model = open_model(options, options.server)
-    return Answerer(model, options, options.field)
+    return Answerer(options.open(), options, options.field)
 
 
 COUNTERS = ("texts", "dead_letters", "shards", "shards_there_before")
@@ -178,9 +171,9 @@ class Work:
     """Input files, outputs and options of a batch run.
 
     Attributes:
-        paths: The files, whose names differ.
+        paths: The files, with different names.
         output: Folder of the answers.
-        block_size: Records of a block, and of a file of answers.
+        block_size: Records in a block, and in a file of answers.
         answer_field: Name of the field of an answer.
         make_answerer: Function without arguments that loads the model.
     """
@@ -196,10 +189,10 @@ def run(work: Work, runner: str, flags: Sequence[str] = ()) -> dict[str, int]:
     """Answers all files.
 
     Returns:
-        What this run has done, by the names of `COUNTERS`.
+        Counts of this run, by the names of `COUNTERS`.
 
     Raises:
-        AskError: If a file cannot be read, or the model does not answer.
+        AskError: If a file cannot be read, or the model fails.
     """
     parts = [
         part
@@ -221,12 +214,12 @@ def run(work: Work, runner: str, flags: Sequence[str] = ()) -> dict[str, int]:
 
 
 def dead_letters_of(path) -> str:
-    """The file of what could not be answered, beside a file of answers."""
+    """Returns the path of the failures beside a file of answers."""
     return f"{path}.dead.jsonl"
 
 
 class _Read(beam.DoFn):
-    """From parts of files to blocks that are not answered yet."""
+    """Turns parts of files into blocks that have no answers yet."""
 
     def __init__(self, work):
         self._work = work
@@ -256,7 +249,7 @@ class _Handler(ModelHandler):
         return [model.answer(block) for block in batch]
 
     def should_skip_batching(self):
-        return True  # A block is cut into batches of like length.
+        return True  # Blocks are split into batches later.
 
     def get_num_bytes(self, batch):
         return sum(map(len, batch))
@@ -266,7 +259,7 @@ class _Handler(ModelHandler):
 
 
 class _Write(beam.DoFn):
-    """Writes the answers of a block, and what has none."""
+    """Writes the answers of a block, and its failures."""
 
     def __init__(self, work):
         self._work = work
@@ -281,7 +274,7 @@ class _Write(beam.DoFn):
         letters = dead_letters_of(path)
         if failures:
             _write_dead_letters(letters, block, failures)
-        else:  # those of a run that was killed
+        else:  # from a run that was killed
             with contextlib.suppress(FileNotFoundError):
                 filesystem.remove(letters)
         with atomic_files.replacement(path) as new:
@@ -306,7 +299,7 @@ def _write_dead_letters(path, block, failures):
             "input": record,
         }
         text = json.dumps(letter, ensure_ascii=False) + "\n"
-        # Paths may have bytes that are no UTF-8.
+        # Paths may have bytes that are not UTF-8.
         lines.append(text.encode("utf-8", "backslashreplace"))
     atomic_files.write_atomically(path, lambda file: file.writelines(lines))
 

@@ -1,7 +1,7 @@
-"""Files of texts in blocks of records, to which answers are added.
+"""Files of texts as blocks of records, and files of answers.
 
-A block keeps its records as they are in their file, byte by byte. What it gives
-to a model is read from them; what it writes are the same bytes, and the answer.
+A block keeps its records byte for byte. Texts for a model are read from them,
+and the same bytes are written with the answer.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from tfcopy.serving.client_library import ask_texts
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.terminal import one_line
 
-DICTIONARY = "dictionary"  # the field of a list of texts
+DICTIONARY = "dictionary"  # field of a list of texts
 _UTF_8_MARK = b"\xef\xbb\xbf"
 
 
@@ -28,9 +28,9 @@ class Block:
     """Consecutive records of a file: here lines of text.
 
     Attributes:
-        path: The file.
-        number: The number of the block in it, from 0.
-        start: The number of its first record, from 0.
+        path: Path of the file.
+        number: Number of the block in the file, from 0.
+        start: Number of its first record, from 0.
         records: The records; lines with their ends.
     """
 
@@ -43,15 +43,15 @@ class Block:
         return len(self.records)
 
     def raw(self, i: int) -> bytes:
-        """All of a record; lines come without their ends."""
+        """Returns the bytes of a record; lines without their ends."""
         return self.records[i].rstrip(b"\r\n")
 
     def rows(self, names: Sequence[str]) -> Iterator[dict | None]:
-        """The fields of each record, or `None` if it has none.
+        """Yields the fields of each record, or `None` if it has none.
 
         Args:
-            names: Names of the fields that are read. A text is `str`, or
-                `bytes` that are not known to be UTF-8.
+            names: Names of the fields to read. A text is `str`, or `bytes`
+                that may not be UTF-8.
         """
         if len(names) > 1:
             yield from map(_json_object, self.records)
@@ -63,15 +63,15 @@ class Block:
             yield {names[0]: line}
 
     def check_name(self, name: str) -> None:
-        """Raises an AskError if a record has a field of this name already."""
+        """Raises an AskError if a record already has this field."""
 
     def write(self, path, answers: Sequence, name: str) -> None:
         """Writes the records with their answers.
 
         Args:
-            path: The file to write, compressed by gzip if that of the records
-                has such a name.
-            answers: For each record a text, an object of JSON, or `None`.
+            path: Path of the file to write, compressed by gzip if the name of
+                the input says so.
+            answers: For each record a text, a JSON object, or `None`.
             name: Name of the field of the answer.
         """
         lines = self._lines(answers, name)
@@ -96,7 +96,7 @@ class Block:
 
 
 class JsonBlock(Block):
-    """Lines of JSON; one that is no object has no fields."""
+    """Lines of JSON; a line that is not an object has no fields."""
 
     @functools.cached_property
     def _objects(self):
@@ -121,7 +121,7 @@ class JsonBlock(Block):
 
 
 class ExampleBlock(Block):
-    """Bytes of `tf.train.Example`; a record that is none has no fields."""
+    """Bytes of `tf.train.Example`; other records have no fields."""
 
     def raw(self, i):
         return self.records[i]
@@ -161,11 +161,11 @@ class ExampleBlock(Block):
             ):
                 added = tf.train.Example()
                 texts = added.features.feature[name].bytes_list
-                texts.SetInParent()  # an empty list is one, too
+                texts.SetInParent()  # including empty lists
                 if answer is not None:
                     text = _as_text(answer).encode("utf-8", "replace")
                     texts.value.append(text)
-                # Messages one after the other are one with the fields of both.
+                # Concatenated messages are one with the fields of both.
                 file.write(
                     (b"" if example is None else data)
                     + added.SerializeToString()
@@ -176,7 +176,7 @@ class TableBlock(Block):
     """Rows of Parquet, as a `pyarrow.Table`."""
 
     def raw(self, i):
-        """A row as a stream of Arrow's."""
+        """Returns a row as a stream of Arrow."""
         import pyarrow
 
         sink = pyarrow.BufferOutputStream()
@@ -188,7 +188,7 @@ class TableBlock(Block):
         there = [x for x in names if x in self.records.column_names]
         try:
             columns = [_values(self.records.column(name)) for name in there]
-        except KeyError as error:  # several columns of a name
+        except KeyError as error:  # columns of the same name
             raise AskError(f"{self.path}: {error.args[0]}.") from error
         for i in range(len(self)):
             yield {x: column[i] for x, column in zip(there, columns)}
@@ -219,31 +219,31 @@ def _example(data):
 
     try:
         return tf.train.Example.FromString(data)
-    except Exception:  # the parser's own
+    except Exception:  # of the parser
         return None
 
 
 def _values(column):
-    """A column of Parquet as Python's values, its texts as `bytes`."""
+    """Returns a column of Parquet as Python's values, texts as `bytes`."""
     import pyarrow
 
     kind = column.type
     if pyarrow.types.is_dictionary(kind):
         column, kind = column.cast(kind.value_type), kind.value_type
     if pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind):
-        # Not all writers check that they are UTF-8.
+        # Not all writers ensure UTF-8.
         column = column.cast(pyarrow.large_binary())
     return column.to_pylist()
 
 
 def _as_text(answer):
-    """An answer for files whose fields are texts."""
+    """Returns an answer for files whose fields are texts."""
     if answer is None or isinstance(answer, str):
         return answer
     return ask_texts.to_json(answer).decode()
 
 
-# Endings of names, and what is in such files; any other has lines of text.
+# Kinds of files by the ends of names; others have lines of text.
 _KINDS = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
@@ -260,10 +260,10 @@ class Part:
     """Some of the records of a file.
 
     Attributes:
-        path: The file.
-        number: The number of the first block, from 0.
-        offset: The byte where it begins.
-        blocks: How many blocks; `None` for all to the end of the file.
+        path: Path of the file.
+        number: Number of the first block, from 0.
+        offset: Byte at which it begins.
+        blocks: Number of blocks; `None` for all to the end of the file.
     """
 
     path: str
@@ -279,11 +279,11 @@ def kind_of(path) -> str:
 
 
 def output_name(path, number: int) -> str:
-    """The name of the file of a block's answers: `a-00003.jsonl.gz`.
+    """Returns the name of a file of answers, such as `a-00003.jsonl.gz`.
 
-    They are compressed by gzip if the file's name says that it is, and
-    otherwise not. The end of a text's name may tell its language, which is not
-    that of the answers: `t.en` is answered by `t.en-00003.txt`.
+    It is compressed by gzip if the name of the input says so. The end of the
+    name of a text may be its language, which is not the language of the
+    answers: the answers to `t.en` are in `t.en-00003.txt`.
     """
     name = os.path.basename(path)
     end = ".gz" * name.endswith(".gz")
@@ -294,7 +294,7 @@ def output_name(path, number: int) -> str:
 
 
 def check(path) -> None:
-    """Raises an AskError if a file is none of those that its name says."""
+    """Raises an AskError if a file does not match its name."""
     kind = kind_of(path)
     try:
         with filesystem.open(path, "rb") as file:
@@ -309,9 +309,9 @@ def check(path) -> None:
 
 
 def parts(path, size: int) -> list[Part]:
-    """Parts of a file that can be read one without the other.
+    """Yields the parts of a file that can be read independently.
 
-    Plain lines are read from any block on; all else from the start.
+    Plain lines can be read from any block on; other files from the start.
     """
     if kind_of(path) not in ("text", "jsonl"):
         return [Part(path)]
@@ -329,10 +329,10 @@ def parts(path, size: int) -> list[Part]:
 
 
 def read(part: Part, size: int) -> Iterator[Block]:
-    """The blocks of a part, each of `size` records but for a file's last.
+    """Yields the blocks of a part, each of `size` records but the last.
 
     Raises:
-        AskError: If the file cannot be read, naming it.
+        AskError: If the file cannot be read; the message names it.
     """
     read_some, block = {
         "text": (_read_lines, Block),
@@ -348,7 +348,7 @@ def read(part: Part, size: int) -> Iterator[Block]:
             number += 1
     except (AskError, file_forms.FormError):
         raise
-    except Exception as error:  # of three libraries
+    except Exception as error:  # raised by three libraries
         raise AskError(
             f"{part.path}: cannot be read after record {number * size} "
             f"({one_line(error)})."
@@ -390,7 +390,7 @@ def _read_tfrecord(part, size):
 
     with filesystem.open(part.path, "rb") as file:
         is_gzip = file.peek(2)[:2] == b"\x1f\x8b"
-        if is_gzip:  # For TensorFlow a file that is cut off just ends.
+        if is_gzip:  # TensorFlow does not detect truncation.
             whole = gzip.open(file)
             while whole.read(_BUFFER):
                 pass

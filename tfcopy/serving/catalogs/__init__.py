@@ -1,1 +1,1 @@
-"""Filling gettext catalogues, `.po` files, line by line."""
+"""Translation of gettext catalogues and XLIFF."""

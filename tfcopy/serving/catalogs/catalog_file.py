@@ -1,6 +1,6 @@
-"""The catalogue that is filled, written again whole or not at all.
+"""Catalogue files: reading, and replacement as a whole.
 
-Its form, gettext's or XLIFF, is a module that can read, decode and fill it.
+A module for each format, gettext or XLIFF, reads, decodes and fills it.
 """
 
 import os
@@ -13,26 +13,26 @@ from tfcopy.serving.client_library.signatures import AskError
 
 
 class CatalogFile:
-    """A catalogue with entries to fill, and where it is written to.
+    """A catalogue to fill, and the file to write.
 
-    What others, or an earlier run, have done there is kept: each write fills
-    what still waits for a translation in the file as it is then.
+    Changes by others, or by an earlier run, are kept: each write fills the
+    entries that are still open in the current file.
 
     Args:
-        path: The catalogue.
-        output: The file to write; the catalogue itself if not given. If it
-            is there already, it must be that catalogue with entries filled.
-        language: The language of the translations, where no header tells it.
+        path: Path of the catalogue.
+        output: Path of the file to write; the catalogue itself by default. An
+            existing file must be the same catalogue, with entries filled.
+        language: Target language, if no header names it.
 
     Raises:
-        AskError: naming the line, if it cannot be filled.
-        CorpusError: naming the line, if it is no catalogue.
+        AskError: If it cannot be filled; the message names the line.
+        CorpusError: If it is not a catalogue; the message names the line.
     """
 
     def __init__(self, path, output=None, language: str | None = None):
         self.path = os.fspath(path)
         self.name = os.fspath(output or path)
-        # A link stays a link.
+        # Keeps links.
         self._target = filesystem.realpath(self.name)
         self._form = xliff if xliff.is_xliff(path) else entries
         catalog = self._form.read(self.path)
@@ -51,11 +51,11 @@ class CatalogFile:
         self.entries = catalog.entries
         is_open = [entry for entry in self.entries if entry.is_open]
         self.open_entries = [x for x in is_open if not x.is_credits]
-        # Those that only translators can fill.
+        # Credits, which only translators can fill.
         self.num_credits = len(is_open) - len(self.open_entries)
 
     def _decoded(self, path):
-        """Reads a text, and the charset that encodes it as the same bytes."""
+        """Reads a text, and a charset that encodes it to the same bytes."""
         content = entries.content_of(path)
         text, charset = self._form.decoded(path, content)
         if text.encode(charset, "replace") != content:
@@ -66,14 +66,14 @@ class CatalogFile:
         return text, charset
 
     def write(self, outcomes: Mapping) -> bool:
-        """Fills what waits for a translation; returns whether that changed it.
+        """Fills the open entries; returns whether the file changed.
 
         Args:
             outcomes: Dict from keys of entries to a `Suggestion` or `Left`.
 
         Raises:
-            CorpusError: If it is no catalogue any more.
-            OSError: naming the file; what was there before is still there.
+            CorpusError: If it is not a catalogue any more.
+            OSError: If it cannot be written; the earlier content stays.
         """
         before = None
         if filesystem.exists(self._target):
@@ -94,26 +94,26 @@ _ADVICE = "`msginit` makes a catalogue with a header of a template"
 
 
 def _check_header(path, catalog, language):
-    """Refuses what gettext's programs would not know how to read."""
+    """Refuses headers that gettext's programs cannot read."""
     header = catalog.header
     if not header.is_there and language:
         return
     advice, fault = _ADVICE, None
     if not header.is_there:
-        fault = "expected a header that tells the charset"
+        fault = "expected a header that names the charset"
         advice += ", and --language does without"
     elif not header.text.strip():
         fault = "the header is empty"
     elif not header.charset:
-        fault = "the header tells no charset"
+        fault = "the header names no charset"
     elif header.charset == "CHARSET":
-        fault = "the header tells the charset CHARSET, as templates do"
+        fault = "the header names the charset CHARSET, as templates do"
     if fault is not None:
         raise AskError(f"{header.place}: {fault}; {advice}.")
 
 
 def _is_continued(entries, others):
-    """Whether all that was translated in some entries is so in others."""
+    """Returns whether a second list of entries keeps all translations."""
     return len(entries) == len(others) and all(
         one.key == other.key
         and one.plural == other.plural

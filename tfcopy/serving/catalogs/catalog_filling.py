@@ -1,4 +1,4 @@
-"""Catalogues that are filled: by a memory first, and then by a model."""
+"""Fills catalogues from a translation memory, and by a model."""
 
 import collections
 import contextlib
@@ -17,8 +17,8 @@ from tfcopy.serving.catalogs.entry_texts import EntryTexts
 from tfcopy.serving.catalogs.memory import Memory
 from tfcopy.serving.client_library.batches import progress_bar
 
-# Seconds after which what was translated is written, and how many times as
-# long as a write takes it waits at least: large catalogues take seconds.
+# Seconds between writes of translations, and the minimum as a multiple of the
+# duration of a write: large catalogues take seconds.
 _INTERVAL, _TIMES = 10.0, 20
 
 
@@ -26,13 +26,13 @@ UNLIKELY = "with a score below --min_score"
 
 
 class Reuse(NamedTuple):
-    """What else is known and wanted, beside the model.
+    """Sources of translations besides the model, and limits.
 
     Attributes:
-        memory: `Memory` of translations that exist.
-        likeness: Per cent of its letters, at least, that make another text of
-            the memory worth telling; `None` to tell of none.
-        min_score: The model's suggestions below it are not taken; or `None`.
+        memory: `Memory` of existing translations.
+        likeness: Minimum similarity, in per cent of letters, of texts of the
+            memory that are mentioned; `None` for none.
+        min_score: Minimum score of the model's translations, or `None`.
     """
 
     memory: Memory
@@ -41,7 +41,7 @@ class Reuse(NamedTuple):
 
 
 class Row(NamedTuple):
-    """An entry that waited for a translation, and what was done with it."""
+    """An entry that was open, and its outcome."""
 
     file: str
     entry: Entry
@@ -49,12 +49,12 @@ class Row(NamedTuple):
 
 
 class Filled(NamedTuple):
-    """What was done with a catalogue.
+    """Outcomes for a catalogue.
 
     Attributes:
-        name: Its path.
-        rows: What was done with each entry that waited for a translation.
-        num_credits: The number of those that were left to translators.
+        name: Path of the catalogue.
+        rows: `Row` of each open entry.
+        num_credits: Number of entries for translators' names.
     """
 
     name: str
@@ -63,14 +63,14 @@ class Filled(NamedTuple):
 
     @property
     def left(self) -> Mapping[str, int]:
-        """How many were left as they are, by the reasons."""
+        """Returns the number of entries left open, by reason."""
         outcomes = (row.outcome for row in self.rows)
         reasons = [x.reason for x in outcomes if isinstance(x, Left)]
         return collections.Counter(reasons + [_CREDITS] * self.num_credits)
 
     @property
     def is_flawless(self) -> bool:
-        """Whether nothing was left, lost or told."""
+        """Returns whether no entry is left open, or has remarks."""
         outcomes = [row.outcome for row in self.rows]
         return not (self.left or any(x.lost or x.told for x in outcomes))
 
@@ -103,13 +103,13 @@ def fill_all(
 ):
     """Fills catalogues, one after the other.
 
-    What was translated is written every few seconds, and if an error ends it,
-    so that a repeated call goes on from there.
+    Translations are written every few seconds, and after an error, so that a
+    repeated call continues from there.
 
     Args:
         files: The catalogues.
-        model: What is asked; `None` if nothing is to be filled.
-        report: Function of what was done with each.
+        model: `CatalogModel`; `None` if there is nothing to fill.
+        report: Function of the `Filled` of each catalogue.
         reuse: `Reuse`.
     """
     works = [_Work(file, model, reuse) for file in files]
@@ -120,7 +120,7 @@ def fill_all(
             try:
                 _ask(work, answers, model, bar)
             except BaseException:
-                # What went wrong first is told.
+                # The first error is reported.
                 with contextlib.suppress(Exception):
                     work.write(answers)
                 raise
@@ -143,12 +143,12 @@ def _ask(work, answers, model, bar):
 
 
 class _Work:
-    """A catalogue, and what its entries ask."""
+    """A catalogue, and the texts of its open entries."""
 
     def __init__(self, file, model, reuse):
         self.file, self._reuse = file, reuse
         self.entries, self.known = [], {}
-        self._done = {}  # by the entries' keys
+        self._done = {}  # by key
         own = Memory()
         own.add_entries(file.entries, file.name)
         for entry in file.open_entries:
@@ -170,7 +170,7 @@ class _Work:
         ]
 
     def outcomes(self, answers):
-        """What is known of the entries by now, by their keys."""
+        """Returns the outcomes that are known by now, by key."""
         for text in self.entries:
             key = text.entry.key
             if key not in self._done and answers.keys() >= set(text.questions):
@@ -182,7 +182,7 @@ class _Work:
         return {k: self._writable(entries[k], x) for k, x in found.items()}
 
     def _considered(self, text, outcome):
-        """An outcome of the model, beside what is known and wanted."""
+        """Applies --min_score and --fuzzy to the model's outcome."""
         if isinstance(outcome, Left):
             return outcome
         least = self._reuse.min_score
@@ -203,7 +203,7 @@ class _Work:
         return outcome._replace(origin=origin)
 
     def _put_accelerators_back(self, found):
-        """A menu's letters are chosen when all its items are translated."""
+        """Chooses accelerators of menus whose items are all translated."""
         waiting = {
             _menu(x.entry)
             for x in self.entries
@@ -228,7 +228,7 @@ class _Work:
                 found[entry.key] = found[entry.key]._replace(forms=forms)
 
     def _writable(self, entry, outcome):
-        """What can be written in the file's form and charset, or why not."""
+        """Returns the outcome, or the reason why it cannot be written."""
         forms = outcome.forms.values()
         for objection in filter(None, map(entry.objection, forms)):
             return Left(objection)
@@ -253,11 +253,11 @@ _CREDITS = "for translators' names"
 
 
 def _shortened(text):
-    """A text in quotes, on one line, and not too long for a comment."""
+    """Quotes a text in one line, truncated for a comment."""
     text = " ".join(text.split())
     return f'"{text[:80]}{"..." * (len(text) > 80)}"'
 
 
 def _menu(entry):
-    """What tells the items of a menu from others: a context, or a file."""
+    """Returns the key of the menu of an entry: its context or source file."""
     return entry.context or entry.file

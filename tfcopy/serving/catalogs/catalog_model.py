@@ -1,38 +1,37 @@
-"""The model that is asked to fill catalogues."""
+"""A model with the settings for catalogues."""
 
 from collections.abc import Iterator, Sequence
 
 from tfcopy.data.text.span_patterns import KINDS
-from tfcopy.serving.catalogs.entry_texts import Answer
 from tfcopy.serving.client_library import ask_texts
 from tfcopy.serving.client_library.answer_lines import (
-    expecting_answers,
+    Translation,
+    is_cut,
     may_be_cut,
-    num_words,
     size_of,
-    translates,
+    translations_of,
 )
 from tfcopy.serving.client_library.signatures import AskError
 
-# Where the export does not tell, as it does not from a server.
+# Defaults for servers, which do not send the facts of an export.
 _MAX_WORDS = 200
 _PROTECT = ("rst",)
-# What catalogues have without a flag.
+# Formats of spans in catalogues that need no flag.
 _USUAL = ("links", "html", "placeholders")
 
 
 class CatalogModel:
-    """A model that translates, with what catalogues need to know of it.
+    """A model that translates the texts of catalogues.
 
     Args:
-        model: A `LocalModel` or a `RemoteModel`.
-        max_words: The words, or pieces, of a text that the model reads, its
-            end not counted; by default what the export tells, or 200.
-        protect: What spans are, as in `span_patterns.pattern_of`; by default
-            what the export tells, or rst, and `_USUAL`.
-        known: Which of these the model keeps whole; by default what the export
-            tells, or none.
-        glossary: Optional path of a file of terms and their translations.
+        model: An `ExportedModel`.
+        max_words: Maximum number of tokens of a text, without `</s>`; by
+            default the export's, or 200.
+        protect: Formats of spans, as in `span_patterns.pattern_of`; by default
+            the export's, or rst, and `_USUAL`.
+        known: Formats that the model copies as a whole; by default the
+            export's, or none.
+        glossary: Optional path of a file of terms and translations.
 
     Raises:
         AskError: If the model does not translate or reads no glossary, or the
@@ -48,22 +47,22 @@ class CatalogModel:
         known: Sequence[str] | None = None,
         glossary=None,
     ):
-        if not translates(model):
+        if not model.translates:
             raise AskError(f"{model.name}: not a model that translates texts.")
         config = model.config
         tokenizer = config.get("source_tokenizer", {})
         self.max_words = max_words or config.get(
             "max_source_length", _MAX_WORDS
         )
-        # What the model keeps whole; empty where it does not tell.
+        # Formats that the model copies as a whole; empty if unknown.
         self.known = tuple(known or tokenizer.get("protect") or ())
         usual = _USUAL if self.known or not config else ()
         own = self.known or _PROTECT
         names = dict.fromkeys((*own, *usual))
-        # What is special comes first, as a link of reST before a tag.
+        # Specific formats come first, such as a link of reST before a tag.
         ranks = {name: rank for rank, name in enumerate(KINDS)}
         self.protect = protect or sorted(names, key=lambda x: ranks.get(x, -1))
-        # ISO 639 code of what it translates to; `None` if it is not known.
+        # ISO 639 code of the target language; `None` if unknown.
         self.language = config.get("target_language")
         self.source_language = config.get("source_language")
         self._model = model
@@ -73,15 +72,15 @@ class CatalogModel:
 
     def answers(
         self, questions: Sequence[str]
-    ) -> Iterator[dict[str, Answer | None]]:
-        """Asks texts, those of similar length together.
+    ) -> Iterator[dict[str, Translation | None]]:
+        """Translates texts, in batches of similar length.
 
         Args:
-            questions: Texts, each once.
+            questions: Distinct texts.
 
         Yields:
-            Dicts from some of the texts to their answers, `None` for a text
-            of which the model has read only the beginning.
+            Dicts from some of the texts to `Translation`s; `None` for texts
+            that the model has truncated.
         """
         parts = {False: [], True: []}
         for text in sorted(questions, key=lambda x: (size_of(x), x)):
@@ -90,25 +89,23 @@ class CatalogModel:
             size = self._model.chunk_size
             for start in range(0, len(texts), size):
                 batch = texts[start : start + size]
-                with expecting_answers(self._model):
-                    answers = self._answers(batch, are_long)
-                yield dict(zip(batch, answers, strict=True))
+                yield dict(zip(batch, self._answers(batch, are_long)))
 
     def _answers(self, texts, are_long):
-        inputs, is_cut = {"text": texts}, [False] * len(texts)
-        if are_long:  # They are asked how they were read.
-            outputs = self._model.ask("analyse", inputs)
-            is_cut = [
-                num_words(x) >= self.max_words for x in outputs["source_tokens"]
-            ]
+        found, are_cut = [], [False] * len(texts)
+        if are_long:  # It returns the tokens that were read.
+            found = self._ask("analyse", texts)
+            are_cut = [is_cut(x, self.max_words) for x in found]
         if self._terms is not None:
-            inputs["glossary"] = [self._terms] * len(texts)
-            outputs = self._model.ask("with_glossary", inputs)
+            found = self._ask("with_glossary", texts, {"glossary": self._terms})
         elif not are_long:
-            outputs = self._model.ask("serving_default", inputs)
-        return [
-            None if cut else Answer(text.decode(errors="replace"), float(score))
-            for text, score, cut in zip(
-                outputs["text"], outputs["score"], is_cut, strict=True
-            )
-        ]
+            found = self._ask("serving_default", texts)
+        return [None if cut else x for x, cut in zip(found, are_cut)]
+
+    def _ask(self, signature, texts, more={}):
+        """Returns the best `Translation` of each text."""
+
+        def best(row):
+            return translations_of(row, 1)[0]
+
+        return self._model.rows(signature, {"text": texts}, best, more)

@@ -1,6 +1,6 @@
-"""Entries of a catalogue: read, and filled with what was found for them.
+"""Entries of gettext catalogues: reading and filling.
 
-All other lines stay, byte for byte.
+All other lines stay the same, byte for byte.
 """
 
 import itertools
@@ -22,7 +22,7 @@ from tfcopy.terminal import printable
 
 __all__ = ["Left", "Suggestion", "content_of", "decoded", "filled", "read"]
 
-# Begins what an entry is told about itself.
+# Prefix of remarks about an entry.
 _REMARK = "# tfcopy: "
 _EOL = re.compile(r"\r?\n?$")
 
@@ -31,12 +31,12 @@ class Suggestion(NamedTuple):
     """A translation of an entry.
 
     Attributes:
-        forms: Dict from the numbers of all its forms to their texts.
-        score: The log-probability of the worst of the model's answers in it;
-            `None` if it is not the model's.
-        lost: The spans of the source that it does not have.
-        told: What else is wrong with it, in words.
-        origin: Where it is from, or what is like it, in words; "" if nowhere.
+        forms: Dict from the numbers of its plural forms to their texts.
+        score: Lowest log-probability of the model's answers in it; `None` for
+            other sources.
+        lost: Spans of the source that it lacks.
+        told: Other problems, in words.
+        origin: Its source, or a similar text, in words; "" if none.
     """
 
     forms: dict[int, str]
@@ -48,12 +48,12 @@ class Suggestion(NamedTuple):
 
     @property
     def is_fuzzy(self) -> bool:
-        """Whether translators have to look at it."""
+        """Returns whether translators have to check it."""
         return bool(self.score is not None or self.lost or self.told)
 
     @property
     def remarks(self) -> list[str]:
-        """What translators are told about it, a line each."""
+        """Returns the translator's comments about it, one per line."""
         lines = [self.origin] if self.origin else []
         if self.score is not None:
             lines.insert(0, f"score {self.score:.2f}")
@@ -63,31 +63,31 @@ class Suggestion(NamedTuple):
 
 
 class Left(NamedTuple):
-    """Why an entry is left as it is.
+    """A reason to leave an entry as it is.
 
     Attributes:
-        reason: In words.
-        is_told: Whether a remark says so; if not, no line of it is changed.
-        suggestion: The translation that was not taken, or `None`.
+        reason: The reason, in words.
+        is_told: Whether a remark states the reason; otherwise no line changes.
+        suggestion: The rejected translation, or `None`.
     """
 
     reason: str
     is_told: bool = True
     suggestion: Suggestion | None = None
-    # As of a `Suggestion`.
+    # Same attributes as `Suggestion`.
     forms, score, lost, told = {}, None, (), ()
 
     @property
     def remarks(self) -> list[str]:
-        """What translators are told about it, a line each."""
+        """Returns the translator's comments about it, one per line."""
         return [f"left as it is: {self.reason}"]
 
 
 def content_of(path) -> bytes:
-    """What a file holds.
+    """Reads the content of a file.
 
     Raises:
-        AskError: naming it, if it cannot be read.
+        AskError: If it cannot be read; the message names it.
     """
     try:
         with filesystem.open(path, "rb") as file:
@@ -98,11 +98,11 @@ def content_of(path) -> bytes:
 
 
 def read(path) -> Catalog:
-    """Reads a catalogue in which each entry stands once.
+    """Reads a catalogue without duplicate entries.
 
     Raises:
-        AskError: naming the line, if one stands there twice.
-        CorpusError: naming the line, if it is no catalogue.
+        AskError: If an entry occurs twice; the message names the line.
+        CorpusError: If it is not a catalogue; the message names the line.
     """
     catalog = read_catalog(path)
     lines = {}
@@ -117,26 +117,25 @@ def read(path) -> Catalog:
 
 
 def filled(path, text: str, outcomes: Mapping) -> str:
-    """A catalogue whose open entries have what was found for them.
+    """Returns a catalogue with open entries filled.
 
-    Forms that have a translation keep it. Filled entries are fuzzy, as the
-    model's suggestions are, unless a memory had them without a flaw; remarks
-    are among their translators' comments.
+    Translated forms stay. Filled entries are fuzzy unless they come from a
+    memory without problems. Remarks become translator's comments.
 
     Args:
-        path: The catalogue's, for messages.
-        text: The catalogue.
+        path: Path of the catalogue, for messages.
+        text: Its content.
         outcomes: Dict from keys of entries to a `Suggestion` or `Left`.
 
     Raises:
-        CorpusError: If it is no catalogue.
+        CorpusError: If it is not a catalogue.
     """
     lines = text.split("\n")
     wrap = is_wrapped(lines)
     lines = [f"{line}\n" for line in lines[:-1]] + lines[-1:]
     done = []
-    # From the last, so that the numbers of lines before it stay true. What
-    # stands after an entry is put aside, so that it need not be moved.
+    # From last to first, so that earlier line numbers stay valid. Lines after
+    # an entry are set aside, so that they are not moved again.
     for entry in reversed(entries_of(path, lines)):
         outcome = outcomes.get(entry.key)
         if outcome is not None and entry.is_open:
@@ -179,8 +178,8 @@ def _fill(lines, entry: Entry, outcome, wrap):
 
 
 def _replace(lines, place, new):
-    """Replaces lines by others, whose ends are the same."""
-    # At the end of the file there may be none.
+    """Replaces lines, keeping the line ends."""
+    # The last line may have no end.
     ends = [_EOL.search(lines[x])[0] for x in place]
     usual = _EOL.search(lines[max(0, place.start - 1)])[0]
     last = ends[-1] if ends else usual
@@ -191,7 +190,7 @@ def _replace(lines, place, new):
 
 
 def _place_of_flags(lines, entry):
-    """They come after all comments but the previous `msgid`."""
+    """Returns the place of flags: after all comments but `#|`."""
     place = entry.start
     while place - 1 in entry.comments and _kind(lines[place - 1]) == "#|":
         place -= 1
@@ -199,7 +198,7 @@ def _place_of_flags(lines, entry):
 
 
 def _place_of_remarks(lines, entry):
-    """They come after the translators' comments, before all others."""
+    """Returns the place of remarks: after translator's comments."""
     place = entry.start
     for number in reversed(entry.comments):
         if _kind(lines[number]) == "# ":
@@ -209,6 +208,6 @@ def _place_of_remarks(lines, entry):
 
 
 def _kind(line):
-    """How a comment begins; "# " if it is a translator's."""
+    """Returns the marker of a comment; "# " for a translator's."""
     kind = line.strip()[:2]
     return kind if kind in ("#|", "#,", "#.", "#:") else "# "

@@ -1,10 +1,9 @@
-"""What a model is asked for an entry, and the translations of its answers."""
+"""Segments of an entry for a model, and translations from its answers."""
 
 import functools
 import itertools
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from tfcopy.data.corpora import plural_forms
 from tfcopy.data.corpora.catalog_lines import Entry, Header
@@ -21,49 +20,38 @@ from tfcopy.data.text.span_patterns import (
 )
 from tfcopy.serving.catalogs import icu_messages
 from tfcopy.serving.catalogs.entries import Left, Suggestion
-from tfcopy.serving.catalogs.stand_ins import has_words, question_of
+from tfcopy.serving.catalogs.stand_ins import masked
+from tfcopy.serving.client_library.answer_lines import Translation
+from tfcopy.serving.segments import has_words, lines_of
 from tfcopy.terminal import printable
 
 TOO_LONG = "too long for the model"
 NO_ANSWER = "the model has no answer"
 WRONG_FORMS = "not the plural forms that the header tells"
 SWAPPED = "its placeholders would be in another order"
-# Lines, columns, and blanks around a text are not the model's business.
-# Each run of blanks is looked at once, from its beginning.
-_BETWEEN = re.compile(
-    r"((?<![ \t\n\r\f\v])[ \t\n\r\f\v]*[\t\n\r\f\v][ \t\n\r\f\v]*"
-    r"|\A +|(?<! ) +\Z)"
-)
-# Each stands for a placeholder that only its order tells apart from others, or
-# for what is between the texts of a message of ICU.
+# Each represents a placeholder that only its position identifies, or syntax
+# between the texts of an ICU message.
 _PLACES, _SYNTAX = range(0xF0000, 0xF1000), range(0xF1000, 0xF2000)
 _PLACE = r"[\x{F0000}-\x{F0FFF}]"
 _IS_PLACE = re.compile("[\U000f0000-\U000f0fff]")
 _PRIVATE = re.compile("[\U000f0000-\U000f1fff]")
-_NUMBER = "#"  # the number of a message's branch
+_NUMBER = "#"  # represents the number in a branch of an ICU message
 _IS_SYNTAX = re.compile("([\U000f1000-\U000f1fff])")
 
 
-class Answer(NamedTuple):
-    """A model's answer to a text, and its log-probability."""
-
-    text: str
-    score: float
-
-
 class EntryTexts:
-    """An entry that waits for a translation, as texts for a model.
+    """An open entry as segments for a model.
 
-    Lines and columns of a text are asked one by one; what separates them is
-    kept. What has no letters but in spans, such as a number, is its own
-    translation.
+    Lines and columns of a text are translated one by one, and their separators
+    are kept. A segment without letters outside spans, such as a number, stays
+    as it is.
 
     Args:
         entry: An `Entry`.
         header: The catalogue's `Header`.
-        protect: What spans are, as in `span_patterns.pattern_of`; flags of the
-            entry tell further ones.
-        known: What the model takes for spans; empty if it does not tell.
+        protect: Formats of spans, as in `span_patterns.pattern_of`, besides
+            the flags of the entry.
+        known: Formats that the model copies as a whole; empty if unknown.
     """
 
     def __init__(
@@ -86,7 +74,7 @@ class EntryTexts:
 
     @functools.cached_property
     def sources(self) -> dict[int, str]:
-        """The texts to be translated, by the numbers of their forms."""
+        """Returns the source of each open plural form, by number."""
         translations = self.entry.translations
         missing = [n for n, x in translations.items() if not x]
         singular, plural = self.marked.text, self.entry.plural
@@ -106,24 +94,24 @@ class EntryTexts:
 
     @functools.cached_property
     def questions(self) -> list[str]:
-        """What the model is to be asked, each text once."""
+        """Returns the distinct segments to translate."""
         forms = self._forms.values() if self.fits else ()
         asked = (y.all for x in forms for _, y in x.parts if y)
         return list(dict.fromkeys(itertools.chain(*asked)))
 
     def num_words(self, question: str) -> int:
-        """The number of words, at least; a span is one."""
+        """Returns a lower bound on the number of words; a span is one."""
         names = [*self.names, *self._known]
         return len(replaced_spans(question, names, "x").split())
 
     def known(self, forms: Mapping[int, str], origin: str) -> Suggestion:
-        """A translation that exists, for the forms that have none.
+        """Returns an existing translation as a `Suggestion`.
 
         Args:
-            forms: Dict from the numbers of all forms to their texts.
-            origin: Where it is from, in words.
+            forms: Dict from the numbers of all forms to their translations.
+            origin: Its source, in words.
         """
-        # An accelerator is a part of both.
+        # Both contain the accelerator.
         sources = {
             n: self.entry.singular if source == self.marked.text else source
             for n, source in self.sources.items()
@@ -133,7 +121,7 @@ class EntryTexts:
         return Suggestion(missing, None, lost, told, origin)
 
     def _checked(self, sources, translations):
-        """What some texts have lost, and what else is told of them."""
+        """Returns lost spans, and other problems, of translations."""
         found = Findings.of_all(
             check(source, translations[n], self.names)
             for n, source in sources.items()
@@ -141,15 +129,15 @@ class EntryTexts:
         return found.lost, tuple(found._replace(lost=()).remarks)
 
     def outcome(
-        self, answers: Mapping[str, Answer | None]
+        self, answers: Mapping[str, Translation | None]
     ) -> Suggestion | Left:
-        """What is to be done with the entry.
+        """Returns the `Suggestion` for the entry, or why it is left open.
 
-        An accelerator is still to be put back.
+        Accelerators are not restored yet.
 
         Args:
-            answers: Dict from all `questions` to an `Answer`, or `None` for
-                those that are too long.
+            answers: Dict from all `questions` to a `Translation`; `None` for
+                texts that are too long.
         """
         if not self.fits:
             return Left(WRONG_FORMS)
@@ -172,14 +160,15 @@ class EntryTexts:
 
 
 def names_of(flags, protect: Sequence[str]) -> list[str]:
-    """What spans of an entry are: its formats before all others.
+    """Returns the formats of spans of an entry, its own ones first.
 
     Args:
-        flags: Of the entry, such as `c-format` or `no-c-format`.
-        protect: Names that count besides.
+        flags: Flags of the entry, such as `c-format` or `no-c-format`.
+        protect: Further names of formats.
     """
     formats = sorted(x for x in flags if named(x))
-    # What looks like a placeholder is one of the format, or said to be none.
+    # Signs that look like placeholders belong to the format, or are declared to
+    # be none.
     is_told = any(x.startswith("no-") and x.endswith(SUFFIX) for x in flags)
     if is_told or any("%" in named(x).span for x in formats):
         others = {"placeholders": WITHOUT_PERCENT}
@@ -188,11 +177,10 @@ def names_of(flags, protect: Sequence[str]) -> list[str]:
 
 
 class _Form:
-    """The text of a form, cut into what is asked and what is kept.
+    """The text of a plural form, split into segments and kept parts.
 
     Attributes:
-        text: The text, in which characters of its own stand for the syntax of
-            messages of ICU.
+        text: The text, with private characters in place of ICU syntax.
     """
 
     def __init__(self, text, names, known):
@@ -207,8 +195,8 @@ class _Form:
             next(numbers) if is_number is None else x for x, is_number in pieces
         )
         places = places_of(self.text, names)
-        # The placeholders that only their order tells apart, and how they are
-        # with a number.
+        # Placeholders that only their order identifies, and their numbered
+        # forms.
         spans = [self.text[slice(*x)] for x in places]
         rows = in_order(spans, names)
         self.ordered = [(x, y[1]) for x, y in zip(spans, rows) if y]
@@ -219,7 +207,7 @@ class _Form:
         if self.is_marked:
             ordered = (x for x, y in zip(places, rows) if y)
             text = with_texts(text, ordered, map(chr, _PLACES))
-        # What cannot have a number must keep its place.
+        # Placeholders without a numbered form must keep their order.
         in_turn = ""
         if any(numbered is None for _, numbered in self.ordered):
             in_turn = _IS_PLACE.pattern
@@ -234,7 +222,7 @@ class _Form:
             self.parts += _parts(part, own, known, in_turn)
 
     def whole(self, text):
-        """A text with the syntax of messages of ICU."""
+        """Puts the ICU syntax back into a text."""
         if not self.syntax:
             return text
         return _IS_SYNTAX.sub(
@@ -242,9 +230,9 @@ class _Form:
         )
 
     def translation(self, texts):
-        """The translation, given those of the questions.
+        """Returns the translation, from those of the segments.
 
-        `None` if placeholders change places that cannot have numbers.
+        `None` if placeholders without numbered forms change their order.
         """
         translated = [
             self._doubled(question.translation(texts)) if question else part
@@ -252,21 +240,21 @@ class _Form:
         ]
         text = "".join(translated)
         if "rst" in self.names:
-            # Of a format's placeholders a part may look like markup.
+            # A part of a placeholder may look like markup.
             spans = {*spans_of(self.text, self.names)}
             spans &= {*spans_of(self.text, ["rst"])}
             text = rst_markup.apart(text, spans)
         return self._in_order(text) if self.ordered else text
 
     def _doubled(self, text):
-        """A text in which no sign begins a placeholder that is none."""
+        """Doubles signs that would otherwise begin a placeholder."""
         rows = [row for row in map(named, self.names) if row and row.doubled]
         if not rows:
             return text
         rest = replaced_spans(self.text, self.names, " ")
         own = sorted(spans_of(self.text, self.names), key=len, reverse=True)
         signs = {x for row in rows for x in row.doubled if x not in rest}
-        # Java's apostrophe is itself where there is no placeholder.
+        # Java's apostrophe is literal in a text without placeholders.
         if not signs or not own:
             return text
         spans = "|".join([*map(re.escape, own), _IS_PLACE.pattern])
@@ -276,7 +264,7 @@ class _Form:
         return "".join(parts)
 
     def _in_order(self, text):
-        """A text with its placeholders in their order, or with numbers."""
+        """Restores placeholders, with numbers if their order changed."""
         if not self.is_marked:
             text = self._as_in_source(text)
         found = [ord(x) - _PLACES[0] for x in _IS_PLACE.findall(text)]
@@ -288,7 +276,7 @@ class _Form:
         return _IS_PLACE.sub(lambda x: spans[ord(x[0]) - _PLACES[0]], text)
 
     def _as_in_source(self, text):
-        """An answer, in which the places are those of the source."""
+        """Marks the placeholders of an answer by their source positions."""
         free = [span for span, _ in self.ordered]
         found = {}
         for place in places_of(text, self.names):
@@ -301,17 +289,16 @@ class _Form:
 
 
 def _parts(text, *names):
-    """Pairs of a part of a text and what is asked for it, or `None`.
+    """Yields pairs of a part of a text and its `MaskedText`, or `None`.
 
     Args:
         text: A text.
-        *names: As in `question_of`.
+        *names: As in `masked`.
     """
-    for place, part in enumerate(_BETWEEN.split(text)):
-        is_asked = place % 2 == 0 and has_words(part, names[0])
-        yield part, question_of(part, *names) if is_asked else None
+    for part in lines_of(text):
+        yield part, masked(part, *names) if has_words(part, names[0]) else None
 
 
 def _plain(text):
-    """An answer in one line, without control characters."""
+    """Returns an answer in one line, without control characters."""
     return printable(text).strip()

@@ -1,7 +1,7 @@
-"""Messages of ICU: `{count, plural, one {# file} other {# files}}`.
+"""ICU messages, such as `{count, plural, one {# file} other {# files}}`.
 
-They nest, so that no regular expression finds them. Keywords are kept, and the
-texts of the branches are translated, each by itself.
+They nest, so that regular expressions cannot find them. Keywords are kept, and
+the text of each branch is translated separately.
 
 Reference: ICU's documentation, "Formatting Messages".
 """
@@ -17,11 +17,11 @@ _DEPTH = 20
 
 
 def cut(text: str) -> list[tuple[str, bool | None]]:
-    """A text as parts that are kept, and parts to be translated.
+    """Splits a text into kept parts and parts to translate.
 
     Returns:
-        The parts in their order, each with `None` if it is kept, or whether it
-        is a branch for a number, in which `#` stands for that.
+        The parts in order, each with `None` if it is kept, or a boolean:
+        whether it is a branch for a number, which `#` represents.
     """
     if not _HEAD.search(text):
         return [(text, False)]
@@ -56,7 +56,7 @@ def _cut(text, begin, stop, ends, has_number, depth):
 
 
 def _branches(text, head, ends):
-    """Where the texts of the branches begin and end; [] if it is no message."""
+    """Returns the places of the texts of branches; [] if there are none."""
     found, end = [], ends.get(head.start(), -1)
     place = head.end()
     while key := _KEY.match(text, place, max(end, place)):

@@ -1,7 +1,7 @@
-"""Translations that exist already: of catalogues, TMX and XLIFF.
+"""Translation memories of catalogues, TMX and XLIFF.
 
-What was translated elsewhere, word for word, is taken as it is; what is nearly
-the same is shown to translators.
+Translations of the same text are reused; those of similar texts are shown to
+translators.
 """
 
 import collections
@@ -14,13 +14,13 @@ from tfcopy.data.text import exchange_formats
 
 
 class Known(NamedTuple):
-    """A translation that exists.
+    """An existing translation.
 
     Attributes:
-        source: What it is the translation of.
+        source: The source.
         forms: Dict from the numbers of its forms to their texts.
-        name: The file that it is of.
-        likeness: How like the two sources are, in per cent of their letters.
+        name: The file that contains it.
+        likeness: Similarity of the two sources, in per cent of their letters.
     """
 
     source: str
@@ -30,23 +30,23 @@ class Known(NamedTuple):
 
 
 class Memory:
-    """Translations by their sources.
+    """Translations by source.
 
-    Of several translations of the same text that of an entry with the same
-    context counts, then that which most entries have, then the first.
+    Among several translations of a text, one with the same context is
+    preferred, then the most frequent one, then the first.
     """
 
     def __init__(self):
-        # Counts and translations by context, or without one, and texts.
+        # Counts of translations, by context or `None`, and texts.
         self._known = collections.defaultdict(dict)
-        # Keys of those without context by their texts, for `near`.
+        # Keys without a context, by text, for `near`.
         self._texts = {}
 
     def __len__(self):
         return len(self._texts)
 
     def add_entries(self, entries: Iterable[Entry], name):
-        """Adds what is translated in a catalogue, fuzzy entries left out."""
+        """Adds the translations of a catalogue, without fuzzy entries."""
         for entry in entries:
             forms = entry.translations
             if entry.singular and "fuzzy" not in entry.flags:
@@ -62,17 +62,17 @@ class Memory:
         target_language: str,
         is_given: bool = False,
     ) -> list[str]:
-        """Adds a file: a catalogue, TMX or XLIFF; returns remarks about it.
+        """Adds a catalogue, TMX or XLIFF; returns remarks about the file.
 
         Args:
-            path: The file.
-            source_language, target_language: Codes of languages, which the
-                units of TMX and XLIFF must be in, and a catalogue's header.
+            path: Path of the file.
+            source_language, target_language: Codes of languages, for the units
+                of TMX and XLIFF, and the header of a catalogue.
             is_given: As in `Header.check_language`.
 
         Raises:
-            OSError, ValueError: naming the file, if it cannot be read, or has
-                no translation into the language.
+            OSError, ValueError: If it cannot be read, or has no translation
+                into the language; the message names the file.
         """
         if not exchange_formats.is_memory(path):
             catalog = read_catalog(path)
@@ -96,19 +96,19 @@ class Memory:
             self._texts.setdefault(key[1], key)
 
     def exact(self, entry: Entry) -> Known | None:
-        """The translation of the same text, with as many forms."""
+        """Returns the translation of the same text, with as many forms."""
         texts = entry.singular, entry.plural
         numbers = entry.translations.keys()
         own = self._most((entry.context, *texts), numbers)
         return own or self._most((None, *texts), numbers)
 
     def near(self, text: str, least: float) -> Known | None:
-        """The most similar text that has a translation.
+        """Returns the most similar text that has a translation.
 
         Args:
-            text: A text that is not there itself.
-            least: Per cent of its letters, at least, that must be the same,
-                as `rapidfuzz.fuzz.ratio` counts them.
+            text: A text that is not in the memory.
+            least: Minimum similarity in per cent of letters, as
+                `rapidfuzz.fuzz.ratio` counts them.
         """
         from rapidfuzz import fuzz, process
 
@@ -121,7 +121,7 @@ class Memory:
         return self._most(self._texts[source])._replace(likeness=likeness)
 
     def _most(self, key, numbers=None):
-        """What most entries have, of translations with these forms."""
+        """Returns the most frequent translation with these forms."""
         found = [
             (count, known)
             for count, known in self._known.get(key, {}).values()

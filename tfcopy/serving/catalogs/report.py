@@ -1,4 +1,4 @@
-"""A table of what was filled and from where, what to look at first on top."""
+"""Reports of filled entries, the most urgent ones on top."""
 
 import csv
 import html
@@ -14,7 +14,7 @@ from tfcopy.terminal import printable
 
 _COLUMNS = ("file", "line", "source", "translation", "score", "remarks")
 _PAGE = pathlib.Path(__file__).with_name("report.html")
-# Kinds of outcomes, the most urgent first, and what the page says of them.
+# Kinds of outcomes, the most urgent first, and their titles on the page.
 _KINDS = {
     "left": "left as they are",
     "told": "with a remark",
@@ -24,10 +24,10 @@ _KINDS = {
 
 
 def write(path, rows: Sequence):
-    """Writes a table, as a page where the path ends in .html, or else as TSV.
+    """Writes a report: a page if the path ends in .html, otherwise TSV.
 
     Args:
-        path: The file, which is replaced as a whole.
+        path: Path of the file, which is replaced as a whole.
         rows: `Row`s of catalogues.
     """
     rows = sorted(rows, key=_urgency)
@@ -43,8 +43,8 @@ def write(path, rows: Sequence):
     write_atomically(path, lambda file: file.write(text.encode()))
 
 
-# Of a cell that a spreadsheet would compute (OWASP): other than a score, also
-# with a wide sign of East Asia.
+# Beginnings of cells that a spreadsheet would evaluate (OWASP), but not scores;
+# also in full-width forms.
 _FORMULA = re.compile(r"\A\s*[-=+@＝＋－＠](?![0-9]+\.[0-9]+\Z)")
 
 
@@ -62,12 +62,12 @@ def _urgency(row):
 
 
 def _shown(row):
-    """Returns the outcome of a row, or the suggestion that was not taken."""
+    """Returns the outcome of a row, or the rejected suggestion."""
     return getattr(row.outcome, "suggestion", None) or row.outcome
 
 
 def _cells(row):
-    """Returns the texts of a row, without what no file or page can hold."""
+    """Returns the texts of a row, without invalid characters."""
     entry, shown = row.entry, _shown(row)
     texts = [x for x in (entry.singular, entry.plural) if x is not None]
     told = dict.fromkeys([*row.outcome.remarks, *shown.remarks])

@@ -1,8 +1,9 @@
-"""Spans that a model does not know, asked as spans that it does.
+"""Stand-ins for spans that a model would not copy.
 
-An entry's flag tells of placeholders that the model was not trained to keep
-whole. Each is replaced by one that the model keeps, and put back afterwards. So
-are links with a text, whose halves would part.
+The flags of an entry may declare formats of placeholders that the model was not
+trained to copy. Each placeholder is replaced by one of a format that the model
+knows, and put back afterwards. The same is done for links with a text, whose
+two parts a model might separate.
 """
 
 import bisect
@@ -13,12 +14,12 @@ from typing import NamedTuple
 
 from tfcopy.data.text.span_patterns import (
     places_of,
-    replaced_spans,
     spans_of,
     with_texts,
 )
+from tfcopy.serving.segments import has_words
 
-# Of what a model keeps, the first is least touched by what stands beside it.
+# The first known format is the one that neighbouring characters affect least.
 _STAND_INS = {
     **dict.fromkeys(("placeholders", "brace"), "{{{}}}"),
     "html": "<{}>",
@@ -26,24 +27,23 @@ _STAND_INS = {
     "markdown": "`{}`",
     "rst": "``{}``",
 }
-# Those that a search which must copy says in their order.
+# Formats whose order the constrained search keeps.
 _IN_TURN = dict.fromkeys(("placeholders", "printf"), "%{}s")
-# Links whose text is translated, by itself, as between what surrounds it.
+# Links with a text, which is translated separately.
 _LINKS = re.compile(
     r"((?<![\w`:\\])`)([^`<>]+?)(\s*<[^<>`\s]+>`__?)"
     r"|(\[)([^\[\]]*)(\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\))"
 )
-_LETTER = re.compile(r"[^\W\d_]")
 
 
-class Question(NamedTuple):
-    """A text as a model is asked.
+class MaskedText(NamedTuple):
+    """A text with stand-ins for spans.
 
     Attributes:
-        text: What is asked.
-        spans: Dict from stand-ins to what they stand for: a span, or the
-            beginning of a link, the question of its text, and its end.
-        names: What spans are, as in `span_patterns.pattern_of`.
+        text: The text to translate.
+        spans: Dict from stand-ins to spans; for a link to its beginning, its
+            masked text, and its end.
+        names: Formats of spans, as in `span_patterns.pattern_of`.
     """
 
     text: str
@@ -52,15 +52,15 @@ class Question(NamedTuple):
 
     @property
     def all(self) -> list[str]:
-        """What is asked for it, and for its links."""
+        """Returns the text, and the texts of its links."""
         links = [x[1].all for x in self.spans.values() if type(x) is tuple]
         return [self.text, *itertools.chain(*links)]
 
     def translation(self, texts: Mapping[str, str]) -> str:
-        """The answer, with the spans in place of their stand-ins.
+        """Returns the translation, with stand-ins replaced by their spans.
 
         Args:
-            texts: Dict from all that is asked to the answers.
+            texts: Dict from the texts of `all` to their translations.
         """
         if not self.spans:
             return texts[self.text]
@@ -75,7 +75,7 @@ class Question(NamedTuple):
             return begin + text.translation(texts) + end
 
         def apart(match):
-            """A stand-in, and a blank if its span would hide the next one."""
+            """Adds a blank to a stand-in whose span would hide the next one."""
             both = [self.spans[x] for x in match.groups()]
             both = [x if isinstance(x, str) else "" for x in both]
             alone = [y for x in both for y in spans_of(x, self.names)]
@@ -86,28 +86,23 @@ class Question(NamedTuple):
         return re.sub(found, restored, text)
 
 
-def has_words(text: str, names: Sequence[str]) -> bool:
-    """Whether a text has letters besides those of spans."""
-    return bool(_LETTER.search(replaced_spans(text, names, " ")))
-
-
-def question_of(
+def masked(
     text: str,
     names: Sequence[str],
     known: Sequence[str],
     in_turn: str = "",
-) -> Question:
-    """A text with stand-ins for what a model would not keep.
+) -> MaskedText:
+    """Returns a text with stand-ins for spans of unknown formats.
 
     Args:
         text: A text in one line.
-        names: What spans are, as in `span_patterns.pattern_of`.
-        known: What the model takes for spans.
-        in_turn: Regular expression of `re` for spans whose order is to be
+        names: Formats of spans, as in `span_patterns.pattern_of`.
+        known: Formats that the model copies as a whole.
+        in_turn: Regular expression of `re` for spans whose order should be
             kept, if the model can; `""` for none.
     """
     forms = [form for name, form in _STAND_INS.items() if name in known]
-    # A text that has some of these could take them for its own.
+    # Excludes forms that already occur in the text.
     turns = {x for name, x in _IN_TURN.items() if in_turn and name in known}
     turns -= {x for x in turns if re.search(x.format("[0-9]+"), text)}
     links = {
@@ -123,8 +118,8 @@ def question_of(
     ]
     places = sorted({*wanted, *links} - {*places_of(text, known)})
     if not forms or not places:
-        return Question(text, {})
-    # No text has all of these.
+        return MaskedText(text, {})
+    # No text contains all of these.
     free = (x for x in "xyzqjkvw" if f"{x}0" not in text)
     letter = next(free, "tfcopy")
     for turn, form in itertools.product([*turns, None], forms):
@@ -137,9 +132,9 @@ def question_of(
             spans[name] = span
             if link := links.get(place):
                 first, inner, last = filter(None, link.groups())
-                question = question_of(inner, names, known, in_turn)
-                spans[name] = first, question, last
+                text_between = masked(inner, names, known, in_turn)
+                spans[name] = first, text_between, last
         asked = with_texts(text, places, spans)
         if spans.keys() <= {*spans_of(asked, known)}:
             break
-    return Question(asked, spans, names)
+    return MaskedText(asked, spans, names)

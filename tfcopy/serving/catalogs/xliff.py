@@ -1,9 +1,8 @@
-"""XLIFF 1.2 and 2: its units, and the same file with translations.
+"""XLIFF 1.2 and 2: reading and filling.
 
-Only what is filled changes: a `<target>`, its state, and notes that say what
-comments say in a catalogue. Each inline element of a source is a span of the
-text that a model reads, such as `<g id="7">`, and stands in the target as it
-stands in the source.
+Filling changes only a `<target>`, its state, and notes, which correspond to the
+comments in a catalogue. Each inline element of a source, such as `<g id="7">`,
+is a span of the text, and is copied to the target.
 """
 
 import codecs
@@ -25,15 +24,15 @@ from tfcopy.terminal import printable
 _AUTHOR = "tfcopy"  # of notes
 _ATTRIBUTE = re.compile(rb"""\s+([^\s=]+)\s*=\s*(?:"[^"]*"|'[^']*')""")
 _ENCODING = re.compile(rb"""<\?xml[^>]*\sencoding\s*=\s*["']([\w.:-]+)""")
-# What no XML can hold, though it is printable.
+# Printable characters that XML does not allow.
 _NO_XML = dict.fromkeys("\ufffe\uffff", " ")
-# What ends a start tag.
+# End of a start tag.
 _OPEN = re.compile(rb"\s*/?>\Z")
 _MARKS = {codecs.BOM_UTF16_LE: "UTF-16-LE", codecs.BOM_UTF16_BE: "UTF-16-BE"}
 
 
 def is_xliff(path) -> bool:
-    """Whether a file's name is that of XLIFF."""
+    """Returns whether the name of a file is that of XLIFF."""
     return str(path).lower().endswith((".xlf", ".xliff"))
 
 
@@ -41,7 +40,7 @@ def read(path) -> Catalog:
     """Reads a file, as `read_catalog` reads a catalogue.
 
     Raises:
-        AskError: naming the line, if it is no XLIFF.
+        AskError: If it is not XLIFF; the message names the line.
     """
     text, charset = decoded(path, content_of(path))
     units = units_of(path, text)
@@ -58,10 +57,10 @@ def read(path) -> Catalog:
 
 
 def decoded(path, content: bytes) -> tuple[str, str]:
-    """A file's text, and the charset that it declares."""
+    """Returns the text of a file, and its declared charset."""
     found = _ENCODING.match(content)
     charset = found[1].decode() if found else "UTF-8"
-    # A mark of the byte order is a part of the text, and stays.
+    # A byte order mark is part of the text, and stays.
     charset = _MARKS.get(content[:2], charset)
     try:
         return content.decode(charset), charset
@@ -70,14 +69,14 @@ def decoded(path, content: bytes) -> tuple[str, str]:
 
 
 def units_of(path, text: str) -> list[Unit]:
-    """The units of a file, in their order.
+    """Returns the units of a file, in order.
 
     Args:
-        path: Of the file, for messages.
-        text: What it holds.
+        path: Path of the file, for messages.
+        text: Its content.
 
     Raises:
-        AskError: naming the line, if it is no XLIFF.
+        AskError: If it is not XLIFF; the message names the line.
     """
     try:
         return [*XliffReader(path, "utf-8").read(io.BytesIO(text.encode()))]
@@ -86,18 +85,18 @@ def units_of(path, text: str) -> list[Unit]:
 
 
 def filled(path, text: str, outcomes: Mapping) -> str:
-    """A file whose open units have what was found for them.
+    """Returns a file with open units filled.
 
     Args:
-        path: The file's, for messages.
-        text: What it holds.
+        path: Path of the file, for messages.
+        text: Its content.
         outcomes: Dict from keys of units to a `Suggestion` or `Left`.
 
     Raises:
-        AskError: If it is no XLIFF.
+        AskError: If it is not XLIFF.
     """
     data, edits = text.encode(), []
-    # The segments of a <unit> have their notes together.
+    # The segments of a <unit> share its notes.
     groups = itertools.groupby(units_of(path, text), lambda x: x.element.unit)
     for _, group in groups:
         units = [*group]
@@ -116,24 +115,24 @@ def filled(path, text: str, outcomes: Mapping) -> str:
 
 
 def _prefix(unit):
-    """The prefix of the names of elements, such as "xlf:"."""
+    """Returns the prefix of element names, such as "xlf:"."""
     return re.match(rb"<([^\s/>]*)source", unit.source.tag)[1]
 
 
 def _blanks_before(data, place):
-    """What is between a tag and a place, if that is blank."""
+    """Returns the blanks between a tag and a place."""
     before = data[data.rfind(b">", 0, place) + 1 : place]
     return before if before.isspace() else b""
 
 
 def _with_notes(unit, data, remarks, is_open):
-    """Edits that give a unit its notes, instead of those of an earlier run.
+    """Returns edits that replace the notes of an earlier run.
 
     Args:
-        unit: One of the `Unit`s that have notes together.
-        data: The file.
-        remarks: The remarks of all of them.
-        is_open: Whether all of them wait for a translation.
+        unit: One of the `Unit`s that share notes.
+        data: Content of the file.
+        remarks: Remarks of all of these units.
+        is_open: Whether all of these units are open.
     """
     holder, prefix, blanks = unit.element.unit, _prefix(unit), b""
     key, parents = b"category", holder.children("notes")
@@ -152,11 +151,11 @@ def _with_notes(unit, data, remarks, is_open):
     if is_open:
         for note in old:
             start, stop = note.place
-            # With the blanks before it, which came with it.
+            # Includes the blanks that were inserted before it.
             start -= len(_blanks_before(data, start))
             edits.append(((start, stop), b""))
     else:
-        # Some are those of segments that an earlier run has translated.
+        # Some belong to segments that an earlier run has translated.
         known = {x.markup for x in old}
         made = [x for x in made if x not in known]
     new = b"".join(made)
@@ -166,7 +165,7 @@ def _with_notes(unit, data, remarks, is_open):
 
 
 def _at_notes(unit, parents, new):
-    """An edit that puts notes where they belong."""
+    """Returns an edit that inserts notes."""
     if not unit.is_segment:
         return (unit.target_place[1],) * 2, new
     for notes in parents[:1]:
@@ -178,11 +177,11 @@ def _at_notes(unit, parents, new):
 
 
 def _translated(unit, data, found):
-    """Edits that give a unit its translation and its state."""
+    """Returns edits that give a unit its translation and its state."""
     name, target, edits = _prefix(unit) + b"target", unit.target, []
     tag = target.tag if target else b"<%s>" % name
     blanks = b"" if target else _blanks_before(data, unit.source.start)
-    for segment in unit.segments:  # There is one at most.
+    for segment in unit.segments:  # At most one
         found = _OPEN.sub(b">", segment.tag) + found + segment.end_tag
     if unit.is_segment:
         own = unit.element
@@ -195,7 +194,7 @@ def _translated(unit, data, found):
 
 
 def _with_state(tag, state):
-    """A start tag with another state, whose details are no longer true."""
+    """Returns a start tag with another state, without its substate."""
     tag = _ATTRIBUTE.sub(
         lambda x: b"" if x[1] in (b"state", b"subState") else x[0], tag
     )

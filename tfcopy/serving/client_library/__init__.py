@@ -1,1 +1,1 @@
-"""Asking a model: an exported folder or a server, by one interface."""
+"""One interface to models: exported folders and servers."""

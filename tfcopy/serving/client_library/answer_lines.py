@@ -1,10 +1,11 @@
-"""Lines of text in, answers out: what the commands that ask a model share.
+"""Lines of text in, answers out: shared by the commands that answer texts.
 
-Shapes: T words of an answer, S source positions; N and M after joining.
+Shapes: T target tokens, S source tokens; N and M words after joining.
 """
 
 import contextlib
 import dataclasses
+import functools
 import itertools
 import queue
 import re
@@ -20,61 +21,45 @@ from tfcopy.flags import File, PositiveInt
 from tfcopy.serving.client_library import ask_texts
 from tfcopy.serving.client_library.commands import write
 from tfcopy.serving.client_library.signatures import AskError
-from tfcopy.terminal import one_line
+from tfcopy.terminal import one_line, shown
 from tfcopy.tokens import BLANK, START
 
-# Scores of hypotheses that were not found are lower.
+# Padding of the n-best list has a lower score.
 _LOWEST_SCORE = -1e8
 _WORD = re.compile(r"\w+|[^\w\s]")
-# Pieces, or words and signs, that a word or a sign may be cut into.
+# Subwords, or tokens, that a word or a punctuation mark may be split into.
 _PIECES = 2
 
 
-def translates(model) -> bool:
-    """Returns whether a `LocalModel` or a `RemoteModel` translates."""
-    analyse = model.signatures.get("analyse")
-    return analyse is not None and "copied_from" in analyse.outputs
-
-
 def size_of(text: str) -> int:
-    """The number of words and signs of a text."""
+    """Returns the number of words and punctuation marks in a text."""
     return len(_WORD.findall(text))
 
 
 def may_be_cut(text: str, max_words: int) -> bool:
-    """Returns whether a model might read only the beginning of a text.
+    """Returns whether a model may truncate a text.
 
     Args:
         text: The text.
-        max_words: The words, or pieces, that the model reads.
+        max_words: Maximum number of tokens that the model reads.
     """
     return max(_PIECES * size_of(text), len(text) / _PIECES) > max_words
 
 
-def num_words(source_tokens) -> int:
-    """Counts the tokens of a text that a model has read, without the end.
-
-    Args:
-        source_tokens: `(S,)`, the output of `analyse` for the text.
-    """
-    words = [word for word in source_tokens if word]
-    return len(words) - (words[-1:] == [_END.encode()])
-
-
 class Translation(NamedTuple):
-    """An answer to one text.
+    """A translation of a text.
 
     Attributes:
-        text: The answer.
+        text: The translation.
         score: Its log-probability, after the penalties of the search; 0 for
             a blank text.
-        tokens: The words of the answer.
-        copied_from: For each word the source position it was copied from,
-            -1 if it was generated.
-        source_tokens: The words of the source, after the cut.
-        generate_probs: For each word the probability that it would be
-            generated rather than copied; in training for the end, too.
-        aligned_to: For each word the source position of highest attention.
+        tokens: Its tokens.
+        copied_from: For each token the source position it was copied from, -1
+            if it was generated.
+        source_tokens: Tokens of the source, after truncation.
+        generate_probs: For each token the probability of generating rather
+            than copying; in training for the end, too.
+        aligned_to: For each token the source position of highest attention.
     """
 
     text: str
@@ -87,15 +72,31 @@ class Translation(NamedTuple):
 
     @property
     def pharaoh(self) -> str:
-        """The alignment as `0-0 1-2`: source and target positions."""
+        """Returns the alignment as `0-0 1-2`: source and target positions."""
         return " ".join(f"{j}-{i}" for i, j in enumerate(self.aligned_to))
 
 
-def found(row: Mapping) -> list[int]:
-    """The numbers of the hypotheses; the first is always there.
+def num_words(answer: Translation) -> int:
+    """Returns the number of source tokens that were read, without `</s>`."""
+    words = answer.source_tokens
+    return len(words) - (words[-1:] == [_END])
+
+
+def is_cut(answer: Translation, max_words: int) -> bool:
+    """Returns whether a model may have truncated a text.
 
     Args:
-        row: `texts` and `scores`, `(N,)`, of one example, by name.
+        answer: Output of `analyse` for the text.
+        max_words: As in `may_be_cut`.
+    """
+    return num_words(answer) >= max_words
+
+
+def found(row: Mapping) -> list[int]:
+    """Returns the numbers of the hypotheses; the first is always included.
+
+    Args:
+        row: Dict of `texts` and `scores`, `(N,)`, of one example.
     """
     return [
         i
@@ -105,7 +106,7 @@ def found(row: Mapping) -> list[int]:
 
 
 def rows(outputs: Mapping, count: int) -> Iterator[dict]:
-    """The outputs for each of so many examples, the first axis of arrays."""
+    """Yields the outputs for each example, the first axis of the arrays."""
     for i in range(count):
         yield {name: x[i] for name, x in outputs.items()}
 
@@ -113,16 +114,20 @@ def rows(outputs: Mapping, count: int) -> Iterator[dict]:
 def translations_of(
     row: Mapping, count: int | None = None
 ) -> list[Translation]:
-    """The `Translation`s of one text, the best first.
+    """Returns the `Translation`s of a text, the best first.
 
     Args:
-        row: The outputs of `analyse` for it: `texts` and `scores`, `(N,)`,
-            `tokens` and `copied_from`, `(N, T)`, and `source_tokens`, `(S,)`.
-            The probabilities to generate are those of `emission_probs`,
-            `(N, T + 1)` and -1 after the end, or of `generate_probability`,
-            `(N, T)`; with `attention`, `(N, T, S)`, words are aligned.
-        count: The most of them; all if `None`.
+        row: Dict of outputs for the text: `text` and `score`; or, from
+            `analyse`, `texts` and `scores`, `(N,)`, `tokens` and
+            `copied_from`, `(N, T)`, and `source_tokens`, `(S,)`. It may have
+            probabilities of generating, `emission_probs`, `(N, T + 1)` with -1
+            after the end, or `generate_probability`, `(N, T)`, and `attention`,
+            `(N, T, S)`, for the alignment.
+        count: Maximum number of translations; all if `None`.
     """
+    if "texts" not in row:
+        text = row["text"].decode(errors="replace")
+        return [Translation(text, float(row["score"]))]
     source = decoded(row["source_tokens"])
     answers = []
     for i in found(row)[:count]:
@@ -152,7 +157,7 @@ def translations_of(
 
 
 def decoded(words) -> list[str]:
-    """Words, `bytes` followed by empty ones, as strings."""
+    """Returns words, `bytes` padded with empty ones, as strings."""
     return [word.decode(errors="replace") for word in words if word]
 
 
@@ -160,18 +165,18 @@ _END = "</s>"
 
 
 class Shown(NamedTuple):
-    """An answer as it is shown, with its source.
+    """A translation as it is displayed, with its source.
 
     Attributes:
-        words: The answer's words.
-        source: The source's words, its end among them.
-        copied_from: For each word of the answer, the source word it was
-            copied from; -1 if any part of it was generated.
-        generate: `(N,)`, the probabilities to generate, not copy; the mean of
-            a word's pieces.
-        attention: `(N, M)`, for each word of the answer the mean of its
-            pieces, for each of the source the sum.
-        text: The answer.
+        words: Words of the translation.
+        source: Words of the source, with `</s>`.
+        copied_from: For each word the source word it was copied from; -1 if
+            any part of it was generated.
+        generate: `(N,)`, probabilities of generating rather than copying,
+            averaged over the subwords of a word.
+        attention: `(N, M)`, averaged over the subwords of a target word and
+            summed over those of a source word.
+        text: The translation.
         score: Its log-probability, after the penalties of the search.
     """
 
@@ -185,12 +190,12 @@ class Shown(NamedTuple):
 
 
 def join_pieces(answer: Shown, pieces: dict) -> Shown:
-    """An answer with whole words, where its tokens are pieces.
+    """Joins subwords to words.
 
     Args:
-        answer: Its tokens.
-        pieces: Dict of `source` and `target`, whether the tokens of these are
-            pieces that begin with a blank, `▁`, where a word begins.
+        answer: The translation in tokens.
+        pieces: Dict of `source` and `target`: whether their tokens are subwords
+            that begin with `▁` at the beginning of a word.
     """
     source, target = (
         _starts(tokens, pieces.get(side, False))
@@ -207,7 +212,7 @@ def join_pieces(answer: Shown, pieces: dict) -> Shown:
         attention = np.add.reduceat(attention, target, axis=0)
         attention = attention / counts[:, None]
         generate = np.add.reduceat(np.asarray(generate), target) / counts
-    # The word of each position of the source.
+    # Index of the word at each source position.
     owners = np.cumsum(np.isin(np.arange(len(answer.source)), source)) - 1
     copied_from = [
         -1 if min(places) < 0 else int(owners[places[0]])
@@ -223,7 +228,7 @@ def join_pieces(answer: Shown, pieces: dict) -> Shown:
 
 
 def _starts(tokens, are_pieces):
-    """The places where words begin."""
+    """Returns the positions where words begin."""
     return [
         i
         for i, token in enumerate(tokens)
@@ -242,33 +247,33 @@ def _parts(values, starts):
 def _joined(tokens, starts, are_pieces):
     if not are_pieces:
         return tokens
-    # A start symbol is a part of the first word: it is in no text.
+    # The start symbol is no text, and counts as part of the first word.
     words = ["".join(part) for part in _parts(tokens, starts)]
     return [x.replace(START, "").replace(BLANK, " ").strip() for x in words]
 
 
-# For the end of a command's help.
+# Epilogue of the commands' help.
 FORMS = """\
 --dictionary FILE sends definitions with each line, for models that read them:
 FILE has one per line, `headword<TAB>definition`; a headword may have several.
-They replace the definitions of these words in the model's own dictionary. A
-JSON object may have a "dictionary" of its own, a list of such lines.
+They replace the model's own definitions of these headwords. A JSON object may
+have its own "dictionary", a list of such lines.
 
---glossary FILE says given translations, for models that were trained with
---protect: FILE has one per line, `phrase<TAB>translation`. Where a phrase
-stands in a text, as whole words and in the same case, the answer has the
-translation. They come before those of a glossary that was exported.
+--glossary FILE has required translations, for models that were trained with
+--protect, one per line, `phrase<TAB>translation`. If a text contains a phrase,
+as whole words and in the same case, the answer contains the translation. They
+take precedence over an exported glossary.
 
---n_best N gives lines `number ||| text ||| score`, the best first; input lines
-are numbered from 0. --alignments adds ` ||| 0-0 1-2`, pairs of the positions
-of a source word and of the word of the answer that was read from it (of highest
-attention), as Pharaoh writes them. In such lines a ||| of a text is written as
-&#124;&#124;&#124;, as Moses does. --json gives one object per line:
+--n_best N writes lines `number ||| text ||| score`, the best first; input lines
+are numbered from 0. --alignments adds ` ||| 0-0 1-2`, pairs of the positions of
+a source word and of the answer's word with the highest attention to it, in
+Pharaoh's format. There a ||| of a text is written as &#124;&#124;&#124;, as in
+Moses. --json writes one object per line:
   text, score    the best answer and its log-probability
-  tokens         its words
-  source_tokens  the words read (long texts are truncated); </s> is the end
-  copied_from    each word's position in source_tokens, -1 if not copied
-  aligned_to     the position that each word was read from
+  tokens         its tokens
+  source_tokens  tokens of the source (long texts are truncated), with </s>
+  copied_from    each token's position in source_tokens, -1 if not copied
+  aligned_to     each token's source position of highest attention
   n_best         with --n_best: a list of {text, score, tokens, copied_from,
                  aligned_to}
 or, for models that do not translate, their whole answer, such as
@@ -279,15 +284,15 @@ or, for models that do not translate, their whole answer, such as
 
 @dataclasses.dataclass(kw_only=True)
 class AnswerOptions:
-    """Flags of how lines are answered, shared by the commands.
+    """Flags of answers to lines, shared by the commands.
 
     Attributes:
-        n_best: give the N best answers (at most the model's beam size)
+        n_best: write the N best answers (at most the model's beam size)
         json: write one JSON object per line
-        alignments: after each answer, the source word that each of its words
-            was read from (see below)
-        dictionary: definitions to read with each line (see below)
-        glossary: translations that answers must have (see below)
+        alignments: write after each answer the source word of each of its
+            words (see below)
+        dictionary: definitions for each line (see below)
+        glossary: translations that answers must contain (see below)
         batch_size: lines of a batch
     """
 
@@ -303,105 +308,90 @@ def answer(model, options):
     """Answers the lines of standard input, in order.
 
     Args:
-        model: A `LocalModel` or a `RemoteModel`.
+        model: An `ExportedModel`.
         options: The command's options.
 
     Raises:
-        AskError: If the model lacks what the options ask for, or a line has
-            another form.
+        AskError: If the model does not support the options, or a line has the
+            wrong form.
     """
+    texts, numbers = model.inputs, itertools.count(1)
     answer_all = answering(model, options)
     for lines in _batches(_stdin(), model.chunk_size):
-        with expecting_answers(model):
-            answers = list(answer_all(lines))
-        write(b"".join(answer + b"\n" for answer in answers))
+        examples = [
+            ask_texts.parse(line, next(numbers), texts) for line in lines
+        ]
+        answers = answer_all(examples)
+        write(b"".join(ask_texts.to_line(x) + b"\n" for x in answers))
 
 
 def answering(model, options):
-    """Returns the function of a list of lines (bytes) to answers (bytes).
+    """Returns the function that answers a list of examples.
+
+    An example is a dict of texts, with a `dictionary`, a list of lines. An
+    answer is a text without control characters, or a dict with --json.
 
     Args:
-        model: A `LocalModel` or a `RemoteModel`.
+        model: An `ExportedModel`.
         options: The command's options.
 
     Raises:
-        AskError: If the model lacks what the options ask for.
+        AskError: If the model does not support the options.
     """
-    signatures = model.signatures
-    texts, analysed = (
-        sorted(signatures[name].inputs.keys() - {"dictionary"})
-        if name in signatures
-        else None
-        for name in ("serving_default", "analyse")
-    )
-    if not texts or texts != analysed:
-        raise AskError(
-            f"{model.name}: not a model exported by tfcopy (it has no "
-            "signatures 'serving_default' and 'analyse' of the same texts)."
-        )
-    if translates(model):
-        return _translating(model, options)
-    return ask_texts.answering(model, texts, options)
-
-
-@contextlib.contextmanager
-def expecting_answers(model):
-    """For reading what a model answers, which may be a hostile server's."""
-    try:
-        yield
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise AskError(
-            f"{model.name}: it answers otherwise than a model exported by "
-            f"tfcopy ({one_line(error)})."
-        ) from error
-
-
-def _translating(model, options):
-    """Returns the function of lines to answers of a model that translates."""
+    if not model.translates:
+        return ask_texts.answering(model, options)
     if options.dictionary is not None:
         raise AskError(f"{model.name}: the model reads no --dictionary.")
-    name, form = "serving_default", _to_text
+    signature, form, more = "serving_default", _to_text, {}
     if options.json or options.n_best or options.alignments:
-        name, form = "analyse", _to_json if options.json else _to_lines
-    number = itertools.count()
-    more = {}
+        signature, form = "analyse", _to_json if options.json else _to_lines
     if options.glossary is not None:
-        if name == "analyse":
+        if signature == "analyse":
             raise AskError(
-                "--glossary gives text: not --json, --n_best, nor --alignments."
+                "--glossary: not with --json, --n_best or --alignments."
             )
-        name = "with_glossary"
-        terms = ask_texts.read_glossary(model, options.glossary)
-        more = {"glossary": terms}
+        signature = "with_glossary"
+        more["glossary"] = ask_texts.read_glossary(model, options.glossary)
+    read = functools.partial(translations_of, count=options.n_best or 1)
+    numbers = itertools.count()
 
-    def answer(lines):
-        added = {key: [x] * len(lines) for key, x in more.items()}
-        outputs = model.ask(name, {"text": lines, **added})
-        for row in rows(outputs, len(lines)):
-            yield form(row, next(number), options)
+    def answer(examples):
+        texts = {"text": [x["text"] for x in examples]}
+        found = model.rows(signature, texts, read, more)
+        return [form(x, next(numbers), options) for x in found]
 
     return answer
 
 
-def _to_text(row, number, options):
-    return ask_texts.to_line(row["text"].decode(errors="replace"))
+@contextlib.contextmanager
+def expecting_answers(model):
+    """Turns errors in reading outputs into an `AskError`."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise AskError(
+            f"{model.name}: the outputs have another form than those of a "
+            f"model exported by tfcopy ({one_line(error)})."
+        ) from error
 
 
-def _to_lines(row, number, options):
+def _to_text(found, number, options):
+    return shown(found[0].text)
+
+
+def _to_lines(found, number, options):
     lines = []
-    for x in translations_of(row, options.n_best or 1):
-        text = ask_texts.to_line(x.text)
-        parts = [text.replace(b"|||", b"&#124;" * 3)]
+    for x in found:
+        parts = [shown(x.text).replace("|||", "&#124;" * 3)]
         if options.n_best:
-            parts = [b"%d" % number, *parts, b"%.4f" % x.score]
+            parts = [str(number), *parts, f"{x.score:.4f}"]
         if options.alignments:
-            parts.append(x.pharaoh.encode())
-        lines.append(b" ||| ".join(parts))
-    return b"\n".join(lines)
+            parts.append(x.pharaoh)
+        lines.append(" ||| ".join(parts))
+    return "\n".join(lines)
 
 
-def _to_json(row, number, options):
-    found = translations_of(row, options.n_best or 1)
+def _to_json(found, number, options):
     answers = [
         {
             "text": x.text,
@@ -415,25 +405,24 @@ def _to_json(row, number, options):
     answer = {**answers[0], "source_tokens": found[0].source_tokens}
     if options.n_best:
         answer["n_best"] = answers
-    return ask_texts.to_json(answer)
+    return answer
 
 
 def _stdin():
-    """Standard input, as a file that nobody else reads or closes."""
+    """Returns standard input as a file of its own."""
     if sys.stdin is None:
         raise AskError("standard input is closed.")
     try:
-        # As it ends, Python wants the lock of its own file, which a thread
-        # holds.
+        # On exit Python locks `sys.stdin`, whose lock the thread would hold.
         return open(sys.stdin.fileno(), "rb", closefd=False)
-    except OSError:  # in tests, where it is no file
+    except OSError:  # In tests it is not a file.
         return sys.stdin.buffer
 
 
 def _batches(stream, batch_size):
-    """Lists of the lines that have arrived, at least one, without newlines.
+    """Yields lists of the lines that have arrived, without their newlines.
 
-    So a line that is typed is answered at once, and a file in batches.
+    A typed line is answered immediately, and a file in batches.
 
     Raises:
         AskError: If standard input cannot be read.

@@ -1,6 +1,5 @@
-"""Requests of the commands to a `TextModel`."""
+"""Answers of models that do not translate, and forms of input and output."""
 
-import itertools
 import json
 
 from tfcopy import file_forms
@@ -8,28 +7,18 @@ from tfcopy.file_forms import JsonError, parse_json
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.terminal import shown
 
-# What answers as plain text, the first that a model gives.
+# Outputs that are printed as plain text: the first that a model has.
 ANSWERS = ("text", "label", "next_words")
-# What JSON leaves as it is, though terminals may obey it or it ends lines.
+# Not escaped by JSON, though they control terminals or end lines.
 _ESCAPED = {
     point: f"\\u{point:04x}" for point in (*range(127, 160), 0x2028, 0x2029)
 }
-# Lines of a file of `Definitions` that define nothing.
+# Beginnings of comments in a file of `Definitions`.
 _NO_DEFINITIONS = ("# ", "#lemma\t", "#tokenized")
 
 
-def answering(model, texts, options):
-    """Returns the function of a list of lines (bytes) to answers (bytes).
-
-    Args:
-        model: A `LocalModel` or a `RemoteModel`.
-        texts: Names of the texts that it reads.
-        options: The command's options.
-
-    Raises:
-        AskError: If the model lacks what the options ask for, or the dictionary
-            has lines of another form.
-    """
+def answering(model, options):
+    """Does what `answer_lines.answering` does, without translation."""
     for flag in ("n_best", "glossary", "alignments"):
         if getattr(options, flag):
             raise AskError(
@@ -42,35 +31,31 @@ def answering(model, texts, options):
             raise AskError(f"{model.name}: the model reads no --dictionary.")
         dictionary = read_dictionary(options.dictionary)
     signature = "with_dictionary" if has_dictionary else "serving_default"
-    numbers = itertools.count(1)
+    form = _in_order if options.json else _to_text
 
-    def answer(lines):
-        examples = [_parse(line, next(numbers), texts) for line in lines]
-        inputs = {name: [x[name] for x in examples] for name in texts}
+    def answer(examples):
+        inputs = {name: [x[name] for x in examples] for name in model.inputs}
         if has_dictionary:
             rows = [[*dictionary, *x["dictionary"]] for x in examples]
             inputs["dictionary"] = padded(rows)
-        outputs = model.ask(signature, inputs)
-        for i in range(len(lines)):
-            row = {name: plain(x[i]) for name, x in outputs.items()}
-            yield (_to_json if options.json else _to_text)(row)
+        return model.rows(signature, inputs, lambda row: form(plain(row)))
 
     return answer
 
 
 def padded(rows) -> list[list[bytes]]:
-    """Rows of texts, all as long as the longest."""
+    """Returns rows of texts, padded to the longest."""
     width = max(map(len, rows), default=0)
     return [row + [b""] * (width - len(row)) for row in rows]
 
 
 def read_dictionary(path, flag="--dictionary", form="headword<TAB>definition"):
-    """The lines of a file that define something, or give a translation.
+    """Reads the lines of a dictionary or a glossary.
 
     Args:
-        path: The file.
-        flag: The flag that names it, for messages.
-        form: What a line should be, for messages.
+        path: Path of the file.
+        flag: Name of the flag, for messages.
+        form: Expected form of a line, for messages.
 
     Returns:
         List of `bytes`.
@@ -100,10 +85,10 @@ def read_dictionary(path, flag="--dictionary", form="headword<TAB>definition"):
 
 
 def read_glossary(model, path) -> list[bytes]:
-    """The lines of a glossary for a model, `phrase<TAB>translation`.
+    """Reads a glossary, lines `phrase<TAB>translation`, for a model.
 
     Raises:
-        AskError: If the model reads none, or the file is none.
+        AskError: If the model reads no glossary, or the file is not one.
     """
     if "with_glossary" not in model.signatures:
         raise AskError(
@@ -113,8 +98,17 @@ def read_glossary(model, path) -> list[bytes]:
     return read_dictionary(path, "--glossary", "phrase<TAB>translation")
 
 
-def _parse(line, number, texts):
-    """The texts and the dictionary of one line."""
+def parse(line: bytes, number: int, texts) -> dict:
+    """Parses a line of standard input.
+
+    Args:
+        line: A text, or a JSON object if the model reads several.
+        number: Number of the line, for messages.
+        texts: Names of the texts that the model reads.
+
+    Raises:
+        AskError: If the line has another form.
+    """
     if len(texts) == 1:
         return {texts[0]: line, "dictionary": []}
     try:
@@ -144,11 +138,13 @@ def _parse(line, number, texts):
 
 
 def _encoded(text):
-    return text.encode("utf-8", "replace")  # JSON may hold half a character.
+    return text.encode("utf-8", "replace")  # JSON may contain half a character.
 
 
 def plain(x):
-    """A NumPy array or number as Python's own; text is decoded."""
+    """Converts NumPy arrays to Python's types, and decodes texts."""
+    if isinstance(x, dict):
+        return {name: plain(y) for name, y in x.items()}
     if hasattr(x, "tolist"):
         x = x.tolist()
     if isinstance(x, bytes):
@@ -160,23 +156,23 @@ def plain(x):
 
 def _to_text(row):
     answer = next(row[name] for name in ANSWERS if name in row)
-    return to_line(" ".join(answer) if isinstance(answer, list) else answer)
+    # Models may extract line ends from a context.
+    return shown(" ".join(answer) if isinstance(answer, list) else answer)
 
 
-def _to_json(row):
+def _in_order(row):
     first = [name for name in ANSWERS if name in row]
-    return to_json(
-        {name: row[name] for name in (*first, *sorted(set(row) - {*first}))}
-    )
+    return {name: row[name] for name in (*first, *sorted(set(row) - {*first}))}
 
 
-def to_line(text: str) -> bytes:
-    """A text in one line, without what a terminal might obey."""
-    # Models may cut lines out of a context.
-    return shown(text).encode("utf-8", "replace")
+def to_line(answer: str | dict) -> bytes:
+    """Returns an answer of `answering` as it is printed."""
+    if isinstance(answer, dict):
+        return to_json(answer)
+    return answer.encode("utf-8", "replace")
 
 
 def to_json(answer) -> bytes:
-    """An answer as JSON in one line, control characters escaped."""
+    """Returns an answer as a line of JSON, control characters escaped."""
     text = json.dumps(answer, ensure_ascii=False)
     return text.translate(_ESCAPED).encode("utf-8", "replace")

@@ -1,5 +1,6 @@
-"""Shared parts of the serving commands: flags, printing, exit statuses."""
+"""Shared parts of the serving commands: flags, output, exit statuses."""
 
+import argparse
 import contextlib
 import dataclasses
 import gc
@@ -7,19 +8,20 @@ import os
 import sys
 from typing import Literal
 
-from tfcopy.flags import File, NonNegativeInt, PositiveFloat, PositiveInt
+from tfcopy.flags import File, NonNegativeInt, PositiveFloat, PositiveInt, flag
 from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.serving.client_library.transport import server_of
 from tfcopy.terminal import hide_notes, one_line
 
 
 @dataclasses.dataclass(kw_only=True)
 class LoadingOptions:
-    """Flags of how an export is loaded, as in `LocalModel`.
+    """Flags for loading an export, as in `LocalModel`.
 
     Attributes:
-        engine: what searches: litert or tensorflow; if not given litert, where
-            the export has its programs, LiteRT is installed, and it is faster
-        trust: run even operations that no export has, such as writing files
+        engine: engine of the search, litert or tensorflow; by default litert,
+            if the export has its programs, it is installed, and it is faster
+        trust: allow operations that no export has, such as writing files
     """
 
     engine: Literal["litert", "tensorflow"] | None = None
@@ -31,32 +33,32 @@ class LoadingOptions:
 
 
 def start(main):
-    """Runs a command as the process, and ends it.
+    """Runs a command as the process, and exits with its status.
 
-    Answers come from several batches at once, which share the cores best if
-    each computes with one thread, as TensorFlow's variable says.
+    Several batches run concurrently, and share the cores best if each uses one
+    thread, which TensorFlow's environment variable sets.
     """
     os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
     status = main()
-    # Python would look for garbage among all objects of TensorFlow, seconds.
+    # A last garbage collection over TensorFlow's objects would take seconds.
     gc.freeze()
     sys.exit(status)
 
 
 def run(program, work) -> int:
-    """Does the work of a command; returns its exit status.
+    """Runs the work of a command, and returns its exit status.
 
-    Errors are one line; TFCOPY_DEBUG=1 shows where they come from.
+    Errors are printed in one line; TFCOPY_DEBUG=1 shows the traceback.
     """
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(AttributeError):  # closed, or none of Python's
-            # Names of files may have bytes that are no text.
+        with contextlib.suppress(AttributeError):  # closed, or replaced
+            # File names may have bytes that are not UTF-8.
             stream.reconfigure(errors="backslashreplace")
     hide_notes()
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     try:
         work()
-        write(b"")  # what was printed
+        write(b"")  # flushes earlier prints
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # The reader has closed the pipe.
@@ -64,7 +66,7 @@ def run(program, work) -> int:
     except Exception as error:
         if os.environ.get("TFCOPY_DEBUG"):
             raise
-        # Where standard error is closed, it cannot be told.
+        # Nothing to print to if standard error is closed.
         if sys.stderr is not None:
             with contextlib.suppress(OSError):
                 print(f"{program}: {one_line(error)}", file=sys.stderr)
@@ -73,11 +75,11 @@ def run(program, work) -> int:
 
 
 def write(answer: bytes):
-    """Writes to standard output, and does not wait for more.
+    """Writes to standard output and flushes it.
 
     Raises:
-        AskError: If it is full or closed.
-        BrokenPipeError: If nobody reads it any more.
+        AskError: If the disk is full, or standard output is closed.
+        BrokenPipeError: If the reader has closed the pipe.
     """
     if sys.stdout is None:
         raise AskError("standard output is closed.")
@@ -86,7 +88,7 @@ def write(answer: bytes):
         sys.stdout.buffer.write(answer)
         sys.stdout.buffer.flush()
     except OSError as error:
-        # Python would write it again as it ends.
+        # On exit Python would try to write it again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
             raise
@@ -94,34 +96,87 @@ def write(answer: bytes):
 
 
 @dataclasses.dataclass(kw_only=True)
-class ConnectionOptions:
-    """Flags of the connection to a server.
+class ModelOptions(LoadingOptions):
+    """Flags of the model: an exported folder, or a model on a server.
 
     Attributes:
-        version: version to ask (default: the highest)
-        label: label of the version to ask, instead of --version
-        at_once: concurrent requests, of --batch_size lines each
-        deadline: seconds until a request fails, retries included
-        retries: retries of a request if the server is not ready
+        model: exported folder, or ADDRESS/MODEL on a server
+        version: version of the model (default: the highest)
+        label: label of the version, instead of --version
+        at_once: concurrent batches (default: one for each core, or 4 for a
+            server)
+        deadline: seconds until a request to a server fails, retries included
+            (default: 60)
+        retries: retries of a request if the server is not ready (default: 5)
         tls: use TLS for gRPC (for REST: https://)
         root_certificate: PEM file of certificates to verify the server;
             implies --tls
     """
 
-    version: PositiveInt | None = None
+    positional = {"model": "MODEL"}
+
+    # Earlier form: --server ADDRESS, and the model's name as MODEL.
+    server: str | None = flag(None, argparse.SUPPRESS)
+    model: str
+    version: NonNegativeInt | None = None
     label: str | None = None
-    at_once: PositiveInt = 4
-    deadline: PositiveFloat = 60.0
-    retries: NonNegativeInt = 5
+    at_once: PositiveInt | None = None
+    deadline: PositiveFloat | None = None
+    retries: NonNegativeInt | None = None
     tls: bool = False
     root_certificate: File | None = None
 
     def __post_init__(self):
         if self.version is not None and self.label is not None:
             raise ValueError("--label: not allowed with --version")
+        if self.server is None:
+            try:
+                self.server, self.model = server_of(self.model)
+            except AskError as error:
+                raise ValueError(error) from error
+        if self.server is None:
+            for name in self.connection.keys() - {"version"}:
+                raise ValueError(
+                    f"--{name} is for a model on a server, ADDRESS/MODEL"
+                )
 
+    @property
+    def connection(self) -> dict:
+        """Returns the given arguments of a `Connection`, by name."""
+        names = ("version", "label", "deadline", "retries", "root_certificate")
+        given = {name: getattr(self, name) for name in names}
+        given["tls"] = self.tls or None
+        return {name: x for name, x in given.items() if x is not None}
 
-def connection_options(options) -> dict:
-    """Returns the arguments of a `Connection` that the flags give, by name."""
-    names = {field.name for field in dataclasses.fields(ConnectionOptions)}
-    return {name: getattr(options, name) for name in names - {"at_once"}}
+    def connect(self):
+        """Returns a `Connection` to the model on a server.
+
+        Raises:
+            AskError: If the model is a folder.
+        """
+        # Imported late, so that --help is fast.
+        from tfcopy.serving.client_library.remote_model import Connection
+
+        if self.server is None:
+            raise AskError(
+                f"{self.model}: --status is for a model on a server, "
+                "ADDRESS/MODEL."
+            )
+        return Connection(self.server, self.model, **self.connection)
+
+    def open(self):
+        """Opens the model and returns an `ExportedModel`.
+
+        Raises:
+            AskError: If the model cannot be loaded.
+        """
+        # Imported late, so that --help is fast.
+        from tfcopy.serving.client_library.exported_model import open_model
+
+        return open_model(
+            *(self.server, self.model),
+            batch_size=self.batch_size,
+            at_once=self.at_once,
+            **self.loading,
+            **self.connection,
+        )

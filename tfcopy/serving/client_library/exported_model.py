@@ -1,24 +1,27 @@
-"""The front door: an exported model, in a folder or on a server, in Python."""
+"""Exported models in Python: loading, and translation of texts."""
 
+import functools
 import os
-import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 import numpy as np
 
-from tfcopy import filesystem
-from tfcopy.serving.client_library import answer_lines, ask_texts, commands
-from tfcopy.serving.client_library.answer_lines import (
-    Translation,
-    expecting_answers,
+from tfcopy.serving.client_library import answer_lines, ask_texts
+from tfcopy.serving.client_library.answer_lines import Translation
+from tfcopy.serving.client_library.batches import (
+    in_batches,
+    in_batches_by_length,
+    joined,
 )
-from tfcopy.serving.client_library.batches import in_batches
-from tfcopy.serving.client_library.local_model import LocalModel
-from tfcopy.serving.client_library.remote_model import RemoteModel
-from tfcopy.serving.client_library.signatures import AskError, check_whole
+from tfcopy.serving.client_library.signatures import (
+    AskError,
+    check_whole,
+    text_arrays,
+)
+from tfcopy.serving.client_library.transport import is_server, server_of
 
-_SERVERS = ("grpc", "http", "https")
-_HOST_AND_PORT = re.compile(r"[^/\\]+:\d+")
+# Batches per thread in a chunk, so that no thread waits long for another.
+_ROUNDS = 4
 
 
 def load(
@@ -27,11 +30,12 @@ def load(
     *,
     version: int | None = None,
     batch_size: int = 32,
+    at_once: int | None = None,
     engine: str | None = None,
     trust: bool = False,
     **options,
 ) -> "ExportedModel":
-    """Opens an exported model, to ask it.
+    """Loads an exported model, from a folder or a server.
 
     ```python
     with tfcopy.load("savedmodels/europarl_ps") as model:
@@ -41,148 +45,176 @@ def load(
 
     Args:
         where: A folder, of numbered versions or of one version, which may be a
-            URL such as `gs://bucket/model`; or the address of TensorFlow
-            Serving: `host:port` or `grpc://host:port` for gRPC
-            (the extra `client`), `http://host:port` or `https://host:port` for
-            REST.
-        model: Name of the model on the server, or in a folder of several.
-        version: Which version; the highest if not given.
-        batch_size: Positive integer, the most texts of a batch.
-        engine: What searches, of a folder: `"litert"` or `"tensorflow"`; LiteRT
-            if not given, where the export has its programs and it is installed.
-        trust: Whether the graph of a folder may have operations that no export
-            has, such as writing files. They are run here, with your rights.
-        **options: Of a server, as in `RemoteModel`: `label`, `at_once`,
+            URL such as `gs://bucket/model`; or `ADDRESS/MODEL`, a model on a
+            server, TensorFlow Serving. The address is `host:port` or
+            `grpc://host:port` for gRPC (the extra `client`), `http://host:port`
+            or `https://host:port` for REST.
+        model: Name of the model on the server, or in a folder of several, if
+            `where` does not end with it.
+        version: Version to load; the highest if not given.
+        batch_size: Positive integer, maximum number of texts in a batch.
+        at_once: Positive integer, maximum number of concurrent batches; by
+            default one for each core, or 4 for a server.
+        engine: Engine of the search, for a folder: `"litert"` or
+            `"tensorflow"`. By default LiteRT if the export has programs for it
+            and it is installed.
+        trust: Whether to run a graph with operations that no export has, such
+            as writing files. They run on this machine, with your rights.
+        **options: Options of a server, as in `RemoteModel`: `label`,
             `deadline`, `retries`, `tls`, `root_certificate`.
 
     Raises:
         AskError: If there is no such model, or it cannot be loaded.
-        RequestError: If the server does not answer; it is an `AskError`, too.
+        RequestError: If the server does not answer; a subclass of `AskError`.
     """
     where = os.fspath(where)
-    if not is_server(where):
-        if options:
-            raise AskError(
-                f"{where}: a folder has no {', '.join(options)}; these are "
-                "options of a server."
-            )
-        folder = where if model is None else os.path.join(where, model)
-        return ExportedModel(
-            LocalModel(
-                folder,
-                version,
-                batch_size=batch_size,
-                engine=engine,
-                trust=trust,
-            )
-        )
     if model is None:
-        raise AskError(f"{where}: which model of the server? Give its name.")
-    return ExportedModel(
-        RemoteModel(
-            where, model, version=version, batch_size=batch_size, **options
-        )
+        address, model = server_of(where)
+    elif is_server(where):
+        address = where
+    else:
+        address, model = None, os.path.join(where, model)
+    opened = open_model(
+        address,
+        model,
+        version=version,
+        batch_size=batch_size,
+        at_once=at_once,
+        engine=engine,
+        trust=trust,
+        **options,
     )
+    # Raises an error unless it is an export.
+    opened.inputs
+    return opened
 
 
-def open_model(options, server: str | None = None):
-    """The model that a command names, loaded here or on a server.
+def open_model(
+    address: str | None,
+    model: str,
+    *,
+    at_once: int | None = None,
+    engine: str | None = None,
+    trust: bool = False,
+    **options,
+) -> "ExportedModel":
+    """Opens a model, which need not be an export of tfcopy.
 
     Args:
-        options: The command's options.
-        server: The server's address, of a `RemoteModel`.
-
-    Raises:
-        AskError: If it cannot be asked.
+        address: The server's address; `None` for a folder.
+        model: The folder, or the name on the server.
+        **options: As in `LocalModel` or `RemoteModel`.
     """
-    if server is None:
-        return LocalModel(
-            options.model,
-            options.version,
-            batch_size=options.batch_size,
-            **options.loading,
+    if at_once is not None:
+        options["at_once"] = at_once
+    # Imported late: a server needs no TensorFlow, a folder no gRPC.
+    if address is not None:
+        from tfcopy.serving.client_library.remote_model import RemoteModel
+
+        return RemoteModel(address, model, **options)
+    if others := options.keys() - {"version", "batch_size", "at_once"}:
+        raise AskError(
+            f"{model}: a folder has no {', '.join(sorted(others))}; these are "
+            "options of a server."
         )
-    return RemoteModel(
-        server,
-        options.model,
-        batch_size=options.batch_size,
-        at_once=options.at_once,
-        **commands.connection_options(options),
-    )
+    from tfcopy.serving.client_library.local_model import LocalModel
 
-
-def is_server(where: str) -> bool:
-    """Returns whether a model's place is a server's address, not a folder."""
-    if filesystem.is_url(where):
-        return where.split("://")[0].lower() in _SERVERS
-    return bool(_HOST_AND_PORT.fullmatch(where)) and not filesystem.exists(
-        where
-    )
+    return LocalModel(model, engine=engine, trust=trust, **options)
 
 
 class ExportedModel:
-    """A model that answers texts; `load` opens one.
+    """A model that answers texts, as `load` returns it.
 
-    Each method takes a list of texts, and answers them in batches of similar
-    length, with a progress bar on a terminal. A model that reads several
-    texts at once takes a list of dicts from their names (`inputs`) to texts.
+    Each method takes a list of texts and answers them in batches of similar
+    length, several at a time, with a progress bar on a terminal. A model that
+    reads several texts per example takes a list of dicts of texts by name (see
+    `inputs`). Threads may share a model.
 
-    Args:
-        model: A `LocalModel` or a `RemoteModel`.
+    Engines are subclasses, which implement `_ask_batch` and set the attributes.
+
+    Attributes:
+        name: Name for messages.
+        config: Dict of facts that the export stores.
+        signatures: Dict of `Signature`.
+        batch_size: Positive integer, maximum number of examples in a batch.
+        at_once: Positive integer, maximum number of concurrent batches.
+        again: Function that opens the same model.
     """
 
-    def __init__(self, model):
-        analysed = model.signatures.get("analyse")
-        self.name = model.name
-        # Names of the texts that it reads.
-        self.inputs = [
-            x for x in getattr(analysed, "inputs", ()) if x != "dictionary"
-        ]
-        if not self.inputs or "serving_default" not in model.signatures:
+    batch_size = 32
+    at_once = 1
+
+    @functools.cached_property
+    def inputs(self) -> list[str]:
+        """Returns the names of the texts that the model reads.
+
+        Raises:
+            AskError: If it is not an export of tfcopy.
+        """
+        default, analysed = (
+            self.signatures[name].inputs.keys() - {"dictionary"}
+            if name in self.signatures
+            else set()
+            for name in ("serving_default", "analyse")
+        )
+        if not default or default != analysed:
             raise AskError(
-                f"{model.name}: not a model exported by tfcopy (it has no "
-                "signatures 'serving_default' and 'analyse' of texts)."
+                f"{self.name}: not a model exported by tfcopy (it has no "
+                "signatures 'serving_default' and 'analyse' of the same texts)."
             )
-        self.translates = "copied_from" in analysed.outputs
-        self._model = model
+        return sorted(default)
+
+    @property
+    def translates(self) -> bool:
+        """Returns whether the model translates."""
+        analyse = self.signatures.get("analyse")
+        return analyse is not None and "copied_from" in analyse.outputs
+
+    @property
+    def chunk_size(self) -> int:
+        """Returns the best number of examples for one call of `rows`."""
+        rounds = _ROUNDS if self.at_once > 1 else 1
+        return self.batch_size * self.at_once * rounds
 
     def translate(
         self, texts: Iterable[str], glossary: Sequence[str] = ()
     ) -> list[Translation]:
-        """The best answer to each text: its `text` and `score`.
+        """Translates texts.
 
         Args:
             texts: The texts.
-            glossary: Lines `phrase<TAB>translation`; where a phrase stands in
-                a text, the answer has the translation. For models that were
-                trained with --protect.
+            glossary: Lines `phrase<TAB>translation`. If a text contains a
+                phrase, its translation contains the given one. For models that
+                were trained with --protect.
 
         Raises:
             AskError: If the model does not translate or reads no glossary, or
-                these are no texts.
+                the arguments are not texts.
+
+        Returns:
+            For each text the best hypothesis, with its `text` and `score`.
         """
         self._check_translates("translate")
         signature, more = self._reading("glossary", glossary)
 
         def answer(row):
-            text = row["text"].decode(errors="replace")
-            return Translation(text, float(row["score"]))
+            return answer_lines.translations_of(row)[0]
 
-        return self._ask(signature, texts, more, answer)
+        return self._answers(signature, texts, more, answer)
 
     def n_best(
         self, texts: Iterable[str], count: int | None = None
     ) -> list[list[Translation]]:
-        """The best answers to each text, with their words.
+        """Returns the best hypotheses for each text, with their tokens.
 
         Args:
             texts: The texts.
-            count: The most answers to a text; as many as the search had beams
-                if not given.
+            count: Maximum number of hypotheses for a text; by default the
+                number of beams.
 
         Returns:
-            For each text its answers, the best first; of a word that was
-            copied, `copied_from` tells the place in `source_tokens`.
+            For each text its hypotheses, the best first. For copied tokens,
+            `copied_from` is the position in `source_tokens`.
         """
         self._check_translates("n_best")
         if count is not None:
@@ -191,45 +223,118 @@ class ExportedModel:
         def answer(row):
             return answer_lines.translations_of(row, count)
 
-        return self._ask("analyse", texts, {}, answer)
+        return self._answers("analyse", texts, {}, answer)
 
     def answer(
         self, texts: Iterable, dictionary: Sequence[str] = ()
     ) -> list[dict]:
-        """Answers whatever the model's task is: a label, a span, words.
+        """Answers texts by the model's task: a label, a span, or words.
 
         Args:
-            texts: Texts, or dicts of them by the names in `inputs`.
+            texts: Texts, or dicts of texts by the names in `inputs`.
             dictionary: Lines `headword<TAB>definition`, which replace the
-                model's own definitions of these words.
+                model's own definitions of these headwords.
 
         Returns:
-            For each a dict of its outputs: texts, numbers, lists.
+            For each example a dict of outputs: texts, numbers and lists.
         """
         signature, more = self._reading("dictionary", dictionary)
-
-        def answer(row):
-            return {name: ask_texts.plain(x) for name, x in row.items()}
-
-        return self._ask(signature, texts, more, answer)
+        return self._answers(signature, texts, more, ask_texts.plain)
 
     def analyse(
         self, texts: Iterable, dictionary: Sequence[str] = ()
     ) -> list[dict[str, np.ndarray]]:
-        """All that the model tells about each text, such as its attention.
+        """Returns all outputs for each text, such as the attention.
 
         Args:
-            texts: Texts, or dicts of them by the names in `inputs`.
+            texts: Texts, or dicts of texts by the names in `inputs`.
             dictionary: As in `answer`.
 
         Returns:
-            For each a dict of arrays, texts as `bytes`: the outputs of the
-            signature `analyse`, padded as the longest of its batch.
+            For each example a dict of arrays, texts as `bytes`: the outputs of
+            the signature `analyse`, padded to the longest of its batch.
         """
         _, more = self._reading("dictionary", dictionary)
-        if "dictionary" in self._model.signatures["analyse"].inputs:
+        if "dictionary" in self.signatures["analyse"].inputs:
             more = {"dictionary": list(dictionary)}
-        return self._ask("analyse", texts, more, dict)
+        return self._answers("analyse", texts, more, dict)
+
+    def ask(self, signature: str, inputs: Mapping) -> dict[str, np.ndarray]:
+        """Calls a signature, batch by batch.
+
+        Args:
+            signature: Name of the signature.
+            inputs: Dict of inputs by name: lists of texts, `bytes` or `str`, or
+                lists of rows with the same number of texts each.
+
+        Returns:
+            Dict of arrays; texts are `bytes`. Arrays of different batches are
+            padded: texts with `b""`, integers with -1, other numbers with 0.
+
+        Raises:
+            AskError: If the model has no such signature, takes other inputs, or
+                fails.
+            RequestError: If a server does not answer.
+        """
+        arrays, lengths = text_arrays(self, signature, inputs)
+        if len(lengths) <= self.batch_size:
+            return self._ask_batch(signature, arrays)
+
+        def ask(rows):
+            return self._ask_batch(signature, _taken(arrays, rows))
+
+        rows, answers = zip(
+            *in_batches_by_length(ask, lengths, self.batch_size, self.at_once)
+        )
+        places = np.argsort(np.concatenate(rows))
+        return {
+            name: joined([x[name] for x in answers])[places]
+            for name in answers[0]
+        }
+
+    def rows(
+        self,
+        signature: str,
+        inputs: Mapping,
+        read: Callable = dict,
+        more: Mapping = {},
+        progress: bool = False,
+    ) -> list:
+        """Calls a signature, batch by batch, and reads its outputs row by row.
+
+        Args:
+            signature: Name of the signature.
+            inputs: As in `ask`.
+            read: Function applied to the outputs for each example: a dict of
+                arrays, padded to the longest of its batch.
+            more: Dict of inputs that all examples share: lists of texts.
+            progress: Whether to show a progress bar (on a terminal only).
+
+        Raises:
+            AskError: As in `ask`, and if `read` fails.
+
+        Returns:
+            The results of `read`, in the order of the examples.
+        """
+        arrays, lengths = text_arrays(self, signature, inputs, more)
+
+        def ask(numbers):
+            with answer_lines.expecting_answers(self):
+                outputs = self._ask_batch(signature, _taken(arrays, numbers))
+                found = answer_lines.rows(outputs, len(numbers))
+                return [read(row) for row in found]
+
+        numbers = np.arange(len(lengths))
+        if len(numbers) <= self.batch_size:
+            return ask(numbers) if lengths else []
+        return in_batches(
+            ask,
+            numbers,
+            self.batch_size,
+            progress,
+            self.at_once,
+            lengths.__getitem__,
+        )
 
     def __enter__(self):
         return self
@@ -238,42 +343,24 @@ class ExportedModel:
         self.close()
 
     def close(self):
-        """Ends what is under way on a server."""
-        self._model.close()
+        """Cancels pending requests to a server."""
 
-    def _ask(self, signature, texts, more, answer):
-        """Asks a signature about all texts.
+    def __reduce__(self):
+        # Another process needs a graph of its own.
+        return self.again, ()
 
-        Args:
-            signature: Its name.
-            texts: As in `answer`.
-            more: Dict of inputs that are the same for each text, lists.
-            answer: Function of the outputs for a text to what is returned.
-        """
+    def _ask_batch(self, signature, arrays):
+        """Calls a signature on at most `batch_size` examples."""
+        raise NotImplementedError
+
+    def _answers(self, signature, texts, more, read):
+        """Returns the answers to all texts, as in `rows`."""
         examples = self._examples(texts)
-
-        def ask(batch):
-            inputs = {name: [x[name] for x in batch] for name in self.inputs}
-            inputs |= {name: [x] * len(batch) for name, x in more.items()}
-            outputs = self._model.ask(signature, inputs)
-            with expecting_answers(self._model):
-                return [
-                    answer(x) for x in answer_lines.rows(outputs, len(batch))
-                ]
-
-        def words(example):
-            return sum(len(text.split()) for text in example.values())
-
-        return in_batches(
-            ask,
-            examples,
-            self._model.batch_size,
-            at_once=self._model.at_once,
-            words=words,
-        )
+        inputs = {name: [x[name] for x in examples] for name in self.inputs}
+        return self.rows(signature, inputs, read, more, progress=True)
 
     def _examples(self, texts):
-        """Dicts from the names of texts to texts."""
+        """Returns dicts of texts by name."""
         wrong = (str, bytes, Mapping, Set)
         if isinstance(texts, wrong) or not isinstance(texts, Iterable):
             raise AskError(
@@ -312,11 +399,11 @@ class ExportedModel:
             )
 
     def _reading(self, argument, lines):
-        """The signature that reads lines as well as texts, and its inputs."""
+        """Returns the signature that takes extra lines, and its inputs."""
         if not lines:
             return "serving_default", {}
         signature = f"with_{argument}"
-        if signature not in self._model.signatures:
+        if signature not in self.signatures:
             raise AskError(f"{self.name}: the model reads no `{argument}`.")
         if isinstance(lines, (str, bytes)) or not isinstance(lines, Iterable):
             raise AskError(
@@ -324,3 +411,7 @@ class ExportedModel:
                 f"Received: {str(lines)[:80]!r}."
             )
         return signature, {argument: list(lines)}
+
+
+def _taken(arrays, rows):
+    return {name: x[rows] for name, x in arrays.items()}

@@ -1,7 +1,6 @@
 """gRPC requests to TensorFlow Serving.
 
-Needs what the extra `client` installs, and TensorFlow for its protocol
-buffers.
+It needs the extra `client`, and TensorFlow for its protocol buffers.
 """
 
 import grpc
@@ -32,12 +31,12 @@ from tfcopy.serving.client_library.transport import (
 
 _OPTIONS = [
     ("grpc.max_send_message_length", -1),
-    # `Connection` tries again; a server that is back is to be found soon.
+    # `Connection` retries; reconnection to a restarted server must be fast.
     ("grpc.enable_retries", 0),
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 2000),
 ]
-# How gRPC's messages begin if the server was not reached.
+# Beginnings of gRPC's messages if the server was not reached.
 _UNREACHED = (
     "deadline exceeded",
     "failed to connect",
@@ -53,12 +52,12 @@ _UNREACHED = (
 
 
 class GrpcTransport:
-    """Asks by gRPC; see `tfcopy.serving.client_library.transport`.
+    """Transport by gRPC; see `tfcopy.serving.client_library.transport`.
 
     Args:
         address: The server's `Address`.
-        root_certificate: Optional path of the certificates, PEM, that vouch
-            for the server; by default those that gRPC brings do.
+        root_certificate: Optional path of a PEM file of root certificates;
+            gRPC's own by default.
 
     Raises:
         OSError: If the certificates cannot be read.
@@ -105,7 +104,7 @@ class GrpcTransport:
         request = get_model_status_pb2.GetModelStatusRequest()
         response = _ask(self._models.GetModelStatus, request, model, timeout)
         states = get_model_status_pb2.ModelVersionStatus.State
-        with expecting("a status"):
+        with expecting("status"):
             return [
                 VersionStatus(
                     x.version, states.Name(x.state), x.status.error_message
@@ -133,7 +132,7 @@ class GrpcTransport:
             }
 
     def close(self):
-        """Ends what is under way, too."""
+        """Closes the channel, and cancels pending requests."""
         self._channel.close()
 
 
@@ -160,7 +159,7 @@ def _ask(call, request, model, timeout):
         if "message larger than max" in details:
             raise transport.too_large() from None
         is_reached = not details.lower().startswith(_UNREACHED)
-        if not is_reached:  # The reason comes last.
+        if not is_reached:  # The reason is at the end.
             details = details.rpartition(": ")[2].strip("[]")
         raise Failure(error.code().name, details, is_reached) from None
 
@@ -172,7 +171,7 @@ def _array(name, tensors, info, num_rows):
     dtype = types_pb2.DataType.Name(tensor.dtype)
     if dtype != info.dtype:
         raise ValueError(f"{name} is of the type {dtype}, not {info.dtype}")
-    # A single value may stand for all of a shape.
+    # A single value may be broadcast to a shape.
     shape = [dimension.size for dimension in tensor.tensor_shape.dim]
     check_shape(name, shape, info, num_rows)
     return tf.make_ndarray(tensor)

@@ -1,6 +1,6 @@
-"""Answers of an export by its programs of LiteRT, where they fit.
+"""Search by the LiteRT programs of an export.
 
-Shapes: B texts, S source positions.
+Shapes: B texts, S source tokens.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from tfcopy.terminal import one_line
 FILE_NAME = "search.tflite"
 LITERT_PRECISIONS = ("float32", "int8")
 RESULTS = ("ids", "scores", "copied_from", "generate_probs", "attention")
-# How texts are read and written for the signatures that have programs.
+# Suffixes of the encoding and decoding functions of signatures.
 _FUNCTIONS = {"serving_default": "", "with_glossary": "_with_glossary"}
 _PADDING = {
     "ids": tokens.PAD,
@@ -28,12 +28,12 @@ _PADDING = {
 }
 
 
-# In float32 TensorFlow answers more texts than this faster, all at once.
+# For larger batches, TensorFlow is faster than LiteRT in float32.
 MOST_ROWS = 6
 
 
 def program_name(kind: str, length: int) -> str:
-    """The name of a program of one text, a signature of the file."""
+    """Returns the name of a program for one text, a signature of the file."""
     return f"{kind}_1x{length}"
 
 
@@ -43,25 +43,23 @@ def is_installed() -> bool:
 
 
 def digest(path) -> str:
-    """The SHA-256 of a file, in hexadecimal."""
+    """Returns the SHA-256 of a file, in hexadecimal."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class LitertSearch:
-    """The programs of an export, between its functions of texts.
+    """Search by LiteRT, between encoding and decoding by TensorFlow.
 
     Args:
-        path: The file of the programs.
+        path: Path of the programs.
         model: The loaded SavedModel.
-        at_once: How many interpreters there may be, each of which answers one
-            batch at a time.
-        most_rows: The texts of the largest batch that is answered, if there is
-            a limit.
+        at_once: Maximum number of interpreters; each runs one batch at a time.
+        most_rows: Maximum number of texts in a batch, or `None`.
 
     Raises:
-        ImportError: If LiteRT is not installed, or not all of it.
-        AskError: If LiteRT cannot run the programs, as `answer` raises, too.
+        ImportError: If LiteRT is not installed, or only in part.
+        AskError: If LiteRT cannot run the programs; `answer` raises it, too.
     """
 
     def __init__(self, path, model, at_once: int, most_rows=None):
@@ -74,11 +72,11 @@ class LitertSearch:
         self._programs = [(kind, int(length)) for kind, length in names]
 
     def answer(self, signature: str, inputs: dict):
-        """Outputs of a signature by name, or `None` if no program fits.
+        """Returns the outputs of a signature, or `None` if no program fits.
 
         Args:
-            signature: Name of a signature.
-            inputs: Tensors by name.
+            signature: Name of the signature.
+            inputs: Dict of tensors.
         """
         suffix, rows = _FUNCTIONS.get(signature), len(inputs["text"])
         if suffix is None or not 0 < rows <= (self._most_rows or rows):
@@ -134,7 +132,7 @@ class LitertSearch:
 def _open(path):
     from ai_edge_litert.interpreter import Interpreter
 
-    try:  # Batches have a core each.
+    try:  # Each batch uses one core.
         return Interpreter(model_path=os.fspath(path), num_threads=1)
-    except NameError as error:  # It goes on where its library is missing.
+    except NameError as error:  # from its import of a missing library
         raise ImportError(str(error)) from error

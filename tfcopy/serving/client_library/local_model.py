@@ -1,7 +1,7 @@
-"""An exported model, asked in this process with TensorFlow alone.
+"""Engine of `ExportedModel` for folders, which needs TensorFlow alone.
 
-Exports are folders of versions that are named by numbers. As TensorFlow Serving
-does, `001` is taken for version 1.
+An export is a folder of versions, which are named by numbers. `001` is version
+1, as in TensorFlow Serving.
 """
 
 import contextlib
@@ -14,7 +14,8 @@ from collections.abc import Iterator
 
 from tfcopy import checked_files, filesystem
 from tfcopy.serving.client_library import litert_search, operations
-from tfcopy.serving.client_library.batches import BatchedModel, num_at_once
+from tfcopy.serving.client_library.batches import num_at_once
+from tfcopy.serving.client_library.exported_model import ExportedModel
 from tfcopy.serving.client_library.signatures import (
     AskError,
     Signature,
@@ -25,17 +26,17 @@ from tfcopy.terminal import one_line, quiet
 
 
 def numbers_in(folder) -> Iterator[tuple[int, str]]:
-    """Yields all numbers that are names, of folders or files, and paths."""
+    """Yields the numbers among the names in a folder, with their paths."""
     for name in filesystem.listdir(folder):
         if name.isascii() and name.isdecimal():
             yield int(name), os.path.join(folder, name)
 
 
 def find_versions(folder) -> dict[int, str]:
-    """The versions of a model in a folder, in order, and their paths.
+    """Returns the versions of a model in a folder, in order, and their paths.
 
     Raises:
-        AskError: If two folders have the same number.
+        AskError: If two folders are the same version.
     """
     paths = {}
     for number, path in numbers_in(folder):
@@ -52,11 +53,11 @@ def find_versions(folder) -> dict[int, str]:
 
 
 def find_version(folder, version: int | None = None) -> str:
-    """The folder of one version of a model.
+    """Returns the folder of one version of a model.
 
     Args:
         folder: The folder of one version, or of numbered versions.
-        version: Which of them; the highest if not given.
+        version: Number of the version; the highest if not given.
 
     Raises:
         AskError: If there is no such model.
@@ -97,7 +98,7 @@ def find_version(folder, version: int | None = None) -> str:
 
 
 def find_models(folder) -> dict[str, dict[int, str]]:
-    """The models below a folder: their names, and their versions."""
+    """Returns the models in a folder by name, with their versions."""
     models = {
         name: find_versions(os.path.join(folder, name))
         for name in sorted(filesystem.listdir(folder))
@@ -113,9 +114,9 @@ def is_saved_model(folder) -> bool:
 
 # In the folder `assets.extra` of a version.
 CONFIG_NAME = "tfcopy.json"
-# Raise it with every change that a reader of the SavedModel must know.
+# Incremented with every incompatible change of the SavedModel.
 FORMAT = 1
-# What is read of it here and by commands, where it is there.
+# Types of the fields that are read, all optional.
 _FIELDS = {
     **dict.fromkeys(("created", "system", "task"), str),
     **dict.fromkeys(("source_language", "target_language"), str),
@@ -129,22 +130,22 @@ _FIELDS = {
 _LITERAL = re.compile(r"[^*?\[\\\ud800-\udfff]*")
 
 
-class LocalModel(BatchedModel):
-    """A SavedModel, loaded and ready to answer.
+class LocalModel(ExportedModel):
+    """A SavedModel, loaded in this process.
 
     Args:
         folder: The folder of one version, or of numbered versions.
-        version: Which of them; the highest if not given.
-        batch_size: Positive integer, the most examples of a batch.
-        at_once: Positive integer, the most batches at a time; `num_at_once()`
-            if not given.
-        engine: What searches: `"litert"` or `"tensorflow"`; LiteRT if not
-            given, where the export has its programs and LiteRT is installed,
-            but in float32 TensorFlow for batches of many texts, where it is
-            faster. A text that is too long for all programs, and `analyse`, are
-            left to TensorFlow.
-        trust: Whether the graph may have operations that no export has, such
-            as writing files.
+        version: Number of the version; the highest if not given.
+        batch_size: Positive integer, maximum number of examples in a batch.
+        at_once: Positive integer, maximum number of concurrent batches;
+            `num_at_once()` if not given.
+        engine: Engine of the search: `"litert"` or `"tensorflow"`. By default
+            LiteRT if the export has its programs and LiteRT is installed; in
+            float32 only for small batches, since TensorFlow is faster for large
+            ones. TensorFlow always runs `analyse`, and texts that are too long
+            for all programs.
+        trust: Whether to allow operations that no export has, such as writing
+            files.
 
     Raises:
         AskError: If there is no such model, or it cannot be loaded.
@@ -188,7 +189,7 @@ class LocalModel(BatchedModel):
                     for name, function in self._model.signatures.items()
                 }
                 self._warm_up()
-        except Exception as error:  # whatever a damaged file causes
+        except Exception as error:  # Damaged files cause errors of all kinds.
             raise AskError(
                 f"{self.name}: cannot be loaded ({one_line(error)})."
             ) from None
@@ -208,13 +209,15 @@ class LocalModel(BatchedModel):
             if outputs is None:
                 outputs = self._model.signatures[signature](**tensors)
             return {name: x.numpy() for name, x in outputs.items()}
-        except (tf.errors.OpError, MemoryError) as error:
+        except AskError:
+            raise
+        except Exception as error:  # TensorFlow raises errors of all kinds.
             raise AskError(
                 f"{self.name}: cannot answer ({one_line(error)})."
             ) from None
 
     def _find_programs(self, engine):
-        """The file of LiteRT's programs, if these are to search."""
+        """Returns the path of the LiteRT programs, if they are to be used."""
         told = self.config.get("litert")
         if engine == "tensorflow" or (told is None and engine is None):
             return None
@@ -245,7 +248,7 @@ class LocalModel(BatchedModel):
             ) from None
 
     def _warm_up(self):
-        # The first question would be slow, and print messages.
+        # The first call is slow, and prints messages.
         for name, (inputs, _) in self.signatures.items():
             if inputs and all(inputs.values()):
                 blank = {1: ["a"], 2: [["a"]]}
@@ -253,7 +256,7 @@ class LocalModel(BatchedModel):
 
 
 def _load(folder, trust):
-    # Late: --help and errors need not wait for it.
+    # Imported late, so that --help and errors are fast.
     import tensorflow as tf
 
     logging.getLogger("absl").setLevel(logging.ERROR)
@@ -263,7 +266,7 @@ def _load(folder, trust):
 
 
 def _check(folder, trust):
-    """Refuses what no export does, and imports what this one needs."""
+    """Refuses operations that no export has, and imports needed ones."""
     model = operations.read(folder)
     strangers = [] if trust else operations.strangers(model)
     if strangers:
@@ -277,9 +280,9 @@ def _check(folder, trust):
 
 @contextlib.contextmanager
 def _literal(folder):
-    """A path of a folder that TensorFlow takes as it is.
+    """Yields a path of a folder that TensorFlow takes literally.
 
-    It reads some characters as those of patterns, and only UTF-8.
+    TensorFlow interprets some characters as patterns, and requires UTF-8.
     """
     if filesystem.is_url(folder) or _LITERAL.fullmatch(folder):
         yield folder
@@ -300,10 +303,10 @@ def _signature(function):
 
 
 def read_config(folder) -> dict:
-    """Reads the facts that an export stored; empty if there are none.
+    """Reads the facts that an export stores; empty if there are none.
 
     Raises:
-        AskError: If it is damaged, or of a later release.
+        AskError: If the file is damaged, or of another release.
     """
     path = os.path.join(folder, "assets.extra", CONFIG_NAME)
     try:

@@ -1,8 +1,8 @@
-"""Operations that an exported model may run: those that only compute.
+"""Operations that an exported model may run: pure computation.
 
-A SavedModel is a program. As soon as it is loaded it could write files, call
-Python or run whatever else TensorFlow has an operation for. Exports have none
-but those listed here, so that `strangers` finds out what is no export.
+A SavedModel is a program. On loading it could already write files, call Python,
+or run any other operation of TensorFlow. Exports contain the operations listed
+here and no others, so that `strangers` detects everything else.
 """
 
 import os
@@ -56,7 +56,7 @@ UnicodeDecodeWithOffsets UnicodeEncode UnicodeScript UnicodeTranscode
 UnsortedSegmentJoin DecodePaddedRaw DecodeRaw
 HashTableV2 InitializeTableV2 LookupTableExportV2 LookupTableFindV2
 LookupTableImportV2 LookupTableSizeV2"""
-# Of TensorFlow Text; all released servers link them.
+# Operations of TensorFlow Text; all released servers link them.
 _PIECES = "SentencepieceOp SentencepieceTokenizeOp SentencepieceDetokenizeOp"
 _CHANCE = """
 Multinomial RandomShuffle RandomStandardNormal RandomUniform RandomUniformInt
@@ -79,19 +79,19 @@ LISTED = frozenset(
     ).split()
 )
 _CALLING = frozenset(_CONTROL.split())
-# A vocabulary is read from a file, which must be an asset.
+# Initialises a vocabulary from a file, which must be an asset.
 _READING = "InitializeTableFromTextFileV2"
-# In functions that write the variables to a checkpoint, and that read them.
+# Operations of the functions that save variables and restore them.
 _RESTORING = {"RestoreV2"}
 _SAVING = {*_RESTORING, "MergeV2Checkpoints", "SaveV2", "ShardedFilename"}
-# Compiled by XLA; an attribute of functions.
+# Attribute of functions that XLA compiles.
 COMPILED = "_XlaMustCompile"
-# TensorFlow numbers functions; the name of no operation ends like this.
+# TensorFlow numbers functions; no operation has a name with this suffix.
 _FUNCTION = re.compile(r".*_\d+")
 
 
 def read(folder):
-    """The message `SavedModel` of the folder of a version."""
+    """Reads the message `SavedModel` from the folder of a version."""
     from tensorflow.core.protobuf import saved_model_pb2  # late: it is slow
 
     with filesystem.open(os.path.join(folder, "saved_model.pb"), "rb") as file:
@@ -108,11 +108,11 @@ def has_pieces(model) -> bool:
 
 
 def strangers(model) -> list[str]:
-    """Finds operations that no export of tfcopy has, without running anything.
+    """Finds operations that no export of tfcopy has, without running any.
 
-    A function counts wherever it is: called by a signature, by another
-    function, or by none. Variables are written and read only by the functions
-    of the SavedModel that are there to do so, and no file is read but assets.
+    All functions count: those that a signature or another function calls, and
+    those that nothing calls. Only the saver of the SavedModel may read and
+    write variables, and only assets may be read from files.
 
     Args:
         model: The message `SavedModel`.
@@ -127,7 +127,7 @@ def strangers(model) -> list[str]:
     (meta,) = model.meta_graphs
     library = meta.graph_def.library.function
     of_functions = {}
-    for x in library:  # Two may have one name.
+    for x in library:  # Two functions may have the same name.
         of_functions.setdefault(x.signature.name, set()).update(
             _names(x.node_def)
         )
@@ -143,7 +143,7 @@ def strangers(model) -> list[str]:
 
 
 def used(model) -> set[str]:
-    """The operations of a SavedModel, with `COMPILED`."""
+    """Returns the operations of a SavedModel, with `COMPILED`."""
     names = set()
     for meta in model.meta_graphs:
         functions = meta.graph_def.library.function
@@ -155,10 +155,10 @@ def used(model) -> set[str]:
 
 
 def _names(nodes: Iterable) -> set[str]:
-    """The operations of nodes, and the functions that they call.
+    """Returns the operations of nodes, and the functions that they call.
 
-    Where a function is called, TensorFlow takes the name of an operation, too.
-    Which one an argument of a function names is not known here.
+    A call may name an operation instead of a function. Functions that are
+    arguments of a function are not resolved.
     """
     names = set()
     for node in nodes:
@@ -173,12 +173,12 @@ def _names(nodes: Iterable) -> set[str]:
 
 
 def _only_saver_saves(meta, of_functions, called):
-    """Returns whether only the SavedModel's saver calls what saves.
+    """Returns whether only the saver of the SavedModel reads and writes files.
 
     Args:
         meta: The graph, with its functions and objects.
-        of_functions: Dict from the functions to the names that they use.
-        called: All that functions call.
+        of_functions: Dict from functions to the names that they use.
+        called: All names that functions call.
     """
     saving = {name for name, x in of_functions.items() if x & _SAVING}
     saver = meta.saver_def
@@ -201,7 +201,7 @@ def _only_saver_saves(meta, of_functions, called):
 
 
 def _reads_only_assets(meta, called):
-    """Returns whether all files that tables read are assets."""
+    """Returns whether tables read no files but assets."""
     objects = meta.object_graph_def
     if _READING in _names(meta.graph_def.node):
         return False
@@ -212,7 +212,7 @@ def _reads_only_assets(meta, called):
         name = function.signature.name
         if name in called:
             return False
-        # The last arguments of a function are what it has been given for good.
+        # The last arguments of a function are its captured inputs.
         bound = objects.concrete_functions[name].bound_inputs
         arguments = [x.name for x in function.signature.input_arg]
         given = dict(zip(reversed(arguments), reversed(bound)))

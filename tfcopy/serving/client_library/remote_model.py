@@ -1,6 +1,6 @@
-"""A model on a server, asked like one in this process.
+"""Engine of `ExportedModel` for models on TensorFlow Serving.
 
-It is asked until it answers or the deadline has passed.
+Requests are repeated until the server answers or the deadline has passed.
 """
 
 import functools
@@ -10,7 +10,7 @@ import random
 import time
 from numbers import Real
 
-from tfcopy.serving.client_library.batches import BatchedModel
+from tfcopy.serving.client_library.exported_model import ExportedModel
 from tfcopy.serving.client_library.signatures import (
     AskError,
     Signature,
@@ -26,15 +26,15 @@ from tfcopy.serving.client_library.transport import (
 from tfcopy.terminal import quiet
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.2, 10.0  # seconds
-# What the reason of a failure may cost beyond the deadline.
+# Seconds beyond the deadline for finding the reason of a failure.
 _EXPLAIN = 5.0
 
 
 class RequestError(AskError):
-    """A server did not give an answer.
+    """A request to a server failed.
 
     Attributes:
-        code: Name of gRPC's status, such as "NOT_FOUND".
+        code: Name of the gRPC status, such as "NOT_FOUND".
     """
 
     def __init__(self, message: str, code: str):
@@ -43,25 +43,25 @@ class RequestError(AskError):
 
 
 class Connection:
-    """A model of TensorFlow Serving, over gRPC or REST.
+    """A connection to a model of TensorFlow Serving, by gRPC or REST.
 
-    A request that fails because the server is not there, or not ready, is
-    sent again, up to `retries` times, after waits that double and that chance
-    shortens. It may take `deadline` seconds in all. Other failures are final.
+    A request is repeated up to `retries` times if the server cannot be reached
+    or is not ready, with exponential backoff and jitter. All tries together may
+    take `deadline` seconds. Other failures are final.
 
     Args:
         address: `host:port` or `grpc://host:port` for gRPC, which needs the
             extra `client`; `http://host:port` or `https://host:port` for REST,
             which needs neither gRPC nor TensorFlow.
         model: Name of the model.
-        version: Optional number of the version to ask; the server's choice,
-            the highest, if neither it nor a label is given.
-        label: Optional label of the version to ask.
+        version: Optional number of the version. Without it and a label, the
+            server chooses the highest.
+        label: Optional label of the version.
         deadline: Positive number of seconds.
         retries: Non-negative integer.
-        tls: Whether gRPC is to go through TLS; `https` does anyway.
-        root_certificate: Optional path of a file of certificates, PEM, that
-            vouch for the server instead of the usual ones; implies TLS.
+        tls: Whether gRPC uses TLS; `https` always does.
+        root_certificate: Optional path of a PEM file of root certificates,
+            instead of the usual ones; implies TLS.
 
     Raises:
         AskError: If the address is malformed, gRPC is not installed, or the
@@ -101,11 +101,11 @@ class Connection:
         self._transport = _transport(address, tls, root_certificate)
 
     def signatures(self) -> dict:
-        """`SignatureInfo` of each signature, by name."""
+        """Returns the `SignatureInfo` of each signature, by name."""
         return self._call("its signatures", self._transport.signatures)
 
     def status(self) -> list[VersionStatus]:
-        """States of the versions in order, or of the chosen one."""
+        """Returns the states of the versions, or of the chosen one."""
         return sorted(self._call("its status", self._transport.status))
 
     def predict(self, signature: str, inputs, outputs) -> dict:
@@ -119,7 +119,7 @@ class Connection:
         )
 
     def close(self):
-        """Ends what is under way, too."""
+        """Closes the connection, and cancels pending requests."""
         self._transport.close()
 
     def _call(self, what, method, *arguments):
@@ -172,7 +172,7 @@ class Connection:
         )
 
     def _not_found(self, details):
-        """A message that tells what is missing: the model, or its version."""
+        """Returns a message about a missing model, or a missing version."""
         name, version, _ = self.model
         try:
             every = ModelSpec(name)
@@ -202,7 +202,7 @@ class Connection:
 
 
 def _wait(tries):
-    """Seconds to wait after a number of tries, different for each client."""
+    """Returns a randomised number of seconds to wait after some tries."""
     longest = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** min(tries - 1, 10))
     return longest * random.uniform(0.5, 1)
 
@@ -212,7 +212,7 @@ def _transport(text, tls, root_certificate):
     if address.is_rest:
         if tls and not address.tls:
             raise AskError(f"{text}: for TLS write https:// in its place.")
-        # Late, as is gRPC: neither asks for what the other needs.
+        # Imported late, as gRPC: they need different packages.
         from tfcopy.serving.client_library.rest_transport import (
             RestTransport as Transport,
         )
@@ -244,21 +244,21 @@ def _grpc_transport(text):
     return GrpcTransport
 
 
-class RemoteModel(BatchedModel):
-    """A model of TensorFlow Serving; stands for a `LocalModel`.
+class RemoteModel(ExportedModel):
+    """A model of TensorFlow Serving.
 
     Args:
         address: The server's address; see `Connection`. gRPC is faster, and
             REST needs neither gRPC nor TensorFlow.
-        model: Its name.
-        batch_size: Positive integer, the most examples of a request.
-        at_once: Positive integer, the most requests under way for a question.
+        model: Name of the model.
+        batch_size: Positive integer, maximum number of examples in a request.
+        at_once: Positive integer, maximum number of concurrent requests.
         **options: As in `Connection`: `version` or `label`, `deadline`,
             `retries`, `tls`, `root_certificate`.
 
     Raises:
         RequestError: If the server does not answer.
-        AskError: If the server cannot be asked that way.
+        AskError: If the arguments are wrong, or packages are missing.
     """
 
     def __init__(
@@ -281,7 +281,7 @@ class RemoteModel(BatchedModel):
         self.at_once = at_once
         self._connection = Connection(address, model, **options)
         self.name = self._connection.name
-        self.config = {}  # A server keeps what the export remembered.
+        self.config = {}  # Servers do not send the facts of an export.
         self._infos = self._connection.signatures()
         self.signatures = {
             name: Signature(
@@ -296,7 +296,7 @@ class RemoteModel(BatchedModel):
         return self._connection.predict(signature, arrays, outputs)
 
     def close(self):
-        """Ends what is under way, too."""
+        """Closes the connection, and cancels pending requests."""
         self._connection.close()
 
 

@@ -1,4 +1,4 @@
-"""REST requests to TensorFlow Serving, with Python's standard library alone.
+"""REST requests to TensorFlow Serving, by Python's standard library.
 
 Reference: [RESTful API](https://www.tensorflow.org/tfx/serving/api_rest).
 """
@@ -33,20 +33,19 @@ _CHUNK = 1 << 20
 
 
 def exchange(connection, path, body, seconds):
-    """A request's `HTTPResponse` and its content.
+    """Sends a request, and returns its `HTTPResponse` and the content.
 
-    A thread of its own waits for them: the time-out of a socket begins anew
-    with each byte of a header, and there is none for finding the address of a
-    host.
+    A separate thread waits for the response: the time-out of a socket restarts
+    with each byte of a header, and resolving a host has none.
 
     Args:
-        connection: The `HTTPConnection`, which no other request has.
-        path: What is asked for.
-        body: What is sent, `bytes`; `None` for a GET.
-        seconds: How long it may take.
+        connection: An `HTTPConnection` for this request alone.
+        path: Path of the URL.
+        body: Body of a POST, `bytes`; `None` for a GET.
+        seconds: Time limit of the request.
 
     Raises:
-        TimeoutError: After so many seconds.
+        TimeoutError: After these seconds.
     """
     answer, sockets = Future(), []
 
@@ -70,7 +69,7 @@ def _answer(connection, path, body, sockets):
     headers = {"Connection": "close", "Content-Type": "application/json"}
     try:
         connection.connect()
-        # Once the answer begins, the connection forgets it.
+        # The connection drops its socket when the response begins.
         sockets.append(connection.sock)
         connection.request(method, path, body, headers)
         response = connection.getresponse()
@@ -91,7 +90,7 @@ def _content(response):
     return b"".join(chunks)
 
 
-# As TensorFlow Serving maps the codes of gRPC to those of HTTP.
+# gRPC statuses by HTTP status, as TensorFlow Serving maps them.
 _CODES = {
     400: "INVALID_ARGUMENT",
     401: "UNAUTHENTICATED",
@@ -108,12 +107,12 @@ _CODES = {
 
 
 class RestTransport:
-    """Asks by REST; see `tfcopy.serving.client_library.transport`.
+    """Transport by REST; see `tfcopy.serving.client_library.transport`.
 
     Args:
         address: The server's `Address`.
-        root_certificate: Optional path of the certificates, PEM, that vouch
-            for the server; by default those of the system do.
+        root_certificate: Optional path of a PEM file of root certificates; the
+            system's by default.
 
     Raises:
         OSError: If the certificates cannot be read.
@@ -141,7 +140,7 @@ class RestTransport:
 
     def status(self, model: ModelSpec, timeout) -> list[VersionStatus]:
         answer = self._ask(_path(model), None, timeout)
-        with expecting("a status"):
+        with expecting("status"):
             return [
                 VersionStatus(
                     int(x["version"]),
@@ -156,8 +155,7 @@ class RestTransport:
     ) -> dict[str, np.ndarray]:
         rows = len(next(iter(inputs.values())))
         if not rows:
-            # JSON cannot tell the shape of an empty list: ask for a row, drop
-            # it.
+            # JSON has no shape of an empty list: request a row, and drop it.
             inputs = {
                 name: np.full((1, *x.shape[1:]), b"", object)
                 for name, x in inputs.items()
@@ -179,10 +177,10 @@ class RestTransport:
         return arrays if rows else {k: x[:0] for k, x in arrays.items()}
 
     def close(self):
-        """Nothing is open: each request has a connection of its own."""
+        """Does nothing: each request has a connection of its own."""
 
     def _ask(self, path, body, timeout):
-        """The JSON object that answers a GET, or a POST if there is a body."""
+        """Returns the JSON object of a response to a GET, or to a POST."""
         connection, path = self._connection(timeout), self.address.path + path
         try:
             response, content = exchange(connection, path, body, timeout)
@@ -194,7 +192,7 @@ class RestTransport:
             raise Failure("UNKNOWN", "it does not speak HTTP", False) from None
         except (OSError, UnicodeError) as error:
             raise Failure("UNKNOWN", _reason(error), False) from None
-        # Texts that are not UTF-8 come as they are.
+        # Texts need not be UTF-8.
         content = content.decode("utf-8", "surrogateescape")
         if response.status != 200:
             code = _CODES.get(response.status, "UNKNOWN")
@@ -246,7 +244,7 @@ def _text(x):
 
 
 def _encoded(texts):
-    """Nested lists of `bytes` as JSON has them."""
+    """Returns nested lists of `bytes` in the form of JSON."""
     if isinstance(texts, list):
         return [_encoded(x) for x in texts]
     try:
@@ -256,24 +254,24 @@ def _encoded(texts):
 
 
 def _decoded(texts):
-    """The inverse of `_encoded`."""
+    """Inverts `_encoded`."""
     if isinstance(texts, list):
         return [_decoded(x) for x in texts]
     if isinstance(texts, dict):
         return base64.b64decode(texts["b64"])
     try:
         return texts.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # JSON may hold half a character.
+    except UnicodeEncodeError:  # JSON may contain half a character.
         return texts.encode("utf-8", "replace")
 
 
 def _array(name, values, info, num_rows):
-    """Nested lists as an array; NaN and Infinity are numbers."""
+    """Returns an array of nested lists; NaN and Infinity are numbers."""
     if info.dtype == "DT_STRING":
         values = _decoded(values)
     array = np.array(values, info.numpy_dtype)
     if not array.size and info.rank is not None:
-        # Lists end where an axis has no size.
+        # Nested lists end at an axis of size 0.
         array = array.reshape(array.shape + (0,) * (info.rank - array.ndim))
     check_shape(name, array.shape, info, num_rows)
     if array.dtype == object and not all(type(x) is bytes for x in array.flat):

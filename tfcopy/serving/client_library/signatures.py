@@ -1,7 +1,7 @@
 """Signatures of a model's functions, and texts as their arrays.
 
-What the commands of `tfcopy.serving` ask is a `BatchedModel`: a folder in
-`local_model`, a server in `remote_model`.
+The engines of `ExportedModel` are in `local_model`, for folders, and
+`remote_model`, for servers.
 """
 
 import os
@@ -13,16 +13,16 @@ import numpy as np
 
 
 class AskError(Exception):
-    """An error that is told to the user in one line."""
+    """An error that commands report in one line."""
 
 
 class Signature(NamedTuple):
     """Inputs and outputs of a function of a model.
 
     Attributes:
-        inputs: Dict from the names of its texts to their rank: 1 for one text
-            an example, 2 for a row of texts.
-        outputs: Names of what it gives.
+        inputs: Dict from the names of text inputs to their rank: 1 for one
+            text per example, 2 for a row of texts.
+        outputs: Names of the outputs.
     """
 
     inputs: dict[str, int]
@@ -30,10 +30,10 @@ class Signature(NamedTuple):
 
 
 def check_whole(least: int, **numbers):
-    """Refuses arguments that are no whole numbers, or below the least.
+    """Checks that arguments are whole numbers, of at least a minimum.
 
     Raises:
-        AskError: naming the argument.
+        AskError: If one is not; the message names it.
     """
     for name, number in numbers.items():
         is_whole = isinstance(number, Integral) and not isinstance(number, bool)
@@ -45,18 +45,23 @@ def check_whole(least: int, **numbers):
 
 
 def text_arrays(
-    model, signature: str, inputs: Mapping
-) -> dict[str, np.ndarray]:
-    """The inputs of a signature as arrays of `bytes`, one row an example.
+    model, signature: str, inputs: Mapping, more: Mapping = {}
+) -> tuple[dict[str, np.ndarray], list[int]]:
+    """Converts the inputs of a signature to arrays of `bytes`.
 
     Args:
-        model: What is asked.
+        model: An `ExportedModel`.
         signature: Name of one of its signatures.
-        inputs: Dict of its inputs: lists of texts, `bytes` or `str`, or of
-            rows of as many texts each.
+        inputs: Dict of inputs by name: lists of texts, `bytes` or `str`, or
+            lists of rows with the same number of texts each.
+        more: Dict of inputs that all examples share: lists of texts.
+
+    Returns:
+        Dict of arrays, one row per example, and a list with the number of bytes
+        of the `inputs` of each example.
 
     Raises:
-        AskError: If the model has no such signature or other inputs.
+        AskError: If the model has no such signature, or takes other inputs.
     """
     if signature not in model.signatures:
         names = ", ".join(model.signatures)
@@ -71,19 +76,26 @@ def text_arrays(
     arrays = {
         name: _texts(name, x, ranks.get(name, 1)) for name, x in inputs.items()
     }
+    lengths = [
+        sum(len(text) for x in row for text in np.ravel(x))
+        for row in zip(*arrays.values())
+    ]
+    for name, texts in more.items():
+        row = _texts(name, [texts], 2)
+        arrays[name] = np.broadcast_to(row, (len(lengths), row.shape[1]))
     sizes = {len(x) for x in arrays.values()}
-    if inputs.keys() != ranks.keys() or len(sizes) != 1:
+    if arrays.keys() != ranks.keys() or len(sizes) != 1:
         raise AskError(
             f"{model.name}: signature {signature!r} takes as many rows of "
             f"{' and '.join(ranks)}. Received: "
             + ", ".join(f"{k} ({len(x)} rows)" for k, x in arrays.items())
             + "."
         )
-    return arrays
+    return arrays, lengths
 
 
 def _texts(name, value, rank):
-    """An array of `bytes` from a list that may be empty."""
+    """Returns an array of `bytes` from a list, which may be empty."""
     rows = [value]
     if rank == 2 and _is_list(value):
         rows = value
@@ -111,23 +123,26 @@ def _is_list(value):
 
 
 def _encoded(text):
-    # JSON may hold half a character.
+    # JSON may contain half a character.
     return text.encode("utf-8", "replace") if isinstance(text, str) else text
 
 
-# The processes in which libraries were started, by their names.
+# Processes in which libraries were started, by library.
 _started = {}
 
 
 def check_process(name: str, library: str):
-    """Raises an AskError where a library would hang.
+    """Checks that a library was started in this process.
 
-    Neither TensorFlow nor gRPC runs in a process that was forked after they
-    were started: their threads are not there.
+    TensorFlow and gRPC hang in a process that was forked after they were
+    started, since their threads do not exist there.
 
     Args:
-        name: What is to be asked.
-        library: What is about to be used.
+        name: Name of the model, for messages.
+        library: Name of the library.
+
+    Raises:
+        AskError: If it was started in another process.
     """
     process = _started.setdefault(library, os.getpid())
     if process != os.getpid():

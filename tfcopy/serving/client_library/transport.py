@@ -7,26 +7,31 @@ A transport, `GrpcTransport` or `RestTransport`, has the methods
     predict(model, signature, inputs, outputs, timeout) -> dict of arrays
     close()
 
-whose model is a `ModelSpec`; timeouts are seconds. Inputs are arrays of
-`bytes`, of dtype object, by name; `outputs` is what `signatures` said of them.
-Each sends one request and raises a `Failure` if it has no answer, or one that
-is not what was asked for: a server may be any.
+A model is a `ModelSpec`, and a timeout is in seconds. Inputs are arrays of
+`bytes`, of dtype object, by name; `outputs` is a dict of `TensorInfo` from
+`signatures`. Each method sends one request and raises a `Failure` if there is
+no valid response. Responses are not trusted.
 """
 
 import contextlib
 import math
+import re
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
 import numpy as np
 
+from tfcopy import filesystem
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.terminal import one_line
 
-# The name of gRPC's status that is worth another try.
+# gRPC status after which a request is repeated.
 UNAVAILABLE = "UNAVAILABLE"
-# Bytes of an answer; the attention of 32 texts of 200 words has a fifth.
+# Maximum bytes of a response; the attention of 32 texts of 200 words is a
+# fifth.
 LARGEST_ANSWER = 256 << 20
+_SERVERS = ("grpc", "http", "https")
+_HOST_AND_PORT = re.compile(r"[^/\\]+:\d+")
 _DTYPES = {
     "DT_STRING": object,
     "DT_BOOL": bool,
@@ -42,12 +47,12 @@ _DTYPES = {
 
 
 class Failure(Exception):
-    """A request without an answer.
+    """A failed request.
 
     Args:
-        code: Name of a status of gRPC, such as "NOT_FOUND".
-        details: What is known about it.
-        is_reached: Whether the failure was reported by the server itself.
+        code: Name of a gRPC status, such as "NOT_FOUND".
+        details: Reason of the failure.
+        is_reached: Whether the server itself reported the failure.
     """
 
     def __init__(self, code: str, details: str, is_reached: bool = True):
@@ -58,16 +63,16 @@ class Failure(Exception):
 
 
 def too_large() -> Failure:
-    """The failure of an answer that is not read to its end."""
+    """Returns the failure of a response beyond the size limit."""
     return Failure(
         "RESOURCE_EXHAUSTED",
-        f"its answer has more than {LARGEST_ANSWER:,} bytes; ask for less at "
+        f"the response has more than {LARGEST_ANSWER:,} bytes; ask for less at "
         "once (--batch_size)",
     )
 
 
 class ModelSpec(NamedTuple):
-    """A model of a server; its highest version if none is given."""
+    """A model on a server; the highest version by default."""
 
     name: str
     version: int | None = None
@@ -75,11 +80,11 @@ class ModelSpec(NamedTuple):
 
 
 class TensorInfo(NamedTuple):
-    """Shape and type of a tensor in a signature.
+    """Type and rank of a tensor in a signature.
 
     Attributes:
         dtype: Name in TensorFlow's protocol buffers, such as "DT_STRING".
-        rank: Number of its axes, `None` if unknown.
+        rank: Number of axes, `None` if unknown.
     """
 
     dtype: str
@@ -87,14 +92,14 @@ class TensorInfo(NamedTuple):
 
     @property
     def numpy_dtype(self) -> np.dtype:
-        """The type of its values; a ValueError if they cannot be read."""
+        """Returns the NumPy type of its values."""
         if self.dtype not in _DTYPES:
             raise ValueError(f"no values are known of the type {self.dtype}")
         return np.dtype(_DTYPES[self.dtype])
 
 
 class SignatureInfo(NamedTuple):
-    """Inputs and outputs of a signature, by name, in order of the names."""
+    """Inputs and outputs of a signature by name, sorted by name."""
 
     inputs: dict[str, TensorInfo]
     outputs: dict[str, TensorInfo]
@@ -104,9 +109,9 @@ class VersionStatus(NamedTuple):
     """State of a version of a model.
 
     Attributes:
-        version: Its number.
+        version: Number of the version.
         state: START, LOADING, AVAILABLE, UNLOADING or END.
-        message: What went wrong, if anything did.
+        message: Error message, if any.
     """
 
     version: int
@@ -118,11 +123,11 @@ class Address(NamedTuple):
     """Address of a server.
 
     Attributes:
-        is_rest: Whether it is asked by REST, not by gRPC.
-        host: Its name or number.
-        port: Its port; `None` if not given.
-        path: What comes before `/v1` in URLs.
-        tls: Whether it is asked through TLS.
+        is_rest: Whether the protocol is REST, not gRPC.
+        host: Host name or IP address.
+        port: Port; `None` if not given.
+        path: Path before `/v1` in URLs.
+        tls: Whether to use TLS.
     """
 
     is_rest: bool
@@ -132,11 +137,40 @@ class Address(NamedTuple):
     tls: bool
 
 
-def parse_address(text: str) -> Address:
-    """Reads `host:port` or `grpc://host:port` (gRPC), or a URL (REST).
+def is_server(where: str) -> bool:
+    """Returns whether a text is the address of a server, not a folder."""
+    if filesystem.is_url(where):
+        return where.split("://")[0].lower() in _SERVERS
+    return bool(_HOST_AND_PORT.fullmatch(where)) and not filesystem.exists(
+        where
+    )
+
+
+def server_of(where: str) -> tuple[str | None, str]:
+    """Splits `ADDRESS/MODEL` into the address and the name of the model.
+
+    Returns:
+        The address and the name; `None` and the text for a folder.
 
     Raises:
-        AskError: If it is neither.
+        AskError: If the name of the model is missing.
+    """
+    address, _, model = where.rpartition("/")
+    if not is_server(address):
+        address, model = None, where
+    if not model or is_server(model):
+        raise AskError(
+            f"{where}: which model of the server? Give its name behind the "
+            f"address, as in {where.rstrip('/')}/europarl_ps."
+        )
+    return address, model
+
+
+def parse_address(text: str) -> Address:
+    """Parses `host:port` or `grpc://host:port` (gRPC), or a URL (REST).
+
+    Raises:
+        AskError: If the text is not an address.
     """
     try:
         parts = urlsplit(text if "://" in text else f"grpc://{text}")
@@ -167,7 +201,7 @@ def _is_complete(address, parts):
 
 @contextlib.contextmanager
 def expecting(what):
-    """For reading what a server answers."""
+    """Turns errors in reading a response into a `Failure`."""
     try:
         yield
     except (
@@ -177,12 +211,13 @@ def expecting(what):
         reason = f": {error}" if type(error) is ValueError else ""
         raise Failure(
             "UNKNOWN",
-            f"its answer has not {what} as TensorFlow Serving's has{reason}",
+            f"the response has no valid {what}{reason}; is this TensorFlow "
+            "Serving?",
         ) from None
 
 
 def check_shape(name, shape, info: TensorInfo, num_rows):
-    """Raises a ValueError if a tensor cannot be the answer to so many rows."""
+    """Checks that a tensor may be an output for a number of rows."""
     if info.rank not in (None, len(shape)):
         raise ValueError(f"{name} has {len(shape)} axes, not {info.rank}")
     if not shape or shape[0] != num_rows:
@@ -194,12 +229,12 @@ def check_shape(name, shape, info: TensorInfo, num_rows):
 
 
 def signature_infos(signatures: dict, info) -> dict[str, SignatureInfo]:
-    """The signatures by name, without those that initialise a SavedModel.
+    """Returns the signatures by name, without initialisers of SavedModels.
 
     Args:
-        signatures: Dict of `(inputs, outputs)`, dicts of what a protocol tells
-            of a tensor, or `None`.
-        info: Function of that to a `TensorInfo`.
+        signatures: Dict of `(inputs, outputs)`: dicts of tensor descriptions of
+            the protocol, or `None`.
+        info: Function from a tensor description to a `TensorInfo`.
     """
     return {
         name: SignatureInfo(

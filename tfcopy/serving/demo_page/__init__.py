@@ -1,1 +1,1 @@
-"""The demo page, made of HTML without scripts from elsewhere."""
+"""The demo page, HTML without scripts from elsewhere."""

@@ -1,37 +1,37 @@
-"""HTML of the answers of a model that copies.
+"""HTML of the answers of models that copy.
 
-Shapes: N hypotheses, T words of the longest, S source positions.
+Shapes: N hypotheses, T tokens of the longest, S source tokens.
 """
 
 from typing import NamedTuple
 
-from tfcopy.serving.client_library import answer_lines
 from tfcopy.serving.client_library.answer_lines import (
     Shown,
-    decoded,
+    found,
     join_pieces,
+    translations_of,
 )
 from tfcopy.serving.demo_page import demo_html
 from tfcopy.serving.demo_page.demo_html import escape, paragraph, percent
 
-# A word with less was not copied, but replaced afterwards.
+# Below this probability a word was not copied, but replaced afterwards.
 _LEAST_COPYING = 1e-6
-# The switches are not shown if they all differ from 1 by less.
+# Switches are hidden if all differ from 1 by less.
 _LEAST_SWITCH = 0.005
-# Sources with more characters have their answers below them.
+# Longer sources are shown above their answers, not beside them.
 _LONG = 280
-# More words are not shown one by one.
+# Maximum number of words with a switch.
 _MOST_SWITCHES = 120
 
 
 class Translation(NamedTuple):
-    """Outputs of `Translator.analyse` for one text.
+    """Hypotheses for a text, for display.
 
     Attributes:
         text: The source.
-        source: Its words, as far as they were read.
-        hypotheses: The answers, the best first.
-        hues: Dict from the positions that any of them copies to colours.
+        source: Its words, after truncation.
+        hypotheses: The hypotheses, the best first.
+        hues: Dict from copied source positions to colours.
     """
 
     text: str
@@ -41,25 +41,24 @@ class Translation(NamedTuple):
 
 
 def read(text, outputs, pieces={}) -> Translation:
-    """A `Translation` from the arrays of `analyse`, without the batch axis.
+    """Returns the `Translation` for outputs of `analyse` for one text.
 
     Args:
         text: The source.
-        outputs: The arrays.
-        pieces: As in `join_pieces`, whose words are shown.
+        outputs: Dict of arrays without the batch axis.
+        pieces: As in `join_pieces`.
     """
-    source = decoded(outputs["source_tokens"])
     hypotheses = []
-    for i in answer_lines.found(outputs):
-        words = decoded(outputs["tokens"][i])
+    for i, x in zip(found(outputs), translations_of(outputs)):
+        words, source = x.tokens, x.source_tokens
         shown = Shown(
             words,
             source,
-            outputs["copied_from"][i, : len(words)].tolist(),
+            x.copied_from,
             outputs["generate_probability"][i, : len(words)],
             outputs["attention"][i, : len(words), : len(source)],
-            outputs["texts"][i].decode("utf-8", "replace"),
-            float(outputs["scores"][i]),
+            x.text,
+            x.score,
         )
         hypotheses.append(join_pieces(shown, pieces))
     copied = {j for x in hypotheses for j in x.copied_from if j >= 0}
@@ -68,7 +67,7 @@ def read(text, outputs, pieces={}) -> Translation:
 
 
 def show(translation: Translation, chosen: int = 0) -> str:
-    """HTML of all about a text, and about one of its answers."""
+    """Returns the HTML of a text and one of its hypotheses."""
     hypothesis = translation.hypotheses[chosen]
     is_short = len(translation.text) < _LONG
     parts = [
@@ -97,7 +96,7 @@ def show(translation: Translation, chosen: int = 0) -> str:
 
 
 def copied_attributes(translation, position, copying=None) -> str:
-    """Attributes of a word that was copied, or is copied elsewhere."""
+    """Returns HTML attributes of a copied word, or of its source."""
     title = "copied into the answer"
     if copying is not None:
         word = escape(demo_html.shortened(translation.source[position]))
@@ -117,7 +116,7 @@ def _source(translation, hypothesis):
     used = set(hypothesis.copied_from)
     words = translation.source
     if demo_html.find_words(translation.text, words) is None:
-        words = words[:-1]  # without the end of the sentence
+        words = words[:-1]  # without `</s>`
 
     def decorate(j, word):
         if j not in used:
@@ -129,7 +128,7 @@ def _source(translation, hypothesis):
 
 
 def _answer(translation, hypothesis):
-    """The answer in one line, copied words in their colours."""
+    """Returns the answer in one line, with copied words coloured."""
 
     def decorate(i, word):
         position = hypothesis.copied_from[i]
@@ -189,7 +188,7 @@ def _n_best(translation, chosen):
 
 def _switches(translation, hypothesis):
     if hypothesis.generate.min() > 1 - _LEAST_SWITCH:
-        return ""  # Some models cannot copy.
+        return ""  # for models that cannot copy
     shown = []
     for i, word in enumerate(hypothesis.words[:_MOST_SWITCHES]):
         position = hypothesis.copied_from[i]
@@ -216,7 +215,7 @@ def _switches(translation, hypothesis):
 def _map(translation, hypothesis):
     copied = {i: j for i, j in enumerate(hypothesis.copied_from) if j >= 0}
     importance = hypothesis.attention.max(axis=0, initial=0.0)
-    importance[list(copied.values())] += 1  # They are never left out.
+    importance[list(copied.values())] += 1  # Never left out
     hue = translation.hues
     return demo_html.attention_map(
         hypothesis.words,

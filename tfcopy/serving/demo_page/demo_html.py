@@ -1,9 +1,8 @@
-"""Pieces of HTML that show words, probabilities and attention.
+"""HTML elements that show words, probabilities and attention.
 
-All texts are escaped, whatever they are; `style.css` makes them
-look well.
+All texts are escaped. `style.css` styles the elements.
 
-Shapes: T words of an answer (rows), S words of a source (columns).
+Shapes: T target words (rows), S source words (columns).
 """
 
 import html
@@ -11,32 +10,30 @@ import itertools
 
 import numpy as np
 
-# The largest part of a map that is drawn.
+# Maximum size of a map.
 MAX_ROWS = 100
 MAX_COLUMNS = 80
-# Weights below are not drawn.
+# Smaller weights are not drawn.
 LEAST_WEIGHT = 0.001
 _LONGEST_LABEL = 40
 _GOLDEN_ANGLE = 137.508
 _END = "</s>"
-# In the place of a blank text.
+# Shown instead of a blank text.
 EMPTY = '<span class="tfc-faint">(empty)</span>'
-# No text may look like a placeholder of the template; no page holds half a
-# character.
+# Escapes the placeholders of templates, and lone surrogates.
 _TEMPLATE_MARKS = str.maketrans({x: f"&#{ord(x)};" for x in "${}`"})
 _TEMPLATE_MARKS |= dict.fromkeys([0, *range(0xD800, 0xE000)], "\ufffd")
 
 
 def escape(text) -> str:
-    """A text as HTML, in attributes as well."""
+    """Escapes a text as HTML, for attributes as well."""
     return html.escape(str(text)).translate(_TEMPLATE_MARKS)
 
 
 def label(word) -> str:
-    """A word on an axis or in a list: isolated, and cut if it is too long.
+    """Returns the HTML of a word on an axis or in a list, truncated.
 
-    A blank at the beginning of a piece, `▁`, is shown faintly, and so is the
-    end of a text.
+    The blank at the beginning of a subword, `▁`, and `</s>` are shown faintly.
     """
     if word == _END:
         return '<bdi class="tfc-faint" title="the end of the text">end</bdi>'
@@ -48,14 +45,14 @@ def label(word) -> str:
 
 
 def shortened(word, longest: int = _LONGEST_LABEL) -> str:
-    """The first characters of a word that is too long for an axis."""
+    """Truncates a long word."""
     return word if len(word) <= longest else word[: longest - 1] + "…"
 
 
 def hues(positions) -> dict[int, int]:
-    """A colour for each of some positions: its hue, in degrees.
+    """Returns a hue, in degrees, for each of some positions.
 
-    Neighbours get hues far apart.
+    Neighbours have hues that are far apart.
     """
     return {
         position: round(30 + i * _GOLDEN_ANGLE) % 360
@@ -64,15 +61,15 @@ def hues(positions) -> dict[int, int]:
 
 
 def find_words(text, words) -> list[tuple[int, int]] | None:
-    """Finds words in a text, one after the other, with blanks between.
+    """Finds words in a text, in order, with blanks between them.
 
     Args:
         text: The text.
-        words: Words, pieces that begin with `▁` for a blank, or characters;
-            perhaps in lower case.
+        words: Words, subwords that begin with `▁` for a blank, or characters;
+            possibly in lower case.
 
     Returns:
-        `(start, end)` of each; `None` if the text does not have all of them.
+        `(start, end)` of each; `None` if the text lacks one.
     """
     for function in (str, _folded):
         spans = _find(function(text), [function(word) for word in words])
@@ -96,20 +93,20 @@ def _find(text, words):
 
 
 def _folded(text):
-    """The text in lower case, of the same length."""
+    """Returns the text in lower case, with the same length."""
     return "".join(x.lower() if len(x.lower()) == 1 else x for x in text)
 
 
 def running_text(text, words, decorate, span=(), span_class="") -> str:
-    """A text with some of its words decorated, the rest as it is.
+    """Returns the HTML of a text with some of its words decorated.
 
     Args:
-        text: The text; if it does not have these words in this order, the words
-            are shown instead, with blanks between.
+        text: The text; if it lacks these words in this order, the words are
+            shown instead, with blanks between them.
         words: Its words.
-        decorate: Function of the number of a word and its HTML, to HTML.
+        decorate: Function from the number of a word and its HTML to HTML.
         span: Numbers of neighbouring words that are marked together.
-        span_class: The class of this mark.
+        span_class: CSS class of this mark.
     """
     spans = find_words(text, words)
     if spans is None:
@@ -135,7 +132,7 @@ def running_text(text, words, decorate, span=(), span_class="") -> str:
 
 
 def percent(probability) -> str:
-    """A probability to two figures, as in 97 % or 0.4 %."""
+    """Formats a probability with two digits, such as 97 % or 0.4 %."""
     value = 100 * float(probability)
     if 0 < value < 0.01:
         return "< 0.01 %"
@@ -144,13 +141,13 @@ def percent(probability) -> str:
 
 
 def bar_chart(names, probabilities, notes=None, marked=()) -> str:
-    """Names with bars, one below the other.
+    """Returns the HTML of names with bars, one below the other.
 
     Args:
         names: Texts.
-        probabilities: A number for each name, from 0 to 1.
-        notes: A text beside each name, if any.
-        marked: Numbers of the rows to point out.
+        probabilities: Number for each name, from 0 to 1.
+        notes: Optional text beside each name.
+        marked: Numbers of highlighted rows.
     """
     notes = notes or [""] * len(names)
     rows = [
@@ -174,19 +171,18 @@ def attention_map(
     column_class=None,
     names=("words", "words"),
 ) -> str:
-    """A table of words by words, shaded by weights.
+    """Returns the HTML of a table of words by words, shaded by weights.
 
     Args:
         rows: T words.
         columns: S words.
         weights: `(T, S)`, from 0 to 1.
-        importance: `(S,)`: where there are too many columns, the most
-            important are shown; by default those of the largest weights.
-        framed: Dict from `(row, column)` to the attributes of a cell.
-        row_class: Dict from rows to the attributes of their words.
-        column_class: Dict from columns to the attributes of their words.
-        names: What rows and columns are, for the note on those that are left
-            out.
+        importance: `(S,)`; of too many columns the most important are shown; by
+            default those with the largest weights.
+        framed: Dict from `(row, column)` to HTML attributes of a cell.
+        row_class: Dict from rows to HTML attributes of their words.
+        column_class: Dict from columns to HTML attributes of their words.
+        names: Names of rows and columns, for the note on hidden ones.
     """
     weights = np.asarray(weights)[: len(rows), : len(columns)]
     framed, row_class = framed or {}, row_class or {}
@@ -225,7 +221,7 @@ def attention_map(
 
 
 def _most_important(importance, most):
-    """The numbers of the most important, in order."""
+    """Returns the numbers of the most important columns, in order."""
     order = np.argsort(-np.asarray(importance), kind="stable")
     return sorted(order[:most].tolist())
 
@@ -261,7 +257,7 @@ def _number(x):
 
 
 def section(title, content, note="") -> str:
-    """A part of the page, with its title."""
+    """Returns the HTML of a section of the page, with its title."""
     note = f'<span class="tfc-hint">{note}</span>' if note else ""
     return (
         f'<section class="tfc-section"><h3>{escape(title)}{note}</h3>'
@@ -270,13 +266,13 @@ def section(title, content, note="") -> str:
 
 
 def paragraph(content, text) -> str:
-    """HTML of a text as a paragraph, which says so if the text is blank."""
+    """Returns the HTML of a text as a paragraph, or a note if it is blank."""
     if not text.strip():
         content = EMPTY
     return f'<p class="tfc-text" dir="auto">{content}</p>'
 
 
 def error(message) -> str:
-    """HTML of a message, one line."""
+    """Returns the HTML of a message in one line."""
     line = " ".join(str(message).split())
     return f'<p class="tfc-error" role="alert">{escape(line)}</p>'

@@ -1,10 +1,10 @@
-"""The layout of the page, and what happens on it, in Gradio."""
+"""Layout and event handlers of the page, in Gradio."""
 
 import functools
 import os
 import pathlib
 
-# Set before Gradio is imported, so that it asks no other host for anything.
+# Set before Gradio is imported, so that it contacts no other host.
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
 import gradio as gr  # noqa: E402
@@ -24,7 +24,7 @@ _MONO_FONTS = ["ui-monospace", "Consolas", "DejaVu Sans Mono", "monospace"]
 _MOST_TEXTS = 2
 _COLUMNS = ["headword", "definition"]
 _EMPTY_ROWS = [["", ""]] * 3
-# A click on whatever has a `data-index` is an event with its number.
+# A click on an element with a `data-index` is an event with its number.
 _CLICKS = """
 element.addEventListener('click', event => {
   const found = event.target.closest('[data-index]');
@@ -67,7 +67,7 @@ def mount(app, models):
 
 
 def _theme():
-    """Gradio's own parts, in the fonts and colours of `style.css`."""
+    """Returns the theme: Gradio's own parts, styled like `style.css`."""
     theme = gr.themes.Base(
         neutral_hue="gray",
         radius_size="md",
@@ -95,7 +95,7 @@ def _theme():
     values = {}
     for name, colour in colours.items():
         values[name] = values[f"{name}_dark"] = f"var(--tfc-{colour})"
-    # There is one loader for both.
+    # Both modes share the loader.
     del values["loader_color_dark"]
     return theme.set(
         **values, button_primary_text_color="white", input_border_width="1px"
@@ -103,7 +103,7 @@ def _theme():
 
 
 def build(models) -> gr.Blocks:
-    """The page.
+    """Builds the page.
 
     Args:
         models: `Models`.
@@ -112,7 +112,7 @@ def build(models) -> gr.Blocks:
     html = functools.partial(gr.HTML, apply_default_css=False)
     private = {"api_visibility": "private"}
     with gr.Blocks(title=_TITLE, analytics_enabled=False) as page:
-        found = gr.State(None)  # what the last answer came from
+        found = gr.State(None)  # of the last answer
         html(
             f"<h1>{_TITLE}</h1><p>Type a text, or click an example, and see "
             "where the answer comes from.</p>",
@@ -179,13 +179,13 @@ def build(models) -> gr.Blocks:
 
 
 class _Handlers:
-    """Event handlers of the page; errors become one line of it."""
+    """Event handlers of the page; errors are shown in one line."""
 
     def __init__(self, models):
         self.models = models
 
     def refresh(self, choice):
-        """Lists the models that are there now."""
+        """Lists the current models."""
         names = list(self.models.choices())
         if choice not in names:
             choice = names[0] if names else None
@@ -205,7 +205,7 @@ class _Handlers:
             hidden = [gr.Textbox(visible=False)] * _MOST_TEXTS
             failed = demo_html.error(error)
             return ["", *hidden, gr.Accordion(visible=False), "", failed, None]
-        # Without a value, so that what is typed meanwhile stays.
+        # Without a value, so that text typed in the meantime stays.
         texts = [
             gr.Textbox(label=name.capitalize(), visible=True) for name in names
         ]
@@ -232,7 +232,7 @@ class _Handlers:
         return texts + [""] * (_MOST_TEXTS - len(texts))
 
     def ask(self, choice, rows, *texts):
-        """Shows the answer to a text, and keeps what it came from."""
+        """Shows the answer to a text, and stores its hypotheses."""
         try:
             model = self.models.load(choice)
             names = demo_server.text_names(model)
@@ -251,7 +251,7 @@ class _Handlers:
             return demo_html.error(error), None
 
     def show(self, found, event: gr.EventData):
-        """Shows another of the answers."""
+        """Shows another hypothesis."""
         if found is None:
             return gr.skip()
         return demo_answers.show(found, event.index)

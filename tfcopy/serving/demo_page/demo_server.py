@@ -1,8 +1,8 @@
-"""The server of the page: the models that it offers, and what it refuses.
+"""Models of the page, and checks of its requests.
 
-A page of another site, open in the same browser, must not ask models or send
-files: neither by its own requests, which tell where they come from (`Origin`),
-nor by a name of its own that it lets resolve to this machine (`Host`).
+A page of another site, open in the same browser, must not use the models or
+send files: neither from its own origin (`Origin`), nor by a host name that it
+lets resolve to this machine (`Host`).
 """
 
 import collections
@@ -13,26 +13,26 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from tfcopy import filesystem
+from tfcopy.serving.client_library.exported_model import ExportedModel, load
 from tfcopy.serving.client_library.local_model import (
-    LocalModel,
     find_models,
     find_versions,
 )
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.serving.http_server.host_guard import HostGuard
-from tfcopy.terminal import one_line
 
 _KEPT = 3
-# Characters of a question; a model reads the first words of each text.
+# Maximum characters of an example; models truncate texts.
 LARGEST_TEXT = 100_000
 
 
 class Models:
-    """The models below a folder, loaded when they are asked for.
+    """The models in a folder, loaded on demand.
 
     Args:
-        folder: A folder of models, of one model's versions, or one version.
-        kept: How many stay loaded, those used last.
+        folder: A folder of models, of the versions of a model, or of one
+            version.
+        kept: Number of models that stay loaded, the last ones used.
         **loading: As in `LocalModel`: `engine`, `trust`.
 
     Raises:
@@ -55,7 +55,7 @@ class Models:
             )
 
     def choices(self) -> dict[str, str]:
-        """The models there are now: names to show, and their folders.
+        """Returns the current models: names to show, and their folders.
 
         The highest version of a model comes first.
         """
@@ -71,18 +71,18 @@ class Models:
                 choices[f"{name}, version {number}"] = path
         return choices
 
-    def load(self, choice: str) -> LocalModel:
-        """The model of one of the choices.
+    def load(self, choice: str) -> ExportedModel:
+        """Returns the model of a choice.
 
         Raises:
-            AskError: If it is not there any more, or cannot be loaded.
+            AskError: If it does not exist any more, or cannot be loaded.
         """
         folder = self.choices().get(choice)
         if folder is None:
             raise AskError(f"{choice!r}: no such model in {self.folder}.")
         with self._lock:
             if folder not in self._loaded:
-                self._loaded[folder] = LocalModel(folder, **self._loading)
+                self._loaded[folder] = load(folder, **self._loading)
                 while len(self._loaded) > self._kept:
                     self._loaded.popitem(last=False)
             self._loaded.move_to_end(folder)
@@ -90,36 +90,24 @@ class Models:
 
 
 def text_names(model) -> list[str]:
-    """Names of the texts that `analyse` takes, without the dictionary.
-
-    Raises:
-        AskError: If it has no such signature.
-    """
-    signature = model.signatures.get("analyse")
-    names = [x for x in getattr(signature, "inputs", ()) if x != "dictionary"]
-    # In the model's order, if it is known.
-    names.sort(key=[*model.config.get("texts", ()), *names].index)
-    if not names:
-        raise AskError(
-            f"{model.name}: not a model exported by tfcopy (it has no "
-            "signature 'analyse' of texts)."
-        )
-    return names
+    """Returns the names of a model's texts, in its own order if known."""
+    names = [*model.config.get("texts", ()), *model.inputs]
+    return sorted(model.inputs, key=names.index)
 
 
 def examples_of(
     model, most: int = 5, longest: int = 300
 ) -> list[dict[str, str]]:
-    """The examples that the export remembers, if they are not too long.
+    """Returns the examples of an export that are not too long.
 
     Args:
-        model: A `LocalModel` or a `RemoteModel`.
-        most: How many to give.
-        longest: The most characters of an example's texts together.
+        model: An `ExportedModel`.
+        most: Maximum number of examples.
+        longest: Maximum characters of all texts of an example.
 
     Returns:
-        Dicts of texts by name, no two alike; none for exports of releases
-        that remembered no examples.
+        Distinct dicts of texts by name; none for early exports without
+        examples.
     """
     names = text_names(model)
     examples = {}
@@ -132,7 +120,7 @@ def examples_of(
 
 
 def takes_dictionary(model) -> bool:
-    """Returns whether questions may bring a dictionary."""
+    """Returns whether requests may have a dictionary."""
     return "dictionary" in model.signatures["analyse"].inputs
 
 
@@ -140,21 +128,20 @@ def analyse(model, texts: Mapping[str, str], rows=()) -> dict[str, np.ndarray]:
     """Calls `analyse` of a model for one example.
 
     Args:
-        model: A `LocalModel` or a `RemoteModel`.
+        model: An `ExportedModel`.
         texts: The texts by name.
         rows: Pairs of headword and definition, for models that take a
-            dictionary; blank ones do not count.
+            dictionary; blank ones are ignored.
 
     Returns:
-        Dict of the outputs of `analyse`, without the axis of the batch.
+        Dict of the outputs of `analyse`, without the batch axis.
 
     Raises:
-        AskError: If the dictionary is not complete, the texts are too long, or
-            the model fails.
+        AskError: If the dictionary is incomplete, the texts are too long, or
+        the
+            model fails.
     """
-    inputs = {
-        name: [text.encode("utf-8", "replace")] for name, text in texts.items()
-    }
+    inputs = {name: [text] for name, text in texts.items()}
     size = sum(map(len, texts.values()))
     if takes_dictionary(model):
         lines = dictionary_lines(rows)
@@ -165,19 +152,11 @@ def analyse(model, texts: Mapping[str, str], rows=()) -> dict[str, np.ndarray]:
             f"The texts have {size:,} characters. The page takes up to "
             f"{LARGEST_TEXT:,}; ask with python -m tfcopy.serving.ask."
         )
-    try:
-        outputs = model.ask("analyse", inputs)
-    except AskError:
-        raise
-    except Exception as error:  # whatever TensorFlow raises
-        raise AskError(
-            f"{model.name}: cannot answer ({one_line(error)})."
-        ) from None
-    return {name: x[0] for name, x in outputs.items()}
+    return model.rows("analyse", inputs)[0]
 
 
 def dictionary_lines(rows) -> list[str]:
-    """Lines `headword<TAB>definition` of a table's rows."""
+    """Returns lines `headword<TAB>definition` for the rows of a table."""
     lines = []
     for number, row in enumerate(rows, start=1):
         headword, definition = (" ".join(str(x or "").split()) for x in row)
@@ -192,21 +171,21 @@ def dictionary_lines(rows) -> list[str]:
     return lines
 
 
-# Bytes of a request; texts have fewer.
+# Maximum bytes of a request, more than the texts have.
 LARGEST_REQUEST = 1 << 20
 _API = "/gradio_api/"
-# All that the page sends; it has no field for files.
+# All requests of the page; it has no field for files.
 _POSTS = frozenset(f"{_API}{x}" for x in ("queue/join", "cancel", "reset"))
-# What would give files of this machine, or pages of others.
+# Paths that return files of this machine, or pages of other hosts.
 _PRIVATE = tuple(f"{_API}{x}" for x in ("file", "proxy", "upload", "stream"))
 
 
 class Guard(HostGuard):
-    """An ASGI app that hands on to another what the page needs.
+    """ASGI middleware that allows only the requests of the page.
 
     Args:
         app: The ASGI app of the page.
-        names: Host names of the page, besides numbers and localhost.
+        names: Host names of the page, besides IP addresses and localhost.
     """
 
     advice = "Call it by its number, or start it with --host NAME."

@@ -1,6 +1,6 @@
 """HTML of the answers of models that read definitions.
 
-Shapes: T words of a text, N of a context, M of a question, L entries of a
+Shapes: T words of a text, N of a context, M of a question, L definitions of a
 word.
 """
 
@@ -13,23 +13,22 @@ from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.serving.demo_page import demo_html
 from tfcopy.serving.demo_page.demo_html import escape, paragraph, percent
 
-# Where an answer may begin is shown from this probability on.
+# Minimum probability of a start of the answer that is shown.
 _LEAST_EDGE = 0.01
 _MOST_EDGES = 5
 
 
 def show(texts, outputs, config, headwords=()) -> str:
-    """HTML of all about one example.
+    """Returns the HTML of an example and its answer.
 
     Args:
         texts: Dict of the texts by name.
-        outputs: Dict of the arrays of `analyse`, without the axis of the
-            batch.
-        config: What the export remembered.
+        outputs: Dict of the arrays of `analyse`, without the batch axis.
+        config: Facts that the export stores.
         headwords: The headwords of the user's own dictionary.
 
     Raises:
-        AskError: If the outputs are of no known model.
+        AskError: If the outputs are not those of a known model.
     """
     for name, function in _VIEWS.items():
         if name in outputs:
@@ -68,7 +67,7 @@ def _question_answering(texts, outputs, config, headwords):
         ),
         *_pair(
             demo_html.section("Begins with", _edges(words, start)),
-            # It ends before the word that has the probability.
+            # The text ends before the word with this probability.
             demo_html.section("Ends with", _edges(words[:-1], end[1:])),
         ),
     ]
@@ -205,7 +204,7 @@ def _language_model(texts, outputs, config, headwords):
     )
 
 
-# Outputs that only one kind of model has.
+# Outputs that identify the kind of model.
 _VIEWS = {
     "start_probability": _question_answering,
     "probabilities": _entailment,
@@ -214,7 +213,7 @@ _VIEWS = {
 
 
 def _surprise(probability):
-    """A shade from 0, certain, to 1, less probable than one in 10,000."""
+    """Returns a shade from 0, certain, to 1, for at most one in 10,000."""
     return -math.log10(min(1.0, max(probability, 1e-4))) / 4 + 0.0
 
 
@@ -229,7 +228,7 @@ def _text(name, texts, outputs, headwords):
 
 
 def _definitions(outputs, name, own_headwords):
-    """Decorates a word that has definitions with the headwords."""
+    """Decorates a word with the headwords of its definitions."""
     entries = outputs.get(name, ())
     own_headwords = {headword.casefold() for headword in own_headwords}
 

@@ -1,1 +1,1 @@
-"""What the demo page and the translation server answer requests with."""
+"""The translation server, and parts that it shares with the demo page."""

@@ -1,4 +1,4 @@
-"""Who may ask, and how often: keys, and requests a minute."""
+"""Access control: API keys, and limits of requests per minute."""
 
 import hashlib
 from collections.abc import Mapping
@@ -11,21 +11,21 @@ from tfcopy import file_forms
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.serving.http_server.api_messages import ApiError
 
-# Wrong keys of an address, until it has to wait.
+# Wrong keys from an address before it is blocked for a while.
 _WRONG_KEYS = RateLimitItemPerMinute(10)
 
 
 def read_keys(path) -> dict[bytes, int | None]:
-    """Reads a file of keys, one a line, with a limit of its own if it has one.
+    """Reads a file of API keys, one per line, with optional limits.
 
     Lines are `KEY`, or `KEY<TAB>REQUESTS A MINUTE`; blank ones and those that
     begin with `# ` are skipped.
 
     Returns:
-        Dict from digests of the keys to their limits, `None` for the usual.
+        Dict from digests of the keys to their limits, `None` for the default.
 
     Raises:
-        AskError: naming the file and the line, if it cannot be read.
+        AskError: If it cannot be read; the message names file and line.
     """
     try:
         with file_forms.open_plain(path) as file:
@@ -52,12 +52,12 @@ def read_keys(path) -> dict[bytes, int | None]:
 
 
 class Access:
-    """Lets those ask who may.
+    """Checks API keys and limits.
 
     Args:
-        keys: As `read_keys` gives them; `None` if nobody needs one.
-        limit: The most requests a minute of a key, or of an address if nobody
-            needs a key; `None` for any number.
+        keys: Result of `read_keys`; `None` if no key is required.
+        limit: Maximum requests per minute of a key, or of an address if no key
+            is required; `None` for any number.
     """
 
     def __init__(
@@ -72,8 +72,8 @@ class Access:
         """Counts a request, or refuses it.
 
         Raises:
-            ApiError: 403 without a key that is known; 429 too often, or from
-                an address that has sent too many wrong keys.
+            ApiError: 403 without a valid key; 429 above the limit, or after too
+                many wrong keys from the address.
         """
         limit, who = self._limit, address
         if self.needs_key:
@@ -81,7 +81,7 @@ class Access:
                 raise ApiError(
                     403, "Please contact the server operator to get an API key"
                 )
-            # Before the key is looked up: else who guesses loses nothing.
+            # Before the key is looked up, so that guessing has a cost.
             if not self._requests.test(_WRONG_KEYS, "wrong keys", address):
                 raise ApiError(
                     429, f"Slowdown: {_WRONG_KEYS} of wrong keys", 60
@@ -100,5 +100,5 @@ class Access:
 
 
 def _digest(key):
-    # Looked up by its digest, so that the time tells nothing of a key.
+    # Looked up by its digest, so that timing reveals nothing about a key.
     return hashlib.sha256(key.encode("utf-8", "replace")).digest()

@@ -1,4 +1,4 @@
-"""Codes of languages: their names, those that are served, and detection."""
+"""Codes of languages: names, matching, and detection."""
 
 import collections
 import functools
@@ -11,17 +11,17 @@ import babel
 from tfcopy.data.text.languages import best_language, normal_code
 from tfcopy.serving.http_server.api_messages import ApiError
 
-# The least confidence of a language that is told, and the most of them.
+# Minimum confidence of a listed language, and maximum number of them.
 _LEAST, _MOST = 1, 5
-# Characters of a text by which its language is detected.
+# Maximum characters of a text for detection.
 _LOOKED_AT = 2_000
 
 
 class Detected(NamedTuple):
-    """A language that a text may be in.
+    """A detected language.
 
     Attributes:
-        language: Its code.
+        language: Code of the language.
         confidence: Its probability, a whole number of per cent.
     """
 
@@ -43,12 +43,12 @@ class Languages:
 
     @property
     def first(self) -> tuple[str, str]:
-        """One of the pairs."""
+        """Returns one of the pairs."""
         source = min(self._targets)
         return source, self._targets[source][0]
 
     def listed(self) -> list[dict]:
-        """All languages, with the codes that each is translated to."""
+        """Returns all source languages, with their target languages."""
         codes = {*self._targets}.union(*self._targets.values())
         return [
             {
@@ -60,10 +60,10 @@ class Languages:
         ]
 
     def pair(self, source: str, target: str) -> tuple[str, str]:
-        """Returns the pair that is served for the languages of a request.
+        """Returns the served pair for the languages of a request.
 
-        A code may be written otherwise than the served one, or name another
-        region, as `best_language` tells.
+        Codes may have another form than the served ones, or another region; see
+        `best_language`.
 
         Raises:
             ApiError: 400 if there is none.
@@ -84,7 +84,7 @@ class Languages:
         )
 
     def sources_of(self, target: str) -> list[str]:
-        """The codes of languages that are translated to one."""
+        """Returns the source languages of a target language."""
         return [
             source
             for source, targets in self._targets.items()
@@ -93,7 +93,7 @@ class Languages:
 
 
 def name_of_language(code: str) -> str:
-    """A language's name in English; its code if it has none."""
+    """Returns the English name of a language, or its code."""
     try:
         locale = babel.Locale.parse(normal_code(code), sep="-")
     except (ValueError, babel.UnknownLocaleError):
@@ -102,19 +102,19 @@ def name_of_language(code: str) -> str:
 
 
 def detected(text: str, among: Iterable[str] | None = None) -> list[Detected]:
-    """Returns the languages that a text may be in, the most probable first.
+    """Returns the possible languages of a text, the most probable first.
 
-    A text without letters is in none of them: the answer is then English, or
-    the first of `among`, with a confidence of 0.
+    For a text without letters, the result is English, or the first of `among`,
+    with a confidence of 0.
 
     Args:
         text: The text.
-        among: Codes of those that it must be one of; any language if `None`.
+        among: Codes of the possible languages; any language if `None`.
     """
     found = []
     if any(map(str.isalpha, text)):
         scores = _identifier().rank(text[:_LOOKED_AT])
-        # Codes of ISO 639-1: of some 180 others, few are ever meant.
+        # Only ISO 639-1 codes: some 180 others are rarely meant.
         scores = [(language, x) for language, x in scores if len(language) == 2]
         highest = max(score for _, score in scores)
         likely = {x: math.exp(max(-700, y - highest)) for x, y in scores}
@@ -135,7 +135,7 @@ def detected(text: str, among: Iterable[str] | None = None) -> list[Detected]:
 
 @functools.cache
 def _identifier():
-    # Late: it reads its model, half a second.
+    # Imported late: its model takes half a second.
     from py3langid import langid
 
     return langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE)

@@ -1,4 +1,4 @@
-"""What requests say: JSON or a form, read and checked; and refusals."""
+"""Messages of the API: requests, JSON or forms, and responses."""
 
 import contextlib
 from typing import Annotated, Literal
@@ -20,7 +20,7 @@ from tfcopy.file_forms import JsonError, parse_json
 
 _MOST_FIELDS = 10_000
 _MOST_ALTERNATIVES = 20
-# What messages say that a field must be.
+# Expected forms of fields, for messages.
 _EXPECTED = {
     "q": "must be a text or a list of texts",
     "source": "must be the code of a language",
@@ -33,12 +33,12 @@ _EXPECTED = {
 
 
 class ApiError(Exception):
-    """An answer that is no translation: `{"error": message}`.
+    """An error response: `{"error": message}`.
 
     Args:
-        status: Of HTTP.
+        status: HTTP status.
         message: One line.
-        retry_after: Seconds after which it may be asked again, if it may.
+        retry_after: Seconds after which to retry, or `None`.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ _NO_FORM = ApiError(400, "Invalid request: the form cannot be read")
 
 
 def _whole(text):
-    text.encode()  # A UnicodeError, which is a ValueError, for half of one.
+    text.encode()  # Raises UnicodeError, a ValueError, for a lone surrogate.
     return text
 
 
@@ -69,7 +69,7 @@ _Key = Annotated[
 
 
 class TranslateRequest(BaseModel):
-    """What is to be translated."""
+    """A text, or a list of texts, to translate."""
 
     q: _Texts
     source: Annotated[
@@ -117,14 +117,14 @@ class TranslateRequest(BaseModel):
 
 
 class DetectRequest(BaseModel):
-    """What is to be found out of a text."""
+    """A text whose language is to be detected."""
 
     q: _Texts
     api_key: _Key = None
 
 
 class DetectedLanguage(BaseModel):
-    """A language that a text may be in."""
+    """A detected language."""
 
     language: str
     confidence: Annotated[int, Field(description="Per cent.")]
@@ -146,7 +146,7 @@ class TranslateAnswer(BaseModel):
 
 
 class Language(BaseModel):
-    """A language, and what it is translated to."""
+    """A language, with its target languages."""
 
     code: str
     name: str
@@ -154,24 +154,24 @@ class Language(BaseModel):
 
 
 class Error(BaseModel):
-    """Why there is no answer, in one line."""
+    """Reason of a failure, in one line."""
 
     error: str
 
 
 async def read_request(kind: type[BaseModel], request: Request):
-    """Reads a request: JSON or a form, of either kind, and the query string.
+    """Reads a request: JSON or a form, and the query string.
 
-    Fields that are null or blank have their defaults. A field of the body hides
-    one of the query string.
+    Null and blank fields have their defaults. Fields of the body take
+    precedence over the query string.
 
     Args:
         kind: `TranslateRequest` or `DetectRequest`.
         request: The request. A body that begins with a brace is JSON, whatever
-            its type says.
+            its content type.
 
     Raises:
-        ApiError: 400, saying which field is wrong.
+        ApiError: 400; the message names the wrong field.
     """
     body = await request.body()
     content_type = request.headers.get("content-type", "")
@@ -222,14 +222,14 @@ def _json(body):
 
 
 async def _parts(request, body):
-    """Names and texts of a multipart form, which has no files."""
+    """Returns names and texts of a multipart form without files."""
     most = {"max_fields": _MOST_FIELDS, "max_part_size": len(body)}
     _, options = parse_options_header(request.headers["content-type"])
-    # Starlette would take any codec of Python: punycode has quadratic time.
+    # Starlette accepts all codecs of Python; punycode takes quadratic time.
     if options.get(b"charset", b"utf-8").lower() not in (b"utf-8", b"utf8"):
         raise _NO_FORM
     try:
-        body.decode()  # Starlette would take it for Latin-1.
+        body.decode()  # Starlette would decode it as Latin-1.
         async with request.form(max_files=0, **most) as form:
             return form.multi_items()
     except (UnicodeDecodeError, HTTPException):
@@ -237,7 +237,7 @@ async def _parts(request, body):
 
 
 def _pairs(text):
-    """Names and values of an urlencoded form."""
+    """Returns names and values of an urlencoded form."""
     try:
         return parse_qsl(
             text.decode(),
@@ -250,7 +250,7 @@ def _pairs(text):
 
 
 def _fields(pairs):
-    """Fields of a form; several `q`, or a JSON list of texts, are a list."""
+    """Returns the fields of a form; several `q` become a list."""
     fields = {}
     for name, value in pairs:
         if name == "glossary":

@@ -1,9 +1,9 @@
-"""What a server refuses before its app sees it.
+"""Checks of requests before the app of a server handles them.
 
-A page of another site, open in a browser on this machine, must not ask the
-server: neither by its own requests, which tell where they come from
-(`Origin`), nor by a name of its own that it lets resolve to this machine
-(`Host`). And nobody may send more than the app takes, or send without end.
+A page of another site, open in a browser on this machine, must not send
+requests to the server: neither from its own origin (`Origin`), nor by a host
+name that it lets resolve to this machine (`Host`). The size of requests, and
+the time to send one, are limited.
 """
 
 import asyncio
@@ -11,12 +11,12 @@ import ipaddress
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
-# Seconds until a request's body must have come.
+# Seconds until the body of a request must have arrived.
 _PATIENCE = 60
-# A body that is too large is read to its end if it has not many times as many
-# bytes: who still sends might miss the answer.
+# An oversized body is still read up to this multiple of the limit: a client
+# that is sending might miss the response.
 _DRAINED = 64
-# Bodies are held of so many requests of the largest size.
+# Bodies in memory, as a multiple of the largest size.
 _HELD = 128
 
 
@@ -25,15 +25,15 @@ class _HasGone(Exception):
 
 
 class HostGuard:
-    """An ASGI app that hands on to another what may be asked.
+    """ASGI middleware that refuses foreign and oversized requests.
 
-    A subclass may refuse more, and says how.
+    Subclasses may refuse more, and define the form of refusals.
 
     Args:
         app: The ASGI app.
-        names: Host names that it is called by, besides numbers and localhost;
-            any if `None`.
-        largest: Bytes of a request's body.
+        names: Host names of the server, besides IP addresses and localhost; any
+            if `None`.
+        largest: Maximum bytes of the body of a request.
     """
 
     advice = "Call it by its number."
@@ -60,15 +60,15 @@ class HostGuard:
                 return await self._refuse(send, *refusal)
             return await self._app(scope, _again(bytes(body), receive), send)
         except _HasGone:
-            return None  # There is nobody to be answered.
+            return None  # No client is left.
         finally:
             self._held -= len(body)
 
     def further_refusal(self, scope) -> tuple[int, str] | None:
-        """A status and its reason; `None` if there is none to refuse it."""
+        """Returns the status and reason of a refusal, or `None`."""
 
     def shown(self, reason: str) -> tuple[bytes, str]:
-        """A refusal's type of content, and the content."""
+        """Returns content type and content of a refusal."""
         return b"text/plain; charset=utf-8", f"{reason}\n"
 
     def _refusal(self, scope):
@@ -95,7 +95,7 @@ class HostGuard:
             return False
 
     async def _read(self, receive, body):
-        """Reads the body of a request; tells why it is refused, if it is."""
+        """Reads the body of a request; returns a refusal, if any."""
         try:
             async with asyncio.timeout(_PATIENCE):
                 size, more = 0, True
@@ -133,7 +133,7 @@ class HostGuard:
 
 
 def _again(body, receive):
-    """Gives a body that was read, then what else is received."""
+    """Returns a `receive` that replays a body."""
     messages = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def again():

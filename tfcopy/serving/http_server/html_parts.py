@@ -1,15 +1,14 @@
-"""HTML as questions: the text of each paragraph, whatever markup is within.
+"""Segments of HTML: the text of each paragraph, with its inline markup.
 
-Only texts are translated: tags with their attributes, comments, scripts, what
-stands in `<pre>` or is marked `translate="no"`, and all that has no letters
-stay byte for byte. A model that keeps spans is asked a paragraph as a whole,
-with names for its tags. Where these come back otherwise than nested as before,
-and for a model that keeps no spans, the text between two tags is asked by
-itself.
+Tags with their attributes, comments, scripts, elements that are `<pre>` or
+marked `translate="no"`, and texts without letters stay byte for byte. A model
+that keeps spans translates a paragraph as one segment, with names in place of
+its tags. If the tags of the translation are not nested as before, or if the
+model keeps no spans, the texts between tags are separate segments.
 
 Tags and character references end where they end in a browser. The patterns do
-not backtrack: html.parser takes minutes for 100,000 characters of tags that do
-not end.
+not backtrack: html.parser takes minutes for 100,000 characters of unclosed
+tags.
 
 Reference: the HTML Standard, "Tokenization",
 https://html.spec.whatwg.org/multipage/parsing.html
@@ -60,25 +59,25 @@ _TAG = re.compile(rf"<(/?)([A-Za-z][^{_S}/>]*)")
 _ATTRIBUTE = re.compile(
     rf"([^{_S}/>][^{_S}/>=]*+)(?:[{_S}]*+=[{_S}]*+({_VALUE})?+)?+"
 )
-# Blanks and references. Some old names need no semicolon, whatever follows.
+# Blanks and character references. Some old names need no semicolon.
 _PIECE = re2.compile(
     r"[ \t\n\f\r\v\x1c-\x1e\x{85}\x{2028}\x{2029}]+"
     r"|&(?:#[xX][0-9a-fA-F]+;?|#[0-9]+;?|"
     + "|".join(sorted(html5, key=len, reverse=True))
     + ")"
 )
-# What may be a reference, or a tag, together with what follows it.
+# The beginning of a possible reference or tag at the end of a part.
 _UNFINISHED = re.compile(r"(?:<|&[#\w]*)\Z", re.ASCII)
 _LONGEST = max(map(len, html5)) + 1
-# What is read in the place of markup: a private character.
+# Private character in place of markup.
 _MARKUP = "\ue000"
-# Elements within a sentence; any other one ends it.
+# Inline elements; other elements end a paragraph.
 _INLINE = frozenset(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd "
     "label mark math meter output progress q ruby s samp small span strike "
     "strong sub sup svg time tt u var wbr".split()
 )
-# Whose text is no language, or is laid out, or is markup for some readers.
+# Elements that are not translated: code, preformatted text, other markup.
 _KEPT = frozenset("code kbd math noscript pre samp svg tt var".split())
 _VOID = frozenset(
     "area base br col embed hr img input link meta param source track "
@@ -97,9 +96,7 @@ class HtmlText(Parts):
 
     Args:
         text: The HTML, a part of a page or a whole one.
-        protect: As of `PlainText`.
-        max_words: As of `PlainText`.
-        phrases: As of `PlainText`.
+        protect, max_words, phrases: As for `PlainText`.
     """
 
     def __init__(self, text, protect, max_words, phrases=()):
@@ -116,7 +113,7 @@ class HtmlText(Parts):
 
 
 class _Paragraph(Parts):
-    """Texts that no tag but those within a sentence separates."""
+    """Texts and inline markup between block-level tags."""
 
     def __init__(self, tokens, *options):
         self._whole = None
@@ -128,16 +125,16 @@ class _Paragraph(Parts):
         if protect is None or len(tokens) == 1 or inner is None:
             return
         whole = _Text(tokens[inner], *options)
-        # What is cut into sentences may be cut within tags.
-        questions = whole.open_questions({})
-        if len(questions) != 1:
+        # Splitting into sentences may separate tags.
+        segments = whole.open_segments({})
+        if len(segments) != 1:
             return
-        (self._question,) = questions
-        tags = [_tags(x) for x in self._question.spans]
+        (self._segment,) = segments
+        tags = [_tags(x) for x in self._segment.spans]
         partners = _partners(itertools.chain(*tags))
-        if partners is None or may_be_cut(self._question.text, max_words):
+        if partners is None or may_be_cut(self._segment.text, max_words):
             return
-        # Of each span, whether its tags are ends, and the numbers of elements.
+        # For each span, whether its tags are end tags, and numbers of elements.
         number = itertools.count()
         self._tags = [
             [(is_end, partners.get(i, i)) for (is_end, _), i in zip(x, number)]
@@ -146,16 +143,16 @@ class _Paragraph(Parts):
         before, after = tokens[: inner.start], tokens[inner.stop :]
         self._whole = [_joined(before), whole, _joined(after)]
 
-    def open_questions(self, answers):
-        if self._whole is not None and self._question not in answers:
-            return [self._question]
-        return super().open_questions(answers)
+    def open_segments(self, answers):
+        if self._whole is not None and self._segment not in answers:
+            return [self._segment]
+        return super().open_segments(answers)
 
     def _said(self, answers):
-        """The parts that make the answer: all at once, or text by text."""
+        """Returns the parts of the translation: one segment, or each text."""
         if self._whole is None:
             return self._parts
-        places = self._question.places(answers[self._question][0])
+        places = self._segment.places(answers[self._segment][0])
         if sorted(places) != list(range(len(self._tags))):
             return self._parts
         tags = itertools.chain(*(self._tags[x] for x in places))
@@ -163,18 +160,18 @@ class _Paragraph(Parts):
 
 
 class _Text(PlainText):
-    """Text of HTML, with markup in it where a model keeps spans."""
+    """A text of HTML, with inline markup if the model keeps spans."""
 
     def __init__(self, tokens, *options):
         source = Source(itertools.chain(*map(_pieces, tokens)))
         super().__init__(source, *options)
 
-    def _written(self, question, place, answer):
+    def _written(self, segment, place, answer):
         protect, _ = self._options
         if protect is not None:
-            return _closed(question.parts(answer, _escaped))
-        # What a reference stands for is written as in the source.
-        (text,), parts, end = question.parts(answer), [], 0
+            return _closed(segment.parts(answer, _escaped))
+        # Characters of references keep the form of the source.
+        (text,), parts, end = segment.parts(answer), [], 0
         for span in self._source.spans(*place):
             read = self._source.text[slice(*span)]
             begin = text.find(read, end)
@@ -190,7 +187,7 @@ def _escaped(text):
 
 
 def _closed(parts):
-    """Parts of HTML of which none becomes another by what follows it."""
+    """Returns parts of HTML that do not merge with those after them."""
     parts, closed = [x for x in parts if x], []
     for i, part in enumerate(parts):
         if found := _UNFINISHED.search(part):
@@ -205,15 +202,15 @@ def _closed(parts):
 
 
 def _reference_at(text):
-    """The length of the character reference that a text begins with, or 0."""
+    """Returns the length of a character reference at the start, or 0."""
     match = _PIECE.match(text)
     return len(match[0]) if match else 0
 
 
 def _tokens(text):
-    """The `_Token`s of HTML, which are all of it."""
+    """Yields the `_Token`s of HTML."""
     end = 0
-    # What has no end in the text takes the mark behind it.
+    # Unclosed markup includes the sentinel.
     for match in _TOKEN.finditer(text + "\0"):
         if end < match.start():
             yield _Token(_TEXT, text[end : match.start()])
@@ -229,13 +226,13 @@ def _kind(text):
     tag = _TAG.match(text)
     if tag:
         return _INSIDE if tag[2].lower() in _INLINE else _OUTSIDE
-    # Some readers take the first > for the end of what is no comment.
+    # Some parsers end a bogus comment at the first >.
     is_one = text[1] != "!" and ">" not in text[:-1]
     return _INSIDE if is_one or text.startswith("<!--") else _OUTSIDE
 
 
 def _without_kept(tokens):
-    """Tokens with one in the place of each element that is kept as it is."""
+    """Yields tokens, with each kept element as one."""
     kept, name, depth = [], "", 0
     for token in tokens:
         tag = token.kind in (_INSIDE, _OUTSIDE) and _TAG.match(token.text)
@@ -257,7 +254,7 @@ def _without_kept(tokens):
 def _begins_kept(tag):
     text, name = tag.string, tag[2].lower()
     found = _ATTRIBUTE.findall(text, tag.end())
-    # A slash may be the end of a value. Of two of a name the first counts.
+    # A slash may end a value. The first of two attributes of a name counts.
     is_closed = text.endswith("/>") and not (found and found[-1][1][-1:] == "/")
     if tag[1] or name in _VOID or is_closed:
         return False
@@ -284,18 +281,18 @@ def _pieces(token):
         if written[0] != "&":
             yield " ", written, False
             continue
-        # A number that is longer is beyond Unicode, too.
+        # Longer numbers are beyond Unicode, too.
         read = html.unescape(written[:99]) or "\ufffd"
-        # No span of a format may begin or end in what is written as one.
+        # Spans of formats must not begin or end within such a reference.
         is_letter = read.isalpha() and len(read) == 1
         yield read, written, not is_letter
     yield *[text[end:]] * 2, False
 
 
 def _without_edges(tokens):
-    """The slice of tokens without those around all of them.
+    """Returns the slice of tokens without those around all of them.
 
-    `None` if their tags are not nested.
+    `None` if the tags are not nested.
     """
     tags = [_tags(x.text) if x.kind == _INSIDE else [] for x in tokens]
     owners = [i for i, x in enumerate(tags) for _ in x]
@@ -317,7 +314,7 @@ def _without_edges(tokens):
 
 
 def _tags(text):
-    """Whether each tag of some markup ends an element, and its name."""
+    """Returns for each tag whether it is an end tag, and its name."""
     tags = (_TAG.match(x[0]) for x in _TOKEN.finditer(text))
     return [
         (bool(x[1]), x[2].lower())
@@ -327,10 +324,10 @@ def _tags(text):
 
 
 def _partners(tags):
-    """For the number of each end tag that of its start tag.
+    """Returns the number of the start tag of each end tag.
 
     Returns:
-        A dict; `None` if they are not nested.
+        A dict; `None` if the tags are not nested.
     """
     begun, partners = [], {}
     for number, (is_end, name) in enumerate(tags):

@@ -1,11 +1,12 @@
 """Splits a text into segments to translate and spans to keep.
 
-The spans that an export keeps are fixed in its graph. Further ones, which a
-request names, are kept by its glossary: a name replaces each span in the
-question, and the request's own terms translate a name by itself. So the model
-reads one word to point at, and the answer has the span to the byte, whatever it
-is: markup with blanks in it, or a placeholder beside letters. The terms of a
-request are names, too, so that a model repeats nothing longer than a name.
+The graph of an export fixes the spans that it copies. Further spans, by formats
+that a request names, are copied by its glossary: a name replaces each span in
+the segment, and the glossary translates the name as itself. The model points at
+one word, and the translation contains the span byte for byte, even if it is
+markup with blanks, or a placeholder beside letters. Translations of the
+request's own terms are names, too, so that the model generates nothing longer
+than a name.
 """
 
 import bisect
@@ -20,31 +21,31 @@ import re2
 
 from tfcopy.data.text.span_patterns import pattern_of, with_texts
 
-# The name of a span: private characters of Unicode around one that is its
-# number. With digits it would be a span of some formats.
+# The name of a span: its number, as a private character, between two others.
+# Digits would be spans of some formats.
 _OPEN, _CLOSE, _FIRST = "\ue003", "\ue004", 0xF0000
 _NAME = re.compile(f"{_OPEN}([\U000f0000-\U0010ffff]){_CLOSE}")
-# Those that a text has itself are spans, as are the marks of glossaries.
+# Such characters in a text are spans, as are the marks of glossaries.
 _MARKS = "[\ue000-\ue004]+"
 _PRIVATE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010fffd]")
 
 
 class Source:
-    """A text as it is read, and its places in the request.
+    """A text for the model, mapped to the text of the request.
 
     Args:
-        pieces: Its parts: what is read, what the request has, and whether an
-            answer must have that; or a text that is read as it is.
+        pieces: Parts: the text for the model, the text of the request, and
+            whether that is a span; or a single text for both.
 
     Attributes:
-        text: The text as it is read.
+        text: The text for the model.
     """
 
     def __init__(self, pieces: Iterable[tuple[str, str, bool]] | str):
         if isinstance(pieces, str):
             pieces = [(pieces, pieces, False)]
         parts, begin = [("", "")], 0
-        # For each character that is read where its own begin in the request.
+        # Position in the request of each character for the model.
         self._places, self._spans = [], []
         for read, written, is_span in pieces:
             end, place = begin + len(written), len(self._places)
@@ -58,7 +59,7 @@ class Source:
         self.text, self._written = map("".join, zip(*parts))
 
     def written(self, begin: int, end: int) -> str:
-        """Returns what the request has for a part of `text`."""
+        """Returns the text of the request for a part of `text`."""
         return self._written[self._places[begin] : self._places[end]]
 
     def spans(self, begin: int, end: int) -> list[tuple[int, int]]:
@@ -69,14 +70,14 @@ class Source:
         return self._spans[first:last]
 
 
-class Question(NamedTuple):
-    """A text for a model.
+class Segment(NamedTuple):
+    """A segment of a text for a model.
 
     Attributes:
-        text: The text, with names in the place of spans.
-        spans: The spans, by the numbers of their names.
+        text: The text, with names in place of spans.
+        spans: The spans, by number.
         phrases: Pairs of a phrase and its translation, whose names have the
-            numbers after these.
+            following numbers.
     """
 
     text: str
@@ -85,33 +86,33 @@ class Question(NamedTuple):
 
     @property
     def terms(self) -> list[str]:
-        """The lines of a glossary that keeps the names."""
+        """Returns the lines of a glossary that copies the names."""
         names = [*map(name_of, range(len(self.spans) + len(self.phrases)))]
         known = names[: len(self.spans)] + [x for x, _ in self.phrases]
         return [f"{x}\t{y}" for x, y in zip(known, names)]
 
     def places(self, answer: str) -> list[int]:
-        """Returns the numbers of the spans of an answer, in its order."""
+        """Returns the numbers of the spans in a translation, in its order."""
         places = map(_number, _NAME.findall(answer))
         return [x for x in places if x < len(self.spans)]
 
     def lost(self, answer: str) -> list[str]:
-        """Returns the spans that an answer does not have."""
+        """Returns the spans that a translation lacks."""
         had = set(self.places(answer))
         return [x for i, x in enumerate(self.spans) if i not in had]
 
     def parts(
         self, answer: str, escape: Callable[[str], str] = str
     ) -> list[str]:
-        """Returns the parts of an answer: text and restored spans, by turns.
+        """Returns the parts of a translation, text and spans by turns.
 
-        A model puts a blank between a name and letters. It is removed on
-        those sides of a span that had letters in the question. So are private
-        characters that the question does not have.
+        Models write blanks between a name and letters. A blank is removed at a
+        side of a span that had letters in the segment. Private characters that
+        the segment lacks are removed, too.
 
         Args:
-            answer: The model's answer.
-            escape: Function of what is no span.
+            answer: The translation.
+            escape: Function applied to text outside spans.
         """
         kept = [*self.spans, *(y for _, y in self.phrases)]
         if not (kept or _PRIVATE.search(answer)):
@@ -136,13 +137,13 @@ class Question(NamedTuple):
         return parts
 
     def restored(self, answer: str) -> str:
-        """Returns an answer with its spans."""
+        """Returns a translation with its spans."""
         return "".join(self.parts(answer))
 
 
 def name_of(number: int) -> str:
-    """Returns what replaces a span in a question."""
-    # No model reads so many.
+    """Returns the name that replaces a span in a segment."""
+    # More than any model reads.
     return f"{_OPEN}{chr(min(_FIRST + number, sys.maxunicode))}{_CLOSE}"
 
 
@@ -150,23 +151,22 @@ def _number(name):
     return ord(name) - _FIRST
 
 
-def question_of(
+def segment_of(
     text: str | Source,
     protect: Sequence[str],
     phrases: Sequence[tuple[str, str]] = (),
     begin: int = 0,
     end: int | None = None,
-) -> Question:
-    """Returns a question with names for the spans of a text; those that touch
-    are one.
+) -> Segment:
+    """Returns a segment with names for spans; adjacent spans are one.
 
     Args:
         text: The text.
         protect: Names of formats, or regular expressions, as in `pattern_of`.
-        phrases: Pairs of a phrase and its translation; those that the text
-            has not are left out.
-        begin: Where the part of the text begins that is asked.
-        end: Where it ends.
+        phrases: Pairs of a phrase and its translation; phrases that the text
+            lacks are dropped.
+        begin: Start of the segment in the text.
+        end: End of the segment; that of the text by default.
     """
     source = Source(text) if isinstance(text, str) else text
     end = len(source.text) if end is None else end
@@ -182,7 +182,7 @@ def question_of(
     named = with_texts(part, places, map(name_of, itertools.count()))
     spans = (source.written(begin + x, begin + y) for x, y in places)
     words = " ".join(named.split())
-    return Question(
+    return Segment(
         named, tuple(spans), tuple(x for x in phrases if x[0] in words)
     )
 

@@ -1,7 +1,7 @@
-"""The socket that a server of ours listens on, and the connections to it.
+"""Listening sockets and connections of the servers.
 
-uvicorn waits without end for headers, and takes connections until the process
-has no file left, for which asyncio then writes a line per connection and try.
+uvicorn waits for headers without a limit, and accepts connections until the
+process has no file descriptors left; asyncio then logs a line for each attempt.
 """
 
 import asyncio
@@ -20,36 +20,36 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tfcopy.serving.client_library.signatures import AskError
 
-# Seconds until a connection has sent a request's headers, from its beginning or
-# from its last answer; and until it has taken an answer.
+# Time limits in seconds: for the headers of a request, from the start of the
+# connection or its last response, and for reading a response.
 _PATIENCE, _PATIENCE_OF_READERS = 10, 60
-# The most connections, and files that are left for other purposes.
+# Maximum number of connections, and file descriptors for other purposes.
 _MOST, _OTHER_FILES = 4096, 160
-# Connections that are accepted at once, before these are looked at.
+# Connections that are accepted before they are handled.
 _AT_ONCE = 16
-# Seconds for which a connection may be silent as the server is stopped.
+# Seconds of silence of a connection during shutdown.
 _NEWEST = 1
-# Seconds in which a process ends that has answered everything.
+# Seconds for the process to end after all responses.
 _FAREWELL = 3
-# Bytes of a request's line and headers: its query string may have texts.
+# Maximum bytes of the request line and headers: query strings may have texts.
 _LONGEST_HEAD = 1 << 16
-# Seconds between two lines about connections that were closed.
+# Seconds between two log lines about closed connections.
 _BETWEEN_LINES = 60
 
 
 class _Socket(socket.socket):
-    """A listening socket that tells of connections above a limit."""
+    """A listening socket that reports connections above a limit."""
 
     def __init__(self, listening):
         super().__init__(fileno=listening.detach())
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        # A process gives the lowest number that is free to a file.
+        # A new file descriptor has the lowest free number.
         self.limit = min(_MOST, max(files // 2, files - _OTHER_FILES))
         self.crowded = lambda: None
         self._accepted = 0
 
     def accept(self):
-        """As of `socket.socket`; `BlockingIOError` after so many at once."""
+        """Accepts a connection; `BlockingIOError` after several at once."""
         self._accepted = (self._accepted + 1) % (_AT_ONCE + 1)
         if not self._accepted:
             raise BlockingIOError
@@ -66,16 +66,16 @@ class _Socket(socket.socket):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that waits for connections.
+    """Yields a socket that listens for connections.
 
     Args:
-        host: The address to listen on.
-        port: Its port; 0 for any free one.
+        host: Address to listen on.
+        port: Port; 0 for any free one.
 
     Raises:
-        AskError: naming the flag, if it cannot listen there.
+        AskError: If it cannot listen there; the message names the flag.
     """
-    if not host:  # which would be every address
+    if not host:  # the empty string would be every address
         raise AskError("--host: expected an address. Received none.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -89,14 +89,14 @@ def listen(host: str, port: int) -> socket.socket:
         raise AskError(
             f"cannot listen on {host}, port {port} ({reason})."
         ) from None
-    # Connections inherit it; asyncio sets it for sockets that name TCP alone.
-    # Without it an answer's second part waits 40 ms for the client.
+    # Inherited by connections; asyncio sets it only for sockets created with
+    # IPPROTO_TCP. Without it the second packet of a response waits 40 ms.
     server.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return _Socket(server)
 
 
 def address_of(listening: socket.socket) -> str:
-    """What to type into a browser on this machine."""
+    """Returns the URL of a server for a browser on this machine."""
     host, port = listening.getsockname()[:2]
     if host in ("0.0.0.0", "::"):
         host = "127.0.0.1"
@@ -104,12 +104,12 @@ def address_of(listening: socket.socket) -> str:
 
 
 def is_private(listening: socket.socket) -> bool:
-    """Whether only this machine can reach a socket."""
+    """Returns whether only this machine can reach a socket."""
     return ipaddress.ip_address(listening.getsockname()[0]).is_loopback
 
 
 class _Connection(H11Protocol):
-    """A connection that tells since when it has been waited for."""
+    """A connection that keeps the time since its last activity."""
 
     def connection_made(self, transport):
         self.since = time.monotonic()
@@ -121,36 +121,35 @@ class _Connection(H11Protocol):
 
     @property
     def is_idle(self):
-        """Whether no request of it is read or answered."""
+        """Returns whether no request of it is being read or answered."""
         return self.cycle is None or self.cycle.response_complete
 
     @property
     def is_silent(self):
-        """Whether no request of it has come as a whole."""
+        """Returns whether no complete request has arrived."""
         return self.is_idle or self.cycle.more_body
 
     def is_overdue(self, now):
-        """Whether it is given up."""
+        """Returns whether it has exceeded its time limit."""
         takes_answer = self.transport.get_write_buffer_size()
         patience = _PATIENCE_OF_READERS if takes_answer else _PATIENCE
         return self.is_idle and now - self.since > patience
 
 
 class Server(uvicorn.Server):
-    """A server of an app, whose connections and end are bounded.
+    """A uvicorn server with limits on connections, and a bounded shutdown.
 
-    Connections that send no headers are closed after ten seconds. At the limit
-    of files, those that have been silent the longest make room for others.
-    After SIGTERM or Ctrl-C the process ends within `grace` seconds, whatever
-    its threads do.
+    Connections without headers are closed after ten seconds. At the limit of
+    connections, the longest silent ones are closed. After SIGTERM or Ctrl-C the
+    process ends within `grace` seconds, even if threads are running.
 
     Args:
         app: The ASGI app.
-        grace: Seconds for requests under way when the server is stopped.
-        program: Name of the command, for a line a minute on standard error
-            about connections that were closed.
-        proxies: Addresses and networks of proxies whose `X-Forwarded-For` names
-            the client.
+        grace: Seconds for open requests when the server is stopped.
+        program: Name of the command, for log lines about closed connections, at
+            most one per minute.
+        proxies: Addresses and networks of proxies whose `X-Forwarded-For` is
+            trusted.
     """
 
     def __init__(self, app, grace, program, proxies=()):
@@ -159,12 +158,12 @@ class Server(uvicorn.Server):
                 app,
                 http=_Connection,
                 ws="none",
-                loop="asyncio",  # uvloop would accept connections itself.
+                loop="asyncio",  # uvloop accepts connections by itself.
                 log_level="critical",
                 h11_max_incomplete_event_size=_LONGEST_HEAD,
                 proxy_headers=bool(proxies),
                 forwarded_allow_ips=list(proxies),
-                # What is left of the time is for refusals.
+                # The rest of the time is for refusals.
                 timeout_graceful_shutdown=grace - min(1, grace / 4),
             )
         )
@@ -201,7 +200,7 @@ class Server(uvicorn.Server):
         silent = (x for x in self._connections if x.is_silent)
         self._close([x for x in silent if x.since < latest])
         await super().shutdown(sockets)
-        # All is answered; threads may still compute what nobody waits for.
+        # All requests are answered; threads may still be computing.
         if self._is_stopped:
             _end_after(_FAREWELL)
 
@@ -215,7 +214,7 @@ class Server(uvicorn.Server):
         silent = [x for x in self._connections if x.is_silent]
         silent.sort(key=lambda x: x.since)
         self._close(silent[: 1 + len(silent) // 16])
-        # Their files are closed before this is called.
+        # Their file descriptors are already closed.
         asyncio.get_running_loop().call_soon(self._has_room)
         self._makes_room = True
 
@@ -230,7 +229,7 @@ class Server(uvicorn.Server):
 
 
 def _end_after(seconds):
-    """Ends the process even if threads go on."""
+    """Ends the process after a time, even if threads are running."""
     timer = threading.Timer(seconds, os._exit, [0])
     timer.daemon = True
     timer.start()

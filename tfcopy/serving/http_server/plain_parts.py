@@ -1,46 +1,35 @@
-"""Plain text as questions: line by line, a line as one or as sentences.
+"""Segments of plain text: lines, or sentences of long lines.
 
-What stands between the questions, line ends, columns and blanks at the edges,
-comes back as it was.
+Line ends, columns and blanks between the segments are kept.
 """
 
 import functools
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tfcopy.serving.client_library.answer_lines import may_be_cut
-from tfcopy.serving.http_server.kept_spans import Question, Source, question_of
-
-_BLANKS = re.compile(r"(\s+)")
-_BREAK = re.compile(r"[\t\n\r\f\v\x1c-\x1e\x85\u2028\u2029]")
-_SENTENCE_END = re.compile(r"[.!?…][\"')\]»”’]*$|[。！？]$")
-
-
-def has_words(text: str) -> bool:
-    """Returns whether there is anything to translate: a letter."""
-    return any(char.isalpha() for char in text)
+from tfcopy.serving.http_server.kept_spans import Segment, Source, segment_of
+from tfcopy.serving.segments import has_words, lines_of, sentences_of
 
 
 class Parts:
-    """Texts that are asked, among others that are kept."""
+    """Parts of a text: segments to translate, and kept texts."""
 
     def _said(self, answers):
-        """The parts that make the answer, of which strings are kept."""
+        """Returns the parts of the translation; strings are kept."""
         return self._parts
 
     def _asked(self, answers):
         return [x for x in self._said(answers) if not isinstance(x, str)]
 
-    def open_questions(self, answers: Mapping) -> list[Question]:
-        """Returns what is still to be asked.
+    def open_segments(self, answers: Mapping) -> list[Segment]:
+        """Returns the segments that have no translation yet.
 
         Args:
-            answers: Dict from a `Question` to the model's answers to it, the
-                best first.
+            answers: Dict from a `Segment` to its translations, the best first.
         """
         asked = (
-            x for y in self._asked(answers) for x in y.open_questions(answers)
+            x for y in self._asked(answers) for x in y.open_segments(answers)
         )
         return list(dict.fromkeys(asked))
 
@@ -52,44 +41,43 @@ class Parts:
         """Yields the parts of the translation.
 
         Args:
-            answers: As in `open_questions`, which are all.
-            rank: Which of the answers to each question; the best where there
-                are no more.
+            answers: As in `open_segments`, for all segments.
+            rank: Rank of the translation of each segment; the best one if there
+                are fewer.
         """
         for x in self._said(answers):
             yield from [x] if isinstance(x, str) else x.parts(answers, rank)
 
     def lost(self, answers: Mapping) -> list[str]:
-        """Returns the spans that the translation does not have."""
+        """Returns the spans that the translation lacks."""
         return [x for y in self._asked(answers) for x in y.lost(answers)]
 
 
 class _Asked(NamedTuple):
-    """A question, and the function of an answer to the parts of the text."""
+    """A segment, and a function from its translation to parts of the text."""
 
-    question: Question
+    segment: Segment
     written: Callable[[str], list[str]]
 
-    def open_questions(self, answers):
-        return [] if self.question in answers else [self.question]
+    def open_segments(self, answers):
+        return [] if self.segment in answers else [self.segment]
 
     def parts(self, answers, rank):
-        found = answers[self.question]
+        found = answers[self.segment]
         return self.written(found[rank] if rank < len(found) else found[0])
 
     def lost(self, answers):
-        return self.question.lost(answers[self.question][0])
+        return self.segment.lost(answers[self.segment][0])
 
 
 class PlainText(Parts):
-    """A text of a request.
+    """A plain text of a request.
 
     Args:
-        text: The text, or the `Source` of one that is read otherwise than it
-            is written.
-        protect: What its spans are; `None` for a model that keeps none.
-        max_words: The words, or pieces, that the model reads.
-        phrases: Pairs of a phrase and the translation that it must have.
+        text: The text, or a `Source`, whose text for the model is different.
+        protect: Formats of its spans; `None` for a model that keeps none.
+        max_words: Maximum number of tokens that the model reads.
+        phrases: Pairs of a phrase and its required translation.
     """
 
     def __init__(
@@ -102,65 +90,30 @@ class PlainText(Parts):
         self._source = Source(text) if isinstance(text, str) else text
         self._options = protect, phrases
         self._parts, end = [], 0
-        for line in _lines(self._source.text):
+        for line in lines_of(self._source.text):
             begin, end = end, end + len(line)
             part = self._part(begin, end)
             if isinstance(part, str) or not may_be_cut(
-                part.question.text, max_words
+                part.segment.text, max_words
             ):
                 self._parts.append(part)
                 continue
-            for sentence in _sentences(line):
+            for sentence in sentences_of(line):
                 begin, start = begin + len(sentence), begin
                 self._parts.append(self._part(start, begin))
 
     def _part(self, *place):
-        """What is asked of a part of the text, or what is kept."""
+        """Returns a part of the text: a segment, or a kept text."""
         text, (protect, phrases) = (
             self._source.text[slice(*place)],
             self._options,
         )
-        question = Question(text)
+        segment = Segment(text)
         if protect is not None and has_words(text):
-            question = question_of(self._source, protect, phrases, *place)
-        if not has_words(question.text):
+            segment = segment_of(self._source, protect, phrases, *place)
+        if not has_words(segment.text):
             return self._source.written(*place)
-        return _Asked(
-            question, functools.partial(self._written, question, place)
-        )
+        return _Asked(segment, functools.partial(self._written, segment, place))
 
-    def _written(self, question, place, answer):
-        return question.parts(answer)
-
-
-def _lines(text):
-    """Lines of a text and what is between them, by turns."""
-
-    def is_end(line, blanks, word):
-        return _BREAK.search(blanks) or not line or not word
-
-    return _grouped(text, is_end)
-
-
-def _sentences(line):
-    """Sentences of a line and the blanks between them, by turns."""
-    return _grouped(line, lambda words, *_: _SENTENCE_END.search(words[-9:]))
-
-
-def _grouped(text, is_end):
-    """Groups of words of a text and the blanks between them, by turns.
-
-    Args:
-        text: The text.
-        is_end: Function of the last word so far, the blanks behind it and the
-            next word.
-    """
-    parts = _BLANKS.split(text)
-    groups, group = [], [parts[0]]
-    for blanks, word in zip(parts[1::2], parts[2::2]):
-        if is_end(group[-1], blanks, word):
-            groups += ["".join(group), blanks]
-            group = [word]
-        else:
-            group += [blanks, word]
-    return [*groups, "".join(group)]
+    def _written(self, segment, place, answer):
+        return segment.parts(answer)

@@ -1,8 +1,8 @@
-"""Questions of concurrent requests, asked together.
+"""Dynamic batching of segments from concurrent requests.
 
-As TensorFlow Serving joins requests: those that wait while the model is busy
-become the next batch, at most so many, after so long at most; and where too
-many wait already, a request is refused at once.
+Works like batching in TensorFlow Serving: segments that arrive while the model
+is busy form the next batch, with a maximum size and a time-out. If the queue is
+full, requests are refused immediately.
 """
 
 import asyncio
@@ -17,22 +17,22 @@ from tfcopy.serving.client_library.signatures import AskError
 
 
 class TooManyWait(Exception):
-    """So many questions wait that no more are taken."""
+    """The queue is full."""
 
 
 class _Waiting(NamedTuple):
-    question: Any
+    segment: Any
     answer: asyncio.Future
 
 
 class Batching(NamedTuple):
-    """How requests are joined.
+    """Settings of dynamic batching.
 
     Attributes:
-        batch_size: Positive integer, the most questions of a batch.
-        timeout: Seconds that the first of a batch waits for others.
-        queue_size: Positive integer, the most questions that wait; a single
-            request may have more, if no other waits.
+        batch_size: Positive integer, maximum number of segments in a batch.
+        timeout: Seconds that the first segment of a batch waits for others.
+        queue_size: Positive integer, maximum number of waiting segments; a
+            single request may have more if the queue is empty.
     """
 
     batch_size: int
@@ -41,19 +41,19 @@ class Batching(NamedTuple):
 
 
 class RequestBatches:
-    """The questions that wait for one function of a model.
+    """The queue of segments for one function of a model.
 
-    Each request has its turn: one of many questions does not keep others
-    waiting. It lives in one event loop.
+    Requests take turns, so that a large request does not delay others. It
+    belongs to one event loop.
 
     Args:
-        ask: Function of a list of questions to as many answers, which is
-            called in a thread of the executor.
-        batching: `Batching`.
-        slots: `asyncio.Semaphore`, how many batches are asked at a time; that
-            of all functions that share the processor.
-        executor: Where batches are asked.
-        done: Function of the number of questions and the seconds of a batch.
+        ask: Function from a list of segments to as many results, called in a
+            thread of the executor.
+        batching: `Batching`. slots: `asyncio.Semaphore` of concurrent batches,
+        shared by all functions
+            on the same processor.
+        executor: Executor of the batches.
+        done: Function of the number of segments and the seconds of a batch.
     """
 
     def __init__(
@@ -69,42 +69,42 @@ class RequestBatches:
         self._slots = slots
         self._executor = executor
         self._done = done
-        self._requests = collections.deque()  # of deques of `_Waiting`
+        self._requests = collections.deque()  # deques of `_Waiting`
         self._came = asyncio.Event()
         self._tasks = set()
         self._task(self._form_batches())
 
     @property
     def num_waiting(self) -> int:
-        """How many questions wait."""
+        """Returns the number of waiting segments."""
         return sum(map(len, self._requests))
 
-    async def ask(self, questions: Sequence) -> list:
-        """The answers to the questions of a request.
+    async def ask(self, segments: Sequence) -> list:
+        """Returns the results for the segments of a request.
 
         Raises:
-            TooManyWait: If it is refused.
+            TooManyWait: If the queue is full.
             AskError: If the model cannot answer.
         """
-        if not questions:
+        if not segments:
             return []
         waiting = self.num_waiting
-        if waiting and waiting + len(questions) > self._batching.queue_size:
+        if waiting and waiting + len(segments) > self._batching.queue_size:
             raise TooManyWait
         create = asyncio.get_running_loop().create_future
-        request = collections.deque(_Waiting(x, create()) for x in questions)
+        request = collections.deque(_Waiting(x, create()) for x in segments)
         answers = [x.answer for x in request]
         self._requests.append(request)
         self._came.set()
         try:
             return await asyncio.gather(*answers)
-        finally:  # of an error, or since nobody wants the answers any more
+        finally:  # after an error, or if the request is cancelled
             request.clear()
             for answer in answers:
                 answer.cancel()
 
     async def close(self):
-        """Ends what is under way."""
+        """Cancels pending batches."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -134,7 +134,7 @@ class RequestBatches:
                 break
 
     def _take(self):
-        """A batch, one question of each request after the other."""
+        """Returns a batch: segments of each request by turns."""
         batch = []
         while self._requests and len(batch) < self._batching.batch_size:
             request = self._requests.popleft()
@@ -160,14 +160,14 @@ class RequestBatches:
         if not batch:
             return
         loop = asyncio.get_running_loop()
-        questions = [x.question for x in batch]
+        segments = [x.segment for x in batch]
         try:
             answers = await loop.run_in_executor(
-                self._executor, self._ask, questions
+                self._executor, self._ask, segments
             )
             pairs = list(zip(batch, answers, strict=True))
         except Exception as error:
-            # One question must not be the end of all others.
+            # One bad segment must not fail all others.
             may_be_one = isinstance(error, AskError) and not isinstance(
                 error, RequestError
             )

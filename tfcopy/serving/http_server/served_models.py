@@ -1,75 +1,76 @@
-"""The models of a server, by the pair of languages that they translate."""
+"""Models of the translation server, by pair of languages."""
 
+import collections
 import functools
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from tfcopy import filesystem
 from tfcopy.serving.client_library.answer_lines import (
-    expecting_answers,
-    found,
+    is_cut,
     may_be_cut,
     num_words,
-    rows,
-    translates,
+    translations_of,
 )
 from tfcopy.serving.client_library.ask_texts import padded
-from tfcopy.serving.client_library.exported_model import is_server
+from tfcopy.serving.client_library.exported_model import (
+    ExportedModel,
+    open_model,
+)
 from tfcopy.serving.client_library.local_model import (
-    LocalModel,
     find_models,
     find_versions,
     is_saved_model,
 )
-from tfcopy.serving.client_library.remote_model import RemoteModel
 from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.serving.client_library.transport import server_of
 from tfcopy.serving.http_server.api_messages import ApiError
-from tfcopy.serving.http_server.kept_spans import Question
+from tfcopy.serving.http_server.kept_spans import Segment
 from tfcopy.serving.http_server.request_batches import RequestBatches
 
 _LANGUAGE = r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]+)*(?:@[a-z]+)?"
 _PLACE = re.compile(rf"(?:({_LANGUAGE}):({_LANGUAGE})=)?(.+)", re.DOTALL)
-# Words of the text that finds out how many a model reads.
+# Words of the text that tests how many a model reads.
 _MANY_WORDS = 2000
 
 
 class Place(NamedTuple):
-    """Where a model is, and what it translates if it does not tell itself.
+    """Location of a model, and its languages if they are given.
 
     Attributes:
-        where: A folder, or the address of a server.
-        model: The model's name on the server, `None` for a folder.
+        server: Address of the server, `None` for a folder.
+        model: The folder, or the name of the model on the server.
         pair: Codes of the languages, or `None`.
     """
 
-    where: str
-    model: str | None
+    server: str | None
+    model: str
     pair: tuple[str, str] | None
 
 
 def places_of(text: str) -> list[Place]:
-    """The places that an argument of the command names.
+    """Returns the locations for an argument of the command.
 
     Args:
-        text: A folder of models, of one model's versions or of one version, or
-            `ADDRESS/MODEL`, after `SOURCE:TARGET=` where the languages are not
-            known.
+        text: A folder of models, of the versions of a model or of one version,
+            or `ADDRESS/MODEL`; after `SOURCE:TARGET=` if the languages are
+            unknown.
 
     Raises:
-        AskError: If it names none.
+        AskError: If there is no model.
     """
     source, target, where = _PLACE.fullmatch(text).groups()
     pair = (source, target) if source else None
-    address, _, name = where.rpartition("/")
-    if is_server(address):
-        if pair is None or not name:
+    server, name = server_of(where)
+    if server is not None:
+        if pair is None:
             raise AskError(
-                f"{text}: of a server tell the languages and the model, as in "
-                f"en:fr={where if name else address + '/europarl_ps'}."
+                f"{text}: name the languages of a model on a server, as in "
+                f"en:fr={where}."
             )
-        return [Place(address, name, pair)]
+        return [Place(server, name, pair)]
     if not filesystem.isdir(where):
         raise AskError(f"{where}: no such folder.")
     folders = [where]
@@ -87,25 +88,25 @@ def places_of(text: str) -> list[Place]:
             + ", ".join(folders)
             + "."
         )
-    return [Place(folder, None, pair) for folder in folders]
+    return [Place(None, folder, pair) for folder in folders]
 
 
 class Translating(NamedTuple):
-    """A model that translates.
+    """A model that translates a pair of languages.
 
     Attributes:
-        model: A `LocalModel` or a `RemoteModel`.
-        pair: Codes of its languages.
-        max_words: The words, or pieces, of a text that it reads.
+        model: An `ExportedModel`.
+        pair: Codes of the languages.
+        max_words: Maximum number of tokens of a text that it reads.
     """
 
-    model: object
+    model: ExportedModel
     pair: tuple[str, str]
     max_words: int
 
     @property
     def keeps_spans(self) -> bool:
-        """Whether requests may have terms, and so spans, of their own."""
+        """Returns whether requests may have terms and spans of their own."""
         return "with_glossary" in self.model.signatures
 
 
@@ -113,42 +114,37 @@ def load_all(
     places: Sequence[Place],
     tell: Callable[[str], None],
     *,
-    loading: Mapping = {},
     max_words: int | None = None,
+    deadline: float | None = None,
     **options,
 ) -> dict[tuple[str, str], Translating]:
-    """The models of all places, by their languages.
+    """Loads all models, and returns them by pair of languages.
 
     Args:
-        places: Where they are.
-        tell: Function of a line about a model that is left out.
-        loading: How an export is loaded, as in `LocalModel`: `engine`, `trust`.
-        max_words: What `Translating` says, where the export does not tell.
-        **options: Of both, `batch_size` and `at_once`; of `RemoteModel`,
-            `deadline` and `retries`.
+        places: Their locations.
+        tell: Function of a line about a skipped model.
+        max_words: Maximum number of tokens, instead of the export's.
+        deadline: Seconds for a request to a server.
+        **options: As in `open_model`: `batch_size`, `at_once`, `engine`,
+            `trust`.
 
     Raises:
-        AskError: If one cannot be loaded, two translate the same, or there is
-            none.
+        AskError: If a model cannot be loaded, two have the same languages, or
+            there is none.
     """
     models = {}
-    local = {name: options[name] for name in ("batch_size", "at_once")}
-    local |= loading
-    for place in places:
-        if place.model is None:
-            model = LocalModel(place.where, **local)
-        else:
-            given = {name: x for name, x in options.items() if x is not None}
-            model = RemoteModel(place.where, place.model, **given)
-        if not translates(model):
+    for server, name, named in places:
+        remote = {} if server is None else {"deadline": deadline}
+        model = open_model(server, name, **options, **remote)
+        if not model.translates:
             tell(f"{model.name}: left out, since it does not translate.")
             continue
         told = [model.config.get(f"{x}_language") for x in ("source", "target")]
-        pair = place.pair or tuple(told)
-        if None in pair or (place.pair is None and pair[0] == pair[1]):
+        pair = named or tuple(told)
+        if None in pair or (named is None and pair[0] == pair[1]):
             tell(
                 f"{model.name}: left out, since its languages are not known. "
-                f"Name them: SOURCE:TARGET={place.where}"
+                f"Name them: SOURCE:TARGET={name}"
             )
             continue
         pair = tuple(x.replace("_", "-") for x in pair)
@@ -165,19 +161,19 @@ def load_all(
 
 
 def num_read(model) -> int:
-    """How many words of a text a model reads, as it shows."""
-    outputs = model.ask("analyse", {"text": ["a " * _MANY_WORDS]})
-    with expecting_answers(model):
-        return max(1, num_words(outputs["source_tokens"][0]))
+    """Returns how many tokens of a text a model reads, found by a test."""
+    texts = {"text": ["a " * _MANY_WORDS]}
+    ((answer, *_),) = model.rows("analyse", texts, translations_of)
+    return max(1, num_words(answer))
 
 
 class ServedModel:
-    """A model that answers the questions of concurrent requests.
+    """A model that translates segments of concurrent requests.
 
     Args:
         translating: `Translating`.
-        batches: Function of a function of a list of items to `RequestBatches`
-            of them.
+        batches: Function from a function of a list of segments to their
+            `RequestBatches`.
     """
 
     def __init__(
@@ -196,79 +192,62 @@ class ServedModel:
 
     @property
     def num_waiting(self) -> int:
-        """How many questions wait."""
+        """Returns the number of waiting segments."""
         return sum(x.num_waiting for x in self._batches.values())
 
     async def answers(
         self,
-        questions: Sequence[Question],
+        segments: Sequence[Segment],
         alternatives: int = 0,
     ) -> list[list[str]]:
-        """What the model answers, the best first.
+        """Translates segments.
 
         Args:
-            questions: The questions.
-            alternatives: How many more answers are wanted; there are none for
-                questions with spans or phrases.
+            segments: Distinct segments.
+            alternatives: Number of further translations; segments with spans or
+                phrases have none.
+
+        Returns:
+            For each segment its translations, the best first.
 
         Raises:
-            ApiError: 400 if one is too long.
+            ApiError: 400 if a segment is too long.
         """
-        long = [x for x in questions if may_be_cut(x.text, self.max_words)]
-        read = await self._batches["analyse"].ask([(x.text, 1) for x in long])
-        for question, (_, count) in zip(long, read):
-            if count >= self.max_words:
-                text = question.restored(question.text)
+        long = [x for x in segments if may_be_cut(x.text, self.max_words)]
+        found = await self._batches["analyse"].ask(long)
+        for segment, (answer, *_) in zip(long, found):
+            if is_cut(answer, self.max_words):
+                text = segment.restored(segment.text)
                 raise ApiError(
                     400,
                     "Invalid request: a sentence is too long for the model, "
                     f"which reads {self.max_words} words: {text[:60]!r}...",
                 )
-        asked = _sorted(questions, alternatives)
+        asked = collections.defaultdict(list)
+        for segment in segments:
+            name = "analyse" if alternatives else "serving_default"
+            if segment.spans or segment.phrases:
+                name = "with_glossary"
+            asked[name].append(segment)
         answered = {}
-        for name, items in asked.items():
-            if items:
-                answers = await self._batches[name].ask(list(items.values()))
-                answered |= {x: y for x, (y, _) in zip(items, answers)}
-        return [answered[x] for x in questions]
+        for name, some in asked.items():
+            for segment, found in zip(
+                some, await self._batches[name].ask(some)
+            ):
+                best = found[: alternatives + 1]
+                answered[segment] = [answer.text for answer in best]
+        return [answered[x] for x in segments]
 
     async def close(self):
-        """Ends what is under way."""
+        """Cancels pending batches, and closes the model."""
         for batches in self._batches.values():
             await batches.close()
         self._model.close()
 
-    def _ask(self, name, items):
-        """Answers of a batch, and how many words of each text were read."""
-        inputs = {"text": [text for text, _ in items]}
+    def _ask(self, name, segments):
+        """Returns the `Translation`s of each segment of a batch."""
+        inputs = {"text": [x.text for x in segments]}
         if name == "with_glossary":
-            encoded = ([x.encode() for x in kept.terms] for _, kept in items)
-            inputs["glossary"] = padded(list(encoded))
-        outputs = self._model.ask(name, inputs)
-        with expecting_answers(self._model):
-            answered = zip(rows(outputs, len(items)), items)
-            if name == "analyse":
-                return [_best(row, count) for row, (_, count) in answered]
-            return [([_decoded(row["text"])], 0) for row, _ in answered]
-
-
-def _sorted(questions, alternatives):
-    """What is asked, by signatures: dicts from questions to items."""
-    asked = {"serving_default": {}, "analyse": {}, "with_glossary": {}}
-    for question in questions:
-        name, more = "serving_default", None
-        if question.spans or question.phrases:
-            name, more = "with_glossary", question
-        elif alternatives:
-            name, more = "analyse", alternatives + 1
-        asked[name][question] = question.text, more
-    return asked
-
-
-def _best(row, count):
-    texts = [_decoded(row["texts"][i]) for i in found(row)[:count]]
-    return texts, num_words(row["source_tokens"])
-
-
-def _decoded(text):
-    return text.decode(errors="replace")
+            terms = [[y.encode() for y in x.terms] for x in segments]
+            inputs["glossary"] = padded(terms)
+        return self._model.rows(name, inputs, translations_of)

@@ -41,7 +41,7 @@ Translations by models that copy: names, numbers, markup and placeholders come \
 back as they were typed. The interface is LibreTranslate's; `protect`, \
 `glossary` and `lostSpans` are further ones."""
 _ERRORS = {
-    400: "The request is not what it should be.",
+    400: "The request is invalid.",
     403: "The key is missing or unknown, or the request not allowed.",
     413: "The request has too many bytes.",
     429: "Too many requests a minute.",
@@ -51,12 +51,12 @@ _ERRORS = {
 
 
 class ApiGuard(HostGuard):
-    """Refuses what `HostGuard` does, as the API says it."""
+    """Refuses requests in the API's form."""
 
     advice = "Call it by its number, or start it with --names NAME."
 
     def further_refusal(self, scope):
-        """As of `HostGuard`: GET, which other sites may send, works, too."""
+        """Allows GET from other sites, too; see `HostGuard`."""
         site = dict(scope["headers"]).get(b"sec-fetch-site", b"none")
         is_own = site in (b"same-origin", b"none")
         if not is_own and scope["path"] in ("/translate", "/detect"):
@@ -64,16 +64,16 @@ class ApiGuard(HostGuard):
         return None
 
     def shown(self, reason):
-        """As of `HostGuard`."""
+        """Returns content type and content of a refusal; see `HostGuard`."""
         return b"application/json", json.dumps({"error": reason.rstrip(".")})
 
 
 class TranslationApi:
-    """The app, which runs before its models are loaded.
+    """The ASGI app, which starts before its models are loaded.
 
     Args:
-        load: Function that is called in a thread and loads the models. It
-            gives a function of `Metrics` to the `TranslationService`.
+        load: Function that loads the models, called in a thread. It returns a
+            function from `Metrics` to the `TranslationService`.
         access: `Access`.
         failed: Function of the error if the models cannot be loaded.
     """
@@ -94,17 +94,17 @@ class TranslationApi:
 
     @property
     def service(self) -> TranslationService:
-        """The service.
+        """Returns the service.
 
         Raises:
-            ApiError: 503, while the models are being loaded.
+            ApiError: 503 while the models are being loaded.
         """
         if self._service is None:
             raise ApiError(503, "The models are still being loaded", 5)
         return self._service
 
     async def __call__(self, scope, receive, send):
-        """Answers and counts a request, as ASGI has it."""
+        """Answers and counts a request, as an ASGI app."""
         path, begin = scope.get("path"), time.monotonic()
         path = path if path in self._paths else "other"
 
@@ -174,10 +174,10 @@ class TranslationApi:
             except Exception as error:
                 loop.call_soon_threadsafe(self._failed, error)
             else:
-                with contextlib.suppress(RuntimeError):  # It has ended.
+                with contextlib.suppress(RuntimeError):  # The loop is closed.
                     loop.call_soon_threadsafe(self._begin, made)
 
-        # Nobody waits for a daemon: Ctrl-C ends the server at once.
+        # A daemon thread does not delay the end after Ctrl-C.
         threading.Thread(target=load, daemon=True).start()
         yield
         if self._service is not None:
@@ -190,20 +190,20 @@ class TranslationApi:
             self._failed(error)
 
     async def _asked(self, request, kind):
-        """What a request says, if it may be asked."""
+        """Reads a request, if it is allowed."""
         asked = await read_request(kind, request)
         address = request.client.host if request.client else ""
         self._access.check(asked.api_key or "", address)
         return asked
 
     async def translate(self, request: Request):
-        """Translate a text, or several."""
+        """Translates a text, or a list of texts."""
         asked = await self._asked(request, TranslateRequest)
         work = self.service.translate(asked)
         return await _unless_gone(request, work)
 
     async def detect(self, request: Request):
-        """Find out the language of a text; for a list of texts, a list."""
+        """Detects the language of a text, or of each text in a list."""
         asked = await self._asked(request, DetectRequest)
         texts = asked.q if isinstance(asked.q, list) else [asked.q]
         self.service.check_size(texts)
@@ -213,11 +213,11 @@ class TranslationApi:
         return JSONResponse(found if isinstance(asked.q, list) else found[0])
 
     async def languages(self):
-        """All languages, and what each is translated to."""
+        """Lists all languages, with their target languages."""
         return self.service.languages.listed()
 
     async def settings(self):
-        """What pages that use this API need to know."""
+        """Returns settings for pages that use this API."""
         source, target = (
             {"code": code, "name": name_of_language(code)}
             for code in self.service.languages.first
@@ -234,19 +234,19 @@ class TranslationApi:
         }
 
     async def suggest(self):
-        """Not possible: suggestions are kept nowhere."""
+        """Refuses suggestions: the server does not store them."""
         raise ApiError(403, "Suggestions are disabled on this server.")
 
     async def file(self):
-        """Not possible: texts are translated, not files."""
+        """Refuses files: the server translates texts alone."""
         raise ApiError(403, "Files translation are disabled on this server.")
 
     async def ready(self):
-        """Whether translations are answered now."""
+        """Checks whether the server is ready to translate."""
         return {"status": "ok"} if self.service else {}
 
     async def live(self):
-        """Whether the server runs, even if it still loads its models."""
+        """Checks whether the server runs, even while it loads its models."""
         return {"status": "ok"}
 
     async def metrics(self):
@@ -259,7 +259,7 @@ class TranslationApi:
 
 
 def _reads(kind):
-    """What the documentation says that a request has."""
+    """Returns the documentation of a request."""
     schema = kind.model_json_schema()
     forms = "application/x-www-form-urlencoded", "multipart/form-data"
     content = {x: {"schema": schema} for x in ("application/json", *forms)}
@@ -267,15 +267,15 @@ def _reads(kind):
 
 
 async def _unless_gone(request, work):
-    """The answer to a request; nothing is asked for who has gone."""
+    """Returns the answer to a request; skips those of disconnected clients."""
     task = asyncio.ensure_future(work)
     gone = asyncio.ensure_future(request.receive())
     try:
         await asyncio.wait((task, gone), return_when=asyncio.FIRST_COMPLETED)
         if task.done():
             return JSONResponse(task.result())
-        return Response(status_code=499)  # which nobody reads
-    except asyncio.CancelledError:  # after the time for answers under way
+        return Response(status_code=499)  # not read by the client
+    except asyncio.CancelledError:  # after the grace period
         raise ApiError(503, "The server is being stopped", 5) from None
     finally:
         task.cancel()

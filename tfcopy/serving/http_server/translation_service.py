@@ -1,4 +1,4 @@
-"""From a request to its answer: languages, texts, questions, a model."""
+"""The translation service: from requests through segments to responses."""
 
 import asyncio
 import concurrent.futures
@@ -35,28 +35,28 @@ from tfcopy.serving.http_server.request_batches import (
 from tfcopy.serving.http_server.served_models import ServedModel, Translating
 from tfcopy.terminal import one_line
 
-# What Weblate puts in the place of a placeholder.
+# Weblate's stand-in for a placeholder.
 ALWAYS_KEPT = (r"\[X[0-9]+X\]",)
-# What it asks before it takes a server's address: languages and text.
+# Weblate's test of a server's address: languages and text.
 _WEBLATE_CHECK = "en", "de", ["test"]
-# Phrases of a request's glossary, each of which is looked for in each line.
+# Maximum phrases of a glossary; each is searched in each line.
 _MOST_TERMS = 1000
-# Threads that read long requests and write their answers, and the characters of
-# requests for which none is needed.
+# Threads that parse long requests and format responses, and the maximum
+# characters of requests that need none.
 _READERS, _SHORT = 2, 2000
-# Bounds of the buckets of a histogram of seconds.
+# Buckets of histograms of seconds.
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
-# An answer may have so many times the characters of a request.
+# Maximum characters of a response, as a multiple of those of a request.
 _MOST_TIMES = 10
 
 
 class Limits(NamedTuple):
-    """What a request may ask for.
+    """Limits of a request.
 
     Attributes:
-        characters: The most characters of all texts of a request.
-        texts: The most texts.
-        seconds: The time within which it is answered.
+        characters: Maximum characters of all texts.
+        texts: Maximum number of texts.
+        seconds: Time limit.
     """
 
     characters: int
@@ -71,7 +71,7 @@ class _Translated(NamedTuple):
 
 
 class Metrics:
-    """Counts and times of a server for Prometheus, without texts or keys."""
+    """Prometheus metrics, without texts or keys."""
 
     content_type = CONTENT_TYPE_LATEST
 
@@ -121,24 +121,24 @@ class Metrics:
         )
 
     def shown(self) -> bytes:
-        """All metrics, in Prometheus's format."""
+        """Returns all metrics in Prometheus's format."""
         return generate_latest(self._registry)
 
 
 class TranslationService:
-    """Answers requests with models; it lives in one event loop.
+    """Translates the texts of requests; belongs to one event loop.
 
     Args:
         models: Dict from pairs of languages to `Translating`.
         metrics: `Metrics`.
         batching: `Batching`.
         limits: `Limits`.
-        protect: Names of formats, or regular expressions, whose spans all
-            answers keep, besides those of a request.
-        log: Function of a line about what went wrong.
-        passes_weblate_check: Whether what Weblate asks before it takes a
-            server's address, English to German, is its own answer where that
-            is not served.
+        protect: Names of formats, or regular expressions, of spans that all
+            translations keep, besides those of a request.
+        log: Function of a line about an error.
+        passes_weblate_check: Whether Weblate's test of an address, a
+            translation from English to German, succeeds even if these languages
+            are not served.
     """
 
     def __init__(
@@ -164,7 +164,7 @@ class TranslationService:
         at_once = [x.model.at_once for x in models.values()]
         self._threads = concurrent.futures.ThreadPoolExecutor(sum(at_once))
         self._readers = concurrent.futures.ThreadPoolExecutor(_READERS)
-        # Models in this process share its cores, a server has its own.
+        # Local models share the cores; a server has its own.
         cores = asyncio.Semaphore(max(at_once))
         self._models = {}
         for pair, translating in models.items():
@@ -188,10 +188,10 @@ class TranslationService:
         return RequestBatches(ask, self._batching, slots, self._threads, done)
 
     async def translate(self, request: TranslateRequest) -> dict:
-        """The message that answers a request, as `TranslateAnswer` tells.
+        """Returns the response to a request, as in `TranslateAnswer`.
 
         Raises:
-            ApiError: Why there is none.
+            ApiError: If the request fails.
         """
         texts = request.q if isinstance(request.q, list) else [request.q]
         terms = _terms(request.glossary)
@@ -213,7 +213,7 @@ class TranslationService:
         return _message(request, answers, detections)
 
     def check_size(self, texts: Sequence[str], terms: Sequence[tuple] = ()):
-        """Raises an `ApiError`, 400, if a request is too large."""
+        """Checks the size of a request; raises an `ApiError`, 400."""
         characters = sum(map(len, itertools.chain(texts, *terms)))
         for size, limit in (
             (len(texts), self.limits.texts),
@@ -227,7 +227,7 @@ class TranslationService:
                 )
 
     async def _pairs(self, texts, request):
-        """What was detected, if that is asked for, and the languages."""
+        """Returns detected languages, if requested, and pairs of languages."""
         if request.source != "auto":
             pair = self.languages.pair(request.source, request.target)
             return None, [pair] * len(texts)
@@ -241,7 +241,7 @@ class TranslationService:
         return found, [pair(x.language, request.target) for x in found]
 
     async def _translate(self, pair, texts, terms, request):
-        """`_Translated` of each text."""
+        """Returns the `_Translated` of each text."""
         model = self._models[pair]
         protect = self._protected(model, request)
         kind = HtmlText if request.format == "html" else PlainText
@@ -253,13 +253,13 @@ class TranslationService:
         answers = {}
         while True:
             asked = await made(
-                x for y in documents for x in y.open_questions(answers)
+                x for y in documents for x in y.open_segments(answers)
             )
-            questions = list(dict.fromkeys(asked))
-            if not questions:
+            segments = list(dict.fromkeys(asked))
+            if not segments:
                 break
-            found = await model.answers(questions, request.alternatives)
-            answers |= zip(questions, found)
+            found = await model.answers(segments, request.alternatives)
+            answers |= zip(segments, found)
         translated = await made(
             self._written(texts, documents, answers, request, protect)
         )
@@ -273,8 +273,9 @@ class TranslationService:
     async def _made(self, at_once, items):
         """Returns the items of a generator.
 
-        They are made in a thread, which stops when nobody waits any more; or
-        at once, so that short requests do not wait for long ones.
+        A thread runs the generator, and stops if the request is cancelled. For
+        short requests it runs immediately, so that they do not wait for long
+        ones.
         """
         if at_once:
             return list(items)
@@ -312,7 +313,7 @@ class TranslationService:
             yield _Translated(best, others, lost)
 
     def _protected(self, model, request):
-        """What spans are; `None` for a model that keeps none."""
+        """Returns the formats of spans; `None` if the model keeps none."""
         unknown = [x for x in request.protect if x not in PATTERNS]
         if unknown:
             raise ApiError(
@@ -334,7 +335,7 @@ class TranslationService:
 
     @contextlib.contextmanager
     def _told(self):
-        """Tells what went wrong: details in the log, a line to who asked."""
+        """Logs errors with details, and raises an `ApiError` without them."""
         try:
             yield
         except TooManyWait:
@@ -356,7 +357,7 @@ class TranslationService:
             raise ApiError(500, "Cannot translate text") from None
 
     async def close(self):
-        """Ends what is under way."""
+        """Cancels pending work."""
         for model in self._models.values():
             await model.close()
         for threads in (self._threads, self._readers):
@@ -364,7 +365,7 @@ class TranslationService:
 
 
 def _terms(glossary):
-    """Pairs of a phrase and its translation, blanks made one."""
+    """Returns pairs of a phrase and its translation, with single blanks."""
     if len(glossary) > _MOST_TERMS:
         raise ApiError(
             400,
@@ -387,7 +388,7 @@ def _terms(glossary):
 
 
 def _message(request, answers, detections):
-    """The message of an answer: a list for a list, a text for a text."""
+    """Returns the response: lists for a list, texts for a text."""
     texts, alternatives, lost = map(list, zip(*answers))
     found = detections and [x._asdict() for x in detections]
     if not isinstance(request.q, list):

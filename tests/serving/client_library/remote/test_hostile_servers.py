@@ -72,16 +72,16 @@ def answering():
         ([], TEXT, "text has 0 rows, not 2"),
         ([["a"], ["b", "c"]], TEXT, "text has lists of different lengths"),
         ([["a"], ["b"]], TEXT, "text has 2 axes, not 1"),
-        ([1, 2], TEXT, "has not outputs"),
-        ([None, {"b64": 1}], TEXT, "has not outputs"),
-        ({"b64": "?"}, TEXT, "has not outputs"),
+        ([1, 2], TEXT, "no valid outputs"),
+        ([None, {"b64": 1}], TEXT, "no valid outputs"),
+        ({"b64": "?"}, TEXT, "no valid outputs"),
         ([[1.0], ["x"]], SCORES, "could not convert string to float"),
-        ([[1.0], [1.0, 2.0]], SCORES, "has not outputs"),
-        ([[{}], [{}]], SCORES, "has not outputs"),
-        ([1, 1e30], {"x": TensorInfo("DT_INT32", 1)}, "has not outputs"),
+        ([[1.0], [1.0, 2.0]], SCORES, "no valid outputs"),
+        ([[{}], [{}]], SCORES, "no valid outputs"),
+        ([1, 1e30], {"x": TensorInfo("DT_INT32", 1)}, "no valid outputs"),
         ([1, 2], {"x": TensorInfo("DT_VARIANT", 1)}, "of the type DT_VARIANT"),
         ([1, 2], {"x": TensorInfo("DT_V999999999", 1)}, "of the type DT_V999"),
-        ({"a": [1, 2]}, TEXT | SCORES, "has not outputs"),
+        ({"a": [1, 2]}, TEXT | SCORES, "no valid outputs"),
     ],
 )
 def test_json_of_other_outputs_is_refused(answering, outputs, info, message):
@@ -110,7 +110,7 @@ def test_answers_have_a_largest_size(server, monkeypatch, protocol):
     model = RemoteModel(address_of(server, protocol), "echo")
     assert len(model.ask("single", {"text": ["a" * 9_000]})["text"][0]) == 9_000
     message = line_of(model.ask, "single", {"text": ["a" * 30_000]})
-    assert "its answer has more than 20,000 bytes" in message
+    assert "the response has more than 20,000 bytes" in message
 
 
 def test_one_answer_cannot_pad_all_others(monkeypatch):
@@ -162,13 +162,13 @@ def grpc_answering():
         ({"scores": tensor(2, float_val=[1, 1])}, "scores has 1 axes, not 2"),
         ({"scores": tensor(2, 1 << 40, float_val=[1])}, "has the shape [2, 10"),
         ({"scores": tensor(2, -3, float_val=[1])}, "has the shape [2, -3]"),
-        ({"scores": tensor(2, 3, tensor_content=b"x")}, "has not outputs"),
-        ({"scores": tensor(2, 3, float_val=[1, 2, 3, 4, 5, 6, 7])}, "has not"),
+        ({"scores": tensor(2, 3, tensor_content=b"x")}, "no valid outputs"),
+        ({"scores": tensor(2, 3, float_val=[1, 2, 3, 4, 5, 6, 7])}, "no valid"),
         (
             {"scores": tensor(2, 1, dtype="DT_INT32", int_val=[1])},
             "is of the type DT_INT32, not DT_FLOAT",
         ),
-        ({"scores": tensor_pb2.TensorProto(dtype=9999)}, "has not outputs"),
+        ({"scores": tensor_pb2.TensorProto(dtype=9999)}, "no valid outputs"),
     ],
 )
 def test_tensors_of_other_forms_are_refused(grpc_answering, found, message):
@@ -182,10 +182,10 @@ def test_messages_of_other_forms_are_refused(grpc_answering):
         "signature_def"
     ].type_url = "type.googleapis.com/tensorflow.serving.SignatureDefMap"
     metadata.metadata["signature_def"].value = b"\xff\xff"
-    assert "has not signatures" in line_of(grpc_answering(metadata).signatures)
+    assert "no valid signatures" in line_of(grpc_answering(metadata).signatures)
     status = get_model_status_pb2.GetModelStatusResponse()
     status.model_version_status.add(version=1, state=77)
-    assert "has not a status" in line_of(grpc_answering(status).status)
+    assert "no valid status" in line_of(grpc_answering(status).status)
 
 
 def test_a_tensor_of_one_value_is_filled(grpc_answering):
