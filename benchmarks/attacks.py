@@ -224,12 +224,11 @@ class Attacks:
     def note(self, attack, job, ended, must_end=False):
         """Counts what came of an attack; prints what is wrong."""
         problem = ended.problem or job.damage(self.expected)
-        if not problem and ended.status == 0:
+        # `export` refuses a version that a repeated command has completed.
+        if not problem and (ended.status == 0 or must_end):
             found = job.outcome()
             wrong = [k for k, x in self.expected.items() if found.get(k) != x]
             problem = f"other {', '.join(wrong)}" if wrong else None
-        elif not problem and must_end:
-            problem = f"status {ended.status}"
         outcome = {0: "done", -signal.SIGKILL: "killed"}.get(ended.status)
         self.counts[attack, "WRONG" if problem else outcome or "refused"] += 1
         if problem:

@@ -50,6 +50,7 @@ def test_hosts_are_told_and_the_recipe_keeps_its_flags(started):
 def test_help_of_the_recipe_is_its_own(monkeypatch, capsys):
     monkeypatch.setenv("TF_CONFIG", "")
     monkeypatch.setattr(sys, "argv", ["worker"])
+    monkeypatch.delitem(sys.modules, "tfcopy.recipes.europarl_ps", False)
     with pytest.raises(SystemExit):
         worker.main("--hosts a:1 b:2 --index 1 europarl_ps --help".split())
     usage, _, title = capsys.readouterr().out.splitlines()[:3]

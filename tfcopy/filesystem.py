@@ -131,7 +131,12 @@ def copy(source, target) -> None:
             # TensorFlow's memory appends where it should replace.
             with contextlib.suppress(FileNotFoundError):
                 remove(target)
-        _gfile().copy(os.fspath(source), os.fspath(target), overwrite=True)
+        # In TensorFlow's memory, `gfile.copy` loses a file named `checkpoint`
+        # beside a folder `checkpoints`.
+        with open(source, "rb") as read:
+            with _gfile().GFile(os.fspath(target), "wb") as write:
+                write.write(b"")  # makes the file, even an empty one
+                shutil.copyfileobj(read, write)
 
 
 def abspath(path) -> str:

@@ -131,9 +131,9 @@ def test_wrong_attention_raises():
     def draw(weights, answers):
         figures.reading_figure(CONTEXT, QUESTION, weights, answers, None)
 
-    with pytest.raises(ValueError, match=r"\(12, 6\).*\(6, 12\) of 'a'"):
+    with pytest.raises(ValueError, match=r"\(12, 6\).*\(6, 12\) for 'a'"):
         draw({"a": attention().T}, {"a": None})
-    with pytest.raises(ValueError, match=r"answers of \['b'\]"):
+    with pytest.raises(ValueError, match=r"answers for \['b'\]"):
         draw({"a": attention()}, {"b": None})
     with pytest.raises(ValueError, match=r"weights of \[\]"):
         draw({}, {})

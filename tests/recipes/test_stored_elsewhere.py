@@ -10,7 +10,7 @@ import pytest
 import tfcopy
 from tests.recipes import exporting, starting
 from tests.recipes.test_europarl_ps import TINY
-from tfcopy import filesystem
+from tfcopy import atomic_files, filesystem
 from tfcopy.experiments.pairs.pair_training import SamplePictures
 from tfcopy.recipes import europarl_ps
 from tfcopy.serving import evaluate
@@ -25,8 +25,9 @@ def write_corpus(folder):
     paths = []
     for the in ("the", "le"):
         path = f"{folder}/a.{the}"
-        with filesystem.open(path, "w", encoding="utf-8") as file:
-            file.writelines(f"{the} name{i} is {i % 7} .\n" for i in range(60))
+        text = "".join(f"{the} name{i} is {i % 7} .\n" for i in range(60))
+        data = text.encode()
+        atomic_files.write_atomically(path, lambda file: file.write(data))
         paths.append(path)
     return paths
 

@@ -259,6 +259,9 @@ def test_what_was_left_beside_a_manifest_is_removed(corpus, half, tmp_path):
 
 
 def test_a_store_has_the_same(corpus, whole, monkeypatch):
+    def write(path, data):
+        atomic_files.write_atomically(path, lambda file: file.write(data))
+
     folder = "ram://test_corpus_preparation/own"
     with monkeypatch.context() as patch:
 
@@ -273,15 +276,12 @@ def test_a_store_has_the_same(corpus, whole, monkeypatch):
     (name,) = filesystem.glob(f"{folder}/preparing-*/hashes-00001.npy")
     with filesystem.open(name, "rb") as file:
         data = file.read()
-    with filesystem.open(name, "wb") as file:
-        file.write(data[:-1] + bytes([data[-1] ^ 1]))
+    write(name, data[:-1] + bytes([data[-1] ^ 1]))
     prepare(corpus, folder)
     assert content(folder) == whole
-    with filesystem.open(f"{folder}2/vocabulary.txt", "w") as file:
-        file.write("mine")
+    write(f"{folder}2/vocabulary.txt", b"mine")
     prepare(corpus, f"{folder}2")
-    with filesystem.open(f"{folder}3/target_vocabulary.txt", "w") as file:
-        file.write("mine")
+    write(f"{folder}3/target_vocabulary.txt", b"mine")
     with pytest.raises(ValueError, match="own3/target_vocabulary.txt was not"):
         prepare(corpus, f"{folder}3")
 
