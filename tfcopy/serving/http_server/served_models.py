@@ -27,8 +27,8 @@ from tfcopy.serving.client_library.local_model import (
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.serving.client_library.transport import server_of
 from tfcopy.serving.http_server.api_messages import ApiError
-from tfcopy.serving.http_server.kept_spans import Segment
 from tfcopy.serving.http_server.request_batches import RequestBatches
+from tfcopy.serving.http_server.text_parts import Segment
 
 _LANGUAGE = r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]+)*(?:@[a-z]+)?"
 _PLACE = re.compile(rf"(?:({_LANGUAGE}):({_LANGUAGE})=)?(.+)", re.DOTALL)

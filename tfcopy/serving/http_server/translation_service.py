@@ -26,13 +26,13 @@ from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.serving.http_server.api_languages import Languages, detected
 from tfcopy.serving.http_server.api_messages import ApiError, TranslateRequest
 from tfcopy.serving.http_server.html_parts import HtmlText
-from tfcopy.serving.http_server.plain_parts import PlainText
 from tfcopy.serving.http_server.request_batches import (
     Batching,
     RequestBatches,
     TooManyWait,
 )
 from tfcopy.serving.http_server.served_models import ServedModel, Translating
+from tfcopy.serving.http_server.text_parts import PlainText
 from tfcopy.terminal import one_line
 
 # Weblate's stand-in for a placeholder.
