@@ -186,11 +186,6 @@ def run(options, paths: Sequence[str], flags: Sequence[str]) -> dict[str, int]:
     return _counts(result)
 
 
-def dead_letters_of(path) -> str:
-    """Returns the path of the failures beside a file of answers."""
-    return f"{path}.dead.jsonl"
-
-
 class _Read(beam.DoFn):
     """Turns parts of files into blocks that have no answers yet."""
 
@@ -245,7 +240,7 @@ class _Write(beam.DoFn):
         block, found, failures = answers
         name = record_files.output_name(block.path, block.number)
         path = os.path.join(self._options.output, name)
-        letters = dead_letters_of(path)
+        letters = f"{path}.dead.jsonl"
         if failures:
             _write_dead_letters(letters, block, failures)
         else:  # from a run that was killed
