@@ -122,7 +122,7 @@ def test_files_of_answers_need_a_vocabulary_for_copied_words(texts, capsys):
         (["{0}/none"], "none: cannot be read"),
         (["{0}/short"], "short has 1 answers to 4 texts"),
         (["{0}/other", "--vocabulary", "{0}/none"], "none"),
-        (["{0}/other", "--reference", "{0}/short"], "short has 1 lines"),
+        (["{0}/other", "--reference", "{0}/short"], "short has 1. Both"),
     ],
 )
 def test_errors_are_one_line(texts, arguments, message, capsys):

@@ -4,7 +4,6 @@ It runs `tfcopy.serving.batch_answers`, and needs the extra `beam`.
 """
 
 import dataclasses
-import functools
 import os
 import time
 
@@ -120,15 +119,9 @@ def _answer_files(options, paths, beam_flags):
         # Imported late, so that --help is fast.
         from tfcopy.serving.batch_answers import answering
 
-        work = answering.Work(
-            paths,
-            filesystem.abspath(options.output),
-            options.shard_size,
-            options.answer_field,
-            functools.partial(answering.load, options),
-        )
+        options.output = filesystem.abspath(options.output)
         try:
-            counts = answering.run(work, options.runner, beam_flags)
+            counts = answering.run(options, paths, beam_flags)
         except Exception as error:
             raise AskError(parallel.beam_reason(one_line(error))) from error
     seconds = time.monotonic() - start

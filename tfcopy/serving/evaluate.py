@@ -7,7 +7,7 @@ import sys
 from typing import Literal
 
 from tfcopy import filesystem
-from tfcopy.data.corpora.text_pairs import read_lines
+from tfcopy.data.corpora.text_pairs import aligned_lines, read_lines
 from tfcopy.flags import File, Parser, PositiveInt, flag
 from tfcopy.serving.client_library import commands
 from tfcopy.serving.client_library.signatures import AskError
@@ -93,16 +93,11 @@ def main(arguments=None):
 
 
 def _evaluate(options):
-    sources = _lines(options.source)
-    references = list(map(_lines, options.reference))
-    for path, lines in zip(options.reference, references):
-        if len(lines) != len(sources):
-            raise AskError(
-                f"{path} has {len(lines):,} lines, and {options.source} "
-                f"{len(sources):,}."
-            )
-    if not sources:
+    paths = [options.source, *options.reference]
+    lines = [*aligned_lines(paths, once=True)]
+    if not lines:
         raise AskError(f"{options.source} is empty.")
+    sources, *references = map(list, zip(*lines))
     if len(set(options.systems)) < len(options.systems):
         raise AskError("A system is named twice.")
     answers = {}
@@ -124,7 +119,7 @@ def _evaluate(options):
 def _answers(path, sources, options):
     """Returns the answers to the sources by system."""
     if not filesystem.isdir(path):
-        lines = _lines(path)
+        lines = [*read_lines(path, once=True)]
         if len(lines) != len(sources):
             raise AskError(
                 f"{path} has {len(lines):,} answers to {len(sources):,} texts "
@@ -156,10 +151,6 @@ def _engines(path, options):
     if options.engine or not is_int8 or not litert_search.is_installed():
         return {path: options.engine}
     return {path + _IN_FLOAT: "tensorflow", path + _IN_INT8: "litert"}
-
-
-def _lines(path):
-    return list(read_lines(path, once=True))
 
 
 def _scores(answers, references, options):

@@ -12,6 +12,7 @@ from typing import Literal
 from tfcopy import filesystem
 from tfcopy.flags import Folder, Parser, PositiveInt, flag, form
 from tfcopy.serving.client_library import commands
+from tfcopy.terminal import quiet
 
 _DESCRIPTION = """\
 Exports a system of a run, finished or interrupted, from its checkpoint, as a
@@ -184,8 +185,7 @@ def _system(run, options):
 
 
 def _open(folder):
-    from tfcopy.terminal import quiet
-
+    # Late, as above.
     with quiet():
         from tfcopy.serving import run_folder
 
@@ -193,12 +193,11 @@ def _open(folder):
 
 
 def _list(options):
-    for folder in options.runs:
-        _list_run(folder)
+    for run in map(_open, options.runs):
+        _print_systems(run)
 
 
-def _list_run(folder):
-    run = _open(folder)
+def _print_systems(run):
     system, reason = run.choose()
     rows = [("system", "updates", "best dev score", "of update", "saved")]
     rows += [(name, *_cells(run.checkpoints(name))) for name in run.systems()]

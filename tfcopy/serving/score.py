@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tfcopy.data.corpora.text_pairs import read_lines
+from tfcopy.data.corpora.text_pairs import aligned_lines
 from tfcopy.flags import File, Parser, PositiveInt
 from tfcopy.serving.client_library import commands
 from tfcopy.terminal import quiet
@@ -69,19 +69,11 @@ def _score(options):
 
     run = RunFolder(options.run)
     system = run.find(options.system) if options.system else run.choose()[0]
-    sides = [
-        list(read_lines(x, once=True)) for x in (options.source, options.target)
-    ]
-    if len(sides[0]) != len(sides[1]):
-        raise ValueError(
-            f"{options.source} has {len(sides[0]):,} lines, and "
-            f"{options.target} {len(sides[1]):,}."
-        )
-    if not sides[0]:
+    pairs = [*aligned_lines([options.source, options.target], once=True)]
+    if not pairs:
         raise ValueError(f"{options.source} is empty.")
     served = storage.load(run.path(system), {}, "best").served
     total = words = 0
-    pairs = list(zip(*sides))
     for score in scores_of(served, pairs, options.batch_size):
         if score is not None:
             total, words = total + score.log_probability, words + score.words

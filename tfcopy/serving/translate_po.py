@@ -16,8 +16,7 @@ from tfcopy.data.text.span_patterns import CHOICES, check_flag
 from tfcopy.flags import Check, File, Parser, PositiveInt, flag
 from tfcopy.serving.catalogs import report
 from tfcopy.serving.catalogs.catalog_file import CatalogFile
-from tfcopy.serving.catalogs.catalog_filling import Reuse, fill_all
-from tfcopy.serving.catalogs.catalog_model import CatalogModel
+from tfcopy.serving.catalogs.catalog_filling import CatalogModel, fill_all
 from tfcopy.serving.catalogs.memory import Memory
 from tfcopy.serving.client_library import commands
 from tfcopy.serving.client_library.local_model import find_version, read_config
@@ -188,20 +187,13 @@ def _fill(files, options, tell):
     for file in files:
         file.header.check_language(options.language, is_given=True)
     if not any(file.open_entries for file in files):
-        fill_all(files, None, tell, Reuse(Memory()))
+        fill_all(files, None, Memory(), options, tell)
         return
     with options.open() as model:
-        asked = CatalogModel(
-            model,
-            max_words=options.max_words,
-            protect=options.protect,
-            known=options.model_protect,
-            glossary=options.glossary,
-        )
+        asked = CatalogModel(model, options)
         for file in files if options.language is None else ():
             file.header.check_language(asked.language)
-        reuse = Reuse(_memory(options, asked), options.fuzzy, options.min_score)
-        fill_all(files, asked, tell, reuse)
+        fill_all(files, asked, _memory(options, asked), options, tell)
 
 
 def _memory(options, model):

@@ -9,10 +9,9 @@ import pytest
 from tests.growth import check_linear
 from tests.serving.http_server.capitals import Capitals
 from tfcopy.serving.http_server.api_messages import ApiError, TranslateRequest
-from tfcopy.serving.http_server.kept_spans import Segment, name_of
-from tfcopy.serving.http_server.plain_parts import PlainText
 from tfcopy.serving.http_server.request_batches import Batching
 from tfcopy.serving.http_server.served_models import Translating
+from tfcopy.serving.http_server.text_parts import PlainText, Segment, name_of
 from tfcopy.serving.http_server.translation_service import (
     Limits,
     Metrics,

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tfcopy.serving.http_server.html_parts import HtmlText
-from tfcopy.serving.http_server.kept_spans import name_of
+from tfcopy.serving.http_server.text_parts import name_of
 
 PRIVATE = re.compile("[\ue000-\uf8ff]")
 NAME = re.compile("\ue003[^\ue003\ue004]+\ue004")
@@ -71,7 +71,7 @@ def answered(page, protect, max_words, model):
     while segments := document.open_segments(answers):
         answers |= {x: [model(x.text)] for x in segments}
     assert not document.lost(answers)
-    answer = document.answer(answers)
+    answer = "".join(document.parts(answers))
     assert {*PRIVATE.findall(answer)} <= {*PRIVATE.findall(page)}
     return answer
 

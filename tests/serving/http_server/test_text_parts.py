@@ -10,8 +10,12 @@ from hypothesis import strategies as st
 from tests.growth import check_linear
 from tfcopy.serving.client_library.answer_lines import may_be_cut
 from tfcopy.serving.http_server.html_parts import HtmlText
-from tfcopy.serving.http_server.kept_spans import name_of, segment_of
-from tfcopy.serving.http_server.plain_parts import PlainText
+from tfcopy.serving.http_server.text_parts import (
+    PlainText,
+    Source,
+    name_of,
+    segment_of,
+)
 
 A, B, C = map(name_of, range(3))
 
@@ -22,7 +26,8 @@ def asked(document, model=str):
     while segments := document.open_segments(answers):
         answers |= {x: [model(x.text)] for x in segments}
     texts = [x.text for x in answers]
-    return document.answer(answers), texts, document.lost(answers)
+    answer = "".join(document.parts(answers))
+    return answer, texts, document.lost(answers)
 
 
 def plain(text, protect=(), max_words=200, model=str):
@@ -58,7 +63,7 @@ def test_a_line_is_cut_into_sentences_only_if_it_is_too_long():
 
 def test_spans_are_named():
     text = "Put %d and %s%s there"
-    segment = segment_of(text, ["printf"])
+    segment = segment_of(Source(text), ["printf"], (), 0, len(text))
     assert segment.text == f"Put {A} and {B} there"
     assert segment.spans == ("%d", "%s%s")
     assert segment.terms == [f"{A}\t{A}", f"{B}\t{B}"]

@@ -85,13 +85,17 @@ def decoded_lines(
         ) from error
 
 
-def aligned_lines(paths) -> Iterator[tuple[str, ...]]:
+def aligned_lines(paths, once: bool = False) -> Iterator[tuple[str, ...]]:
     """Yields line n of each of several files, for all n.
+
+    Args:
+        paths: The files.
+        once: As in `read_lines`.
 
     Raises:
         CorpusError: If their numbers of lines differ.
     """
-    readers = [read_lines(path) for path in paths]
+    readers = [read_lines(path, once=once) for path in paths]
     for number, lines in enumerate(itertools.zip_longest(*readers)):
         if None in lines:
             counts = {lines.index(None): number}

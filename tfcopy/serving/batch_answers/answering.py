@@ -8,10 +8,9 @@ a whole, after their dead letters.
 
 import base64
 import contextlib
-import dataclasses
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import apache_beam as beam
@@ -150,43 +149,17 @@ def _decoded(value):
         ) from error
 
 
-def load(options) -> Answerer:
-    """Loads the model of a command as an `Answerer`.
-
-    Args:
-        options: Options of the command `batch`.
-
-    Raises:
-        AskError: If the model cannot be loaded.
-    """
-    return Answerer(options.open(), options, options.field)
-
-
 COUNTERS = ("texts", "dead_letters", "shards", "shards_there_before")
 _NAMESPACE = "tfcopy-batch"
 
 
-@dataclasses.dataclass(frozen=True)
-class Work:
-    """Input files, outputs and options of a batch run.
-
-    Attributes:
-        paths: The files, with different names.
-        output: Folder of the answers.
-        block_size: Records in a block, and in a file of answers.
-        answer_field: Name of the field of an answer.
-        make_answerer: Function without arguments that loads the model.
-    """
-
-    paths: Sequence[str]
-    output: str
-    block_size: int
-    answer_field: str
-    make_answerer: Callable[[], Answerer]
-
-
-def run(work: Work, runner: str, flags: Sequence[str] = ()) -> dict[str, int]:
+def run(options, paths: Sequence[str], flags: Sequence[str]) -> dict[str, int]:
     """Answers all files.
+
+    Args:
+        options: Options of the command `batch`.
+        paths: The files, with different names.
+        flags: Options of Beam's runner.
 
     Returns:
         Counts of this run, by the names of `COUNTERS`.
@@ -196,54 +169,50 @@ def run(work: Work, runner: str, flags: Sequence[str] = ()) -> dict[str, int]:
     """
     parts = [
         part
-        for path in work.paths
-        for part in record_files.parts(path, work.block_size)
+        for path in paths
+        for part in record_files.parts(path, options.shard_size)
     ]
-    pipeline = parallel.pipeline(runner, flags)
+    pipeline = parallel.pipeline(options.runner, flags)
     (
         pipeline
         | "Parts" >> beam.Create(parts)
         | "Spread" >> beam.Reshuffle()
-        | "Read" >> beam.ParDo(_Read(work))
-        | "Answer" >> RunInference(_Handler(work.make_answerer))
-        | "Write" >> beam.ParDo(_Write(work))
+        | "Read" >> beam.ParDo(_Read(options))
+        | "Answer" >> RunInference(_Handler(options))
+        | "Write" >> beam.ParDo(_Write(options))
     )
     result = pipeline.run()
     result.wait_until_finish()
     return _counts(result)
 
 
-def dead_letters_of(path) -> str:
-    """Returns the path of the failures beside a file of answers."""
-    return f"{path}.dead.jsonl"
-
-
 class _Read(beam.DoFn):
     """Turns parts of files into blocks that have no answers yet."""
 
-    def __init__(self, work):
-        self._work = work
+    def __init__(self, options):
+        self._options = options
         self._skipped = Metrics.counter(_NAMESPACE, "shards_there_before")
 
     def process(self, part):
-        for block in record_files.read(part, self._work.block_size):
+        for block in record_files.read(part, self._options.shard_size):
             name = record_files.output_name(block.path, block.number)
-            if filesystem.exists(os.path.join(self._work.output, name)):
+            if filesystem.exists(os.path.join(self._options.output, name)):
                 self._skipped.inc()
             else:
-                block.check_name(self._work.answer_field)
+                block.check_name(self._options.answer_field)
                 yield [block]
 
 
 class _Handler(ModelHandler):
     """A model that answers blocks; a worker loads it once."""
 
-    def __init__(self, make_answerer):
+    def __init__(self, options):
         super().__init__()
-        self._make_answerer = make_answerer
+        self._options = options
 
     def load_model(self):
-        return self._make_answerer()
+        options = self._options
+        return Answerer(options.open(), options, options.field)
 
     def run_inference(self, batch, model, inference_args=None):
         return [model.answer(block) for block in batch]
@@ -261,8 +230,8 @@ class _Handler(ModelHandler):
 class _Write(beam.DoFn):
     """Writes the answers of a block, and its failures."""
 
-    def __init__(self, work):
-        self._work = work
+    def __init__(self, options):
+        self._options = options
         self._counters = {
             name: Metrics.counter(_NAMESPACE, name) for name in COUNTERS
         }
@@ -270,15 +239,15 @@ class _Write(beam.DoFn):
     def process(self, answers):
         block, found, failures = answers
         name = record_files.output_name(block.path, block.number)
-        path = os.path.join(self._work.output, name)
-        letters = dead_letters_of(path)
+        path = os.path.join(self._options.output, name)
+        letters = f"{path}.dead.jsonl"
         if failures:
             _write_dead_letters(letters, block, failures)
         else:  # from a run that was killed
             with contextlib.suppress(FileNotFoundError):
                 filesystem.remove(letters)
         with atomic_files.replacement(path) as new:
-            block.write(new, found, self._work.answer_field)
+            block.write(new, found, self._options.answer_field)
         self._counters["texts"].inc(len(found) - len(failures))
         self._counters["dead_letters"].inc(len(failures))
         self._counters["shards"].inc()

@@ -64,6 +64,14 @@ class Block:
 
     def check_name(self, name: str) -> None:
         """Raises an AskError if a record already has this field."""
+        if self._has(name):
+            raise AskError(
+                f"{self.path}: there is a field {name!r} already. Name the "
+                "field of the answers by --answer_field, and a new --output."
+            )
+
+    def _has(self, name):
+        return False
 
     def write(self, path, answers: Sequence, name: str) -> None:
         """Writes the records with their answers.
@@ -88,12 +96,6 @@ class Block:
         for answer in answers:
             yield (_as_text(answer) or "").encode("utf-8", "replace") + b"\n"
 
-    def _refuse(self, name):
-        raise AskError(
-            f"{self.path}: there is a field {name!r} already. Name the field "
-            "of the answers by --answer_field, and a new --output."
-        )
-
 
 class JsonBlock(Block):
     """Lines of JSON; a line that is not an object has no fields."""
@@ -105,9 +107,8 @@ class JsonBlock(Block):
     def rows(self, names):
         return iter(self._objects)
 
-    def check_name(self, name):
-        if any(row is not None and name in row for row in self._objects):
-            self._refuse(name)
+    def _has(self, name):
+        return any(row is not None and name in row for row in self._objects)
 
     def _lines(self, answers, name):
         for line, row, answer in zip(self.records, self._objects, answers):
@@ -144,12 +145,11 @@ class ExampleBlock(Block):
     def _examples(self):
         return list(map(_example, self.records))
 
-    def check_name(self, name):
-        if any(
+    def _has(self, name):
+        return any(
             example is not None and name in example.features.feature
             for example in self._examples
-        ):
-            self._refuse(name)
+        )
 
     def write(self, path, answers, name):
         import tensorflow as tf
@@ -193,9 +193,8 @@ class TableBlock(Block):
         for i in range(len(self)):
             yield {x: column[i] for x, column in zip(there, columns)}
 
-    def check_name(self, name):
-        if name in self.records.column_names:
-            self._refuse(name)
+    def _has(self, name):
+        return name in self.records.column_names
 
     def write(self, path, answers, name):
         import pyarrow

@@ -4,40 +4,119 @@ import collections
 import contextlib
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tfcopy.data.corpora.catalog_lines import Entry
 from tfcopy.data.text.accelerators import letter_of, with_mark, without_mark
-from tfcopy.data.text.span_patterns import places_of
+from tfcopy.data.text.span_patterns import KINDS, places_of
 from tfcopy.serving.catalogs.catalog_file import CatalogFile
-from tfcopy.serving.catalogs.catalog_model import CatalogModel
 from tfcopy.serving.catalogs.entries import Left, Suggestion
 from tfcopy.serving.catalogs.entry_texts import EntryTexts
 from tfcopy.serving.catalogs.memory import Memory
+from tfcopy.serving.client_library import ask_texts
+from tfcopy.serving.client_library.answer_lines import (
+    Translation,
+    is_cut,
+    may_be_cut,
+    size_of,
+    translations_of,
+)
 from tfcopy.serving.client_library.batches import progress_bar
+from tfcopy.serving.client_library.signatures import AskError
 
 # Seconds between writes of translations, and the minimum as a multiple of the
 # duration of a write: large catalogues take seconds.
 _INTERVAL, _TIMES = 10.0, 20
-
-
+# Defaults for servers, which do not send the facts of an export.
+_MAX_WORDS = 200
+_PROTECT = ("rst",)
+# Formats of spans in catalogues that need no flag.
+_USUAL = ("links", "html", "placeholders")
 UNLIKELY = "with a score below --min_score"
 
 
-class Reuse(NamedTuple):
-    """Sources of translations besides the model, and limits.
+class CatalogModel:
+    """A model that translates the texts of catalogues.
 
-    Attributes:
-        memory: `Memory` of existing translations.
-        likeness: Minimum similarity, in per cent of letters, of texts of the
-            memory that are mentioned; `None` for none.
-        min_score: Minimum score of the model's translations, or `None`.
+    Args:
+        model: An `ExportedModel`.
+        options: Options of the command: `max_words`, by default the export's,
+            or 200; `protect`, by default the export's formats, or rst, and
+            `_USUAL`; `model_protect`, by default the export's, or none; and
+            `glossary`.
+
+    Raises:
+        AskError: If the model does not translate or reads no glossary, or the
+            glossary cannot be read.
     """
 
-    memory: Memory
-    likeness: float | None = None
-    min_score: float | None = None
+    def __init__(self, model, options):
+        if not model.translates:
+            raise AskError(f"{model.name}: not a model that translates texts.")
+        config = model.config
+        tokenizer = config.get("source_tokenizer", {})
+        self.max_words = options.max_words or config.get(
+            "max_source_length", _MAX_WORDS
+        )
+        # Formats that the model copies as a whole; empty if unknown.
+        known = options.model_protect or tokenizer.get("protect")
+        self.known = tuple(known or ())
+        usual = _USUAL if self.known or not config else ()
+        own = self.known or _PROTECT
+        names = dict.fromkeys((*own, *usual))
+        # Specific formats come first, such as a link of reST before a tag.
+        ranks = {name: rank for rank, name in enumerate(KINDS)}
+        self.protect = options.protect or sorted(
+            names, key=lambda x: ranks.get(x, -1)
+        )
+        # ISO 639 code of the target language; `None` if unknown.
+        self.language = config.get("target_language")
+        self.source_language = config.get("source_language")
+        self._model = model
+        self._terms = None
+        if options.glossary is not None:
+            self._terms = ask_texts.read_glossary(model, options.glossary)
+
+    def answers(
+        self, questions: Sequence[str]
+    ) -> Iterator[dict[str, Translation | None]]:
+        """Translates texts, in batches of similar length.
+
+        Args:
+            questions: Distinct texts.
+
+        Yields:
+            Dicts from some of the texts to `Translation`s; `None` for texts
+            that the model has truncated.
+        """
+        parts = {False: [], True: []}
+        for text in sorted(questions, key=lambda x: (size_of(x), x)):
+            parts[may_be_cut(text, self.max_words)].append(text)
+        for are_long, texts in parts.items():
+            size = self._model.chunk_size
+            for start in range(0, len(texts), size):
+                batch = texts[start : start + size]
+                yield dict(zip(batch, self._answers(batch, are_long)))
+
+    def _answers(self, texts, are_long):
+        found, are_cut = [], [False] * len(texts)
+        if are_long:  # It returns the tokens that were read.
+            found = self._ask("analyse", texts)
+            are_cut = [is_cut(x, self.max_words) for x in found]
+        if self._terms is not None:
+            found = self._ask("with_glossary", texts, {"glossary": self._terms})
+        elif not are_long:
+            found = self._ask("serving_default", texts)
+        return [None if cut else x for x, cut in zip(found, are_cut)]
+
+    def _ask(self, signature, texts, more={}):
+        """Returns the best `Translation` of each text."""
+
+        def best(row):
+            return translations_of(row, 1)[0]
+
+        return self._model.rows(signature, {"text": texts}, best, more)
 
 
 class Row(NamedTuple):
@@ -98,8 +177,9 @@ class Filled(NamedTuple):
 def fill_all(
     files: Sequence[CatalogFile],
     model: CatalogModel | None,
+    memory: Memory,
+    options,
     report: Callable[[Filled], None],
-    reuse: Reuse,
 ):
     """Fills catalogues, one after the other.
 
@@ -109,10 +189,13 @@ def fill_all(
     Args:
         files: The catalogues.
         model: `CatalogModel`; `None` if there is nothing to fill.
+        memory: `Memory` of existing translations.
+        options: Options of the command, of which `fuzzy`, the minimum
+            likeness of texts of the memory that are mentioned, and `min_score`
+            are used.
         report: Function of the `Filled` of each catalogue.
-        reuse: `Reuse`.
     """
-    works = [_Work(file, model, reuse) for file in files]
+    works = [_Work(file, model, memory, options) for file in files]
     answers = {x: None for work in works for x in work.too_long}
     total = len(set().union(*(work.questions for work in works)) - {*answers})
     with progress_bar(total) as bar:
@@ -145,15 +228,15 @@ def _ask(work, answers, model, bar):
 class _Work:
     """A catalogue, and the texts of its open entries."""
 
-    def __init__(self, file, model, reuse):
-        self.file, self._reuse = file, reuse
+    def __init__(self, file, model, memory, options):
+        self.file, self._memory, self._options = file, memory, options
         self.entries, self.known = [], {}
         self._done = {}  # by key
         own = Memory()
         own.add_entries(file.entries, file.name)
         for entry in file.open_entries:
             text = EntryTexts(entry, file.header, model.protect, model.known)
-            found = own.exact(entry) or reuse.memory.exact(entry)
+            found = own.exact(entry) or memory.exact(entry)
             if found is not None:
                 origin = f"from {os.path.basename(found.name)}"
                 self.known[entry.key] = text.known(found.forms, origin)
@@ -185,14 +268,12 @@ class _Work:
         """Applies --min_score and --fuzzy to the model's outcome."""
         if isinstance(outcome, Left):
             return outcome
-        least = self._reuse.min_score
+        least = self._options.min_score
         if least is not None and outcome.score < least:
             return Left(UNLIKELY, is_told=False, suggestion=outcome)
-        if self._reuse.likeness is None:
+        if self._options.fuzzy is None:
             return outcome
-        known = self._reuse.memory.near(
-            text.entry.singular, self._reuse.likeness
-        )
+        known = self._memory.near(text.entry.singular, self._options.fuzzy)
         if known is None:
             return outcome
         origin = (

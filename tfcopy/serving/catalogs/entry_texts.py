@@ -18,7 +18,6 @@ from tfcopy.data.text.span_patterns import (
     spans_of,
     with_texts,
 )
-from tfcopy.serving.catalogs import icu_messages
 from tfcopy.serving.catalogs.entries import Left, Suggestion
 from tfcopy.serving.catalogs.stand_ins import masked
 from tfcopy.serving.client_library.answer_lines import Translation
@@ -185,7 +184,7 @@ class _Form:
 
     def __init__(self, text, names, known):
         self.names = names
-        pieces = icu_messages.cut(text)
+        pieces = _icu_parts(text)
         is_other = _PRIVATE.search(text) or any(map(named, names))
         if len(pieces) > len(_SYNTAX) or is_other:
             pieces = [(text, False)]
@@ -302,3 +301,65 @@ def _parts(text, *names):
 def _plain(text):
     """Returns an answer in one line, without control characters."""
     return printable(text).strip()
+
+
+# ICU messages, such as `{count, plural, one {# file} other {# files}}`, nest,
+# so that regular expressions cannot find them. Keywords are kept, and the text
+# of each branch is translated separately. Reference: ICU's documentation,
+# "Formatting Messages".
+_ICU_HEAD = re.compile(
+    r"\{\s*[\w.-]+\s*,\s*(plural|selectordinal|select)\s*,"
+    r"\s*(?:offset:\s*\d+\s*)?"
+)
+_ICU_KEY = re.compile(r"\s*(?:=\d+|[\w-]+)\s*\{")
+_ICU_DEPTH = 20
+
+
+def _icu_parts(text: str) -> list[tuple[str, bool | None]]:
+    """Splits a text at its ICU messages into kept parts and parts to translate.
+
+    Returns:
+        The parts in order, each with `None` if it is kept, or a boolean:
+        whether it is a branch for a number, which `#` represents.
+    """
+    if not _ICU_HEAD.search(text):
+        return [(text, False)]
+    ends, is_open = {}, []
+    for match in re.finditer(r"[{}]", text):
+        if match[0] == "{":
+            is_open.append(match.start())
+        elif is_open:
+            ends[is_open.pop()] = match.start()
+    return list(_icu_cut(text, 0, len(text), ends, False, 0))
+
+
+def _icu_cut(text, begin, stop, ends, has_number, depth):
+    done = begin
+    for head in _ICU_HEAD.finditer(text, begin, stop):
+        if head.start() < done or depth == _ICU_DEPTH:
+            continue
+        branches = _icu_branches(text, head, ends)
+        if not branches:
+            continue
+        yield text[done : head.start()], has_number
+        done = head.start()
+        for first, last in branches:
+            yield text[done:first], None
+            is_number = head[1] != "select" or has_number
+            yield from _icu_cut(text, first, last, ends, is_number, depth + 1)
+            done = last
+        end = ends[head.start()] + 1
+        yield text[done:end], None
+        done = end
+    yield text[done:stop], has_number
+
+
+def _icu_branches(text, head, ends):
+    """Returns the places of the texts of branches; [] if there are none."""
+    found, end = [], ends.get(head.start(), -1)
+    place = head.end()
+    while key := _ICU_KEY.match(text, place, max(end, place)):
+        last = ends.get(key.end() - 1, end)
+        found.append((key.end(), last))
+        place = last + 1
+    return found if text[place:end].strip() == "" and place <= end else []

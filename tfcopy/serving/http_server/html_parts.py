@@ -23,8 +23,7 @@ from typing import NamedTuple
 import re2
 
 from tfcopy.serving.client_library.answer_lines import may_be_cut
-from tfcopy.serving.http_server.kept_spans import Source
-from tfcopy.serving.http_server.plain_parts import Parts, PlainText
+from tfcopy.serving.http_server.text_parts import Parts, PlainText, Source
 
 _S = r"\ \t\n\f\r"
 _VALUE = rf"""(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^{_S}>"'][^{_S}>]*+)"""

@@ -66,7 +66,7 @@ class _Socket(socket.socket):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Yields a socket that listens for connections.
+    """Returns a socket that listens for connections.
 
     Args:
         host: Address to listen on.

@@ -49,9 +49,9 @@ class RequestBatches:
     Args:
         ask: Function from a list of segments to as many results, called in a
             thread of the executor.
-        batching: `Batching`. slots: `asyncio.Semaphore` of concurrent batches,
-        shared by all functions
-            on the same processor.
+        batching: `Batching`.
+        slots: `asyncio.Semaphore` of concurrent batches, shared by all
+            functions on the same processor.
         executor: Executor of the batches.
         done: Function of the number of segments and the seconds of a batch.
     """

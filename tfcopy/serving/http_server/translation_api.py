@@ -18,7 +18,6 @@ from fastapi_offline import FastAPIOffline
 from starlette.exceptions import HTTPException
 
 from tfcopy.serving.http_server.api_access import Access
-from tfcopy.serving.http_server.api_languages import detected, name_of_language
 from tfcopy.serving.http_server.api_messages import (
     ApiError,
     DetectedLanguage,
@@ -30,6 +29,7 @@ from tfcopy.serving.http_server.api_messages import (
     read_request,
 )
 from tfcopy.serving.http_server.host_guard import HostGuard
+from tfcopy.serving.http_server.served_models import detected, name_of_language
 from tfcopy.serving.http_server.translation_service import (
     Metrics,
     TranslationService,

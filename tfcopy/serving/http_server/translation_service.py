@@ -23,16 +23,20 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from tfcopy.data.text.span_patterns import NAMES, PATTERNS, lost_spans
 from tfcopy.serving.client_library.remote_model import RemoteModel, RequestError
 from tfcopy.serving.client_library.signatures import AskError
-from tfcopy.serving.http_server.api_languages import Languages, detected
 from tfcopy.serving.http_server.api_messages import ApiError, TranslateRequest
 from tfcopy.serving.http_server.html_parts import HtmlText
-from tfcopy.serving.http_server.plain_parts import PlainText
 from tfcopy.serving.http_server.request_batches import (
     Batching,
     RequestBatches,
     TooManyWait,
 )
-from tfcopy.serving.http_server.served_models import ServedModel, Translating
+from tfcopy.serving.http_server.served_models import (
+    Languages,
+    ServedModel,
+    Translating,
+    detected,
+)
+from tfcopy.serving.http_server.text_parts import PlainText
 from tfcopy.terminal import one_line
 
 # Weblate's stand-in for a placeholder.

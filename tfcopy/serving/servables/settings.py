@@ -126,14 +126,12 @@ def change_arguments(arguments: dict, values: Mapping) -> dict:
     own = {k: x for k, x in values.items() if k in arguments}
     own.pop("definitions", None)  # They are read where they are looked up.
     arguments |= own
-    if arguments.get("litert") and arguments["shortlist"] is not None:
-        raise SettingError(
-            "litert: no program searches with a shortlist. Set one of them."
-        )
-    if arguments.get("xla") and arguments["shortlist"] is not None:
-        raise SettingError(
-            "xla: a search with a shortlist is not compiled. Set one of them."
-        )
+    for name in ("litert", "xla"):
+        if arguments.get(name) and arguments["shortlist"] is not None:
+            raise SettingError(
+                f"{name}: a search with a shortlist has no program. Set one of "
+                "them."
+            )
     protects = isinstance(arguments.get("source_tokenizer"), ProtectedTokenizer)
     for name in ("must_copy", "glossary"):
         if values.get(name) and not protects:

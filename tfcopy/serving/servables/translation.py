@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from tfcopy import tokens
 from tfcopy import tokens as special
 from tfcopy.data.pairs.copy_ids import encode_source
 from tfcopy.data.ragged_rows import append, filled
@@ -86,25 +85,6 @@ def program_lengths(longest: int) -> list[int]:
     return lengths
 
 
-def what_answers_must_have(options, requested, tokenizer):
-    """Returns options of the search, and which source words are required.
-
-    Args:
-        options: `SearchOptions`.
-        requested: `RequestedTerms`, or `None`.
-        tokenizer: The source's tokenizer.
-
-    Returns:
-        `(options, function)`; the function maps ragged words to the `protected`
-        of `beam_search`, and is `None` if no word is required.
-    """
-    if options.must_copy:
-        return options, tokenizer.needed
-    if requested is None:
-        return options, None
-    return dataclasses.replace(options, must_copy=True), terms.is_mark
-
-
 _UNK_WORD = special.SPECIAL_TOKENS[special.UNK]
 _EOS_WORD = special.SPECIAL_TOKENS[special.EOS]
 # How sums are rounded depends on the shapes of the matrices multiplied, but, as
@@ -147,7 +127,8 @@ def read_sources(translator, text, rows, must_have=None) -> Sources:
             apply.
         text: Strings.
         rows: int32 `(B,)`, the texts to encode, some of them repeatedly.
-        must_have: Function of `what_answers_must_have`, or `None`.
+        must_have: Function from ragged words to the `protected` of
+            `beam_search`; `None` if no word is required.
     """
     tokenizer = translator.source_tokenizer
     longest = translator.max_source_length
@@ -274,7 +255,7 @@ class SourceSearch:
             size = tf.shape(source.ids)[1]
             sizes = tf.constant(self.compiled_sizes)
             more = tf.reduce_min(sizes[sizes >= size]) - size
-            arrays = list(zip(ids, (tokens.PAD, tokens.NO_COPY)))
+            arrays = list(zip(ids, (special.PAD, special.NO_COPY)))
             if source.protected is not None:
                 arrays.append((source.protected, 0))
             padding = [[0, 0], [0, more]]

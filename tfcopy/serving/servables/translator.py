@@ -17,7 +17,7 @@ from tfcopy import tokens as special
 from tfcopy.data.text.byte_pair_tokenizer import hub_pieces
 from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.entities import Entities
-from tfcopy.data.text.glossary import Glossary
+from tfcopy.data.text.glossary import Glossary, is_mark
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer, unmarked
 from tfcopy.data.text.tokenization import Tokenizer, string_tensor
 from tfcopy.data.text.vocabulary import Vocabulary
@@ -34,7 +34,6 @@ from tfcopy.serving.servables.translation import (
     mark_terms,
     program_lengths,
     read_sources,
-    what_answers_must_have,
 )
 
 # How sums are rounded depends on the shapes of the matrices multiplied, but, as
@@ -136,14 +135,12 @@ class Translator:
                 f"Received: {self.max_source_length}."
             )
         tables = self.definitions, self.shortlist
-        if self.xla and any(x is not None for x in tables):
-            raise ValueError(
-                "`xla` compiles no search with `definitions` or a `shortlist`."
-            )
-        if self.litert is not None and any(x is not None for x in tables):
-            raise ValueError(
-                "`litert` has no search with `definitions` or a `shortlist`."
-            )
+        for name in ("xla", "litert"):
+            if getattr(self, name) and any(x is not None for x in tables):
+                raise ValueError(
+                    f"`{name}` has no program of a search with `definitions` "
+                    "or a `shortlist`."
+                )
         tokenizers = self.source_tokenizer, self.target_tokenizer
         self.protects = all(
             isinstance(x, ProtectedTokenizer) for x in tokenizers
@@ -483,13 +480,16 @@ class Translator:
 
     def read(self, options, text, rows, lines=None):
         """Encodes texts: `(SearchOptions, Sources, RequestedTerms or None)`."""
-        terms = None
+        tokenizer, terms, must_have = self.source_tokenizer, None, None
+        if options.must_copy:
+            must_have = tokenizer.needed
         if self.glossary is not None or lines is not None:
-            protect = self.source_tokenizer.pattern
-            text, terms = mark_terms(text, self.glossary, lines, protect)
-        options, must_have = what_answers_must_have(
-            options, terms, self.source_tokenizer
-        )
+            text, terms = mark_terms(
+                text, self.glossary, lines, tokenizer.pattern
+            )
+            if must_have is None:
+                options = dataclasses.replace(options, must_copy=True)
+                must_have = is_mark
         return options, read_sources(self, text, rows, must_have), terms
 
     def written(self, options, result, source, terms):
