@@ -1,6 +1,8 @@
 """Exported models that several files of tests ask; each is made once."""
 
+import io
 import random
+import sys
 
 import numpy as np
 import pytest
@@ -19,6 +21,21 @@ def seeded_libraries():
     """But TensorFlow, which a seed would rid of all that it has compiled."""
     random.seed(0)
     np.random.seed(0)
+
+
+@pytest.fixture
+def told(monkeypatch, capfdbinary):
+    """Function of a command, arguments and input to status, output, error."""
+
+    def told(command, arguments, text=b""):
+        stdin = io.TextIOWrapper(io.BytesIO(text))
+        monkeypatch.setattr(sys, "stdin", stdin)
+        status = command(list(map(str, arguments)))
+        sys.stdout.flush()
+        output, error = capfdbinary.readouterr()
+        return status, output.decode().splitlines(), error.decode()
+
+    return told
 
 
 def with_files(translator, tmp_path_factory):
