@@ -1,4 +1,4 @@
-"""What the tests of all layers share, on every Keras backend."""
+"""Checks that the tests of all layers share, on every Keras backend."""
 
 import tempfile
 from pathlib import Path
@@ -166,7 +166,7 @@ def outputs_and_gradients(function, tensors, variables=()):
 
 
 def _derivatives(function, tensors, variables):
-    """As `gradients`, of a function to a scalar and what is returned."""
+    """Computes `gradients` of a function to a scalar and other outputs."""
     tensors = keras.tree.map_structure(ops.convert_to_tensor, tensors)
     if keras.backend.backend() == "jax":
         import jax

@@ -103,7 +103,7 @@ def model(request):
 
 @pytest.fixture(scope="module")
 def whole(model):
-    """What it gives for the inputs."""
+    """The model's outputs for the inputs."""
     return run(model)
 
 

@@ -39,7 +39,7 @@ def told(monkeypatch, capfdbinary):
 
 
 def with_files(translator, tmp_path_factory):
-    """As it is, but that its export is of its own graphs."""
+    """Returns the translator with files, so that it exports its own graphs."""
     return translator.with_files(tmp_path_factory.mktemp("words"))
 
 

@@ -242,7 +242,7 @@ def test_a_model_that_fails_is_one_line(asked, monkeypatch, tmp_path):
 
 
 def test_the_end_looks_for_no_garbage():
-    """Which TensorFlow's objects would take seconds."""
+    """To collect TensorFlow's objects would take seconds."""
     code = """
 from tfcopy.serving.client_library import commands
 

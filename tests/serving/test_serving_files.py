@@ -29,7 +29,7 @@ NAMES = {
 
 
 def content(folder):
-    """What is in a folder, by path."""
+    """Returns the contents of a folder's files, by path."""
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in folder.rglob("*")

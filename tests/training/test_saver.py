@@ -31,7 +31,7 @@ def make(**options):
 
 
 def run(**options):
-    """What `make` gives, after training, and the `Result`."""
+    """Trains what `make` returns; returns it and the `Result`."""
     trainer, seen = make(**options)
     return trainer, seen, trainer.fit()
 

@@ -1,4 +1,4 @@
-"""Which weights are kept to be averaged."""
+"""Weights that are kept to be averaged."""
 
 import math
 import types

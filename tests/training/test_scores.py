@@ -76,7 +76,7 @@ def test_training_stops_when_the_score_gets_no_better():
 
 @pytest.mark.long
 def test_a_plateau_halves_the_learning_rate(tmp_path):
-    """As often whether training was interrupted or not."""
+    """Interrupted training halves it as often as other training."""
     values = [10.0, 20.0, 20.0, 15.0, 15.0, 99.0, 1.0, 1.0]
     options = {"steps": 16, "plateau": 2}
     trainer = make_trainer(values, **options)

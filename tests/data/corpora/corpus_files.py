@@ -1,4 +1,4 @@
-"""What the tests of all corpora share: files, faults and tiny datasets."""
+"""Files, faults and tiny datasets that the tests of all corpora share."""
 
 import gzip
 

@@ -38,7 +38,7 @@ PARSES = (
 
 
 def jsonl(rows=ROWS):
-    """As SNLI and MultiNLI are published."""
+    """Returns rows in the JSON form of SNLI and MultiNLI."""
     return "".join(
         json.dumps(
             {
@@ -196,20 +196,20 @@ def splits_of(*names):
 
 
 class TinyNli(TinyDataset):
-    """As TFDS's `multi_nli`; those without a label have -1."""
+    """A twin of TFDS's `multi_nli`; rows without a label have -1."""
 
     features = features_of("entailment", "neutral", "contradiction")
     splits = splits_of("train", "validation_matched", "validation_mismatched")
 
 
 class TinySnli(TinyNli):
-    """As TFDS's `snli`."""
+    """A twin of TFDS's `snli`."""
 
     splits = splits_of(*SPLITS)
 
 
 class TinyRte(TinyDataset):
-    """As TFDS's `glue/rte`, which has other labels."""
+    """A twin of TFDS's `glue/rte`, which has other labels."""
 
     features = features_of("entailment", "not_entailment")
     splits = dict.fromkeys(

@@ -173,7 +173,7 @@ def numbered_texts(start, end):
 
 
 class TinyLm(corpus_files.TinyDataset):
-    """As TFDS's `lm1b`, which has no split for validation."""
+    """A twin of TFDS's `lm1b`, which has no split for validation."""
 
     features = corpus_files.texts("text")
     splits = {"train": numbered_texts(0, 40), "test": numbered_texts(40, 45)}

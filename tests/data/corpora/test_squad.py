@@ -228,7 +228,7 @@ def questions(articles):
 
 
 class TinySquad(corpus_files.TinyDataset):
-    """As TFDS's `squad/v1.1`."""
+    """A twin of TFDS's `squad/v1.1`."""
 
     text = tfds.features.Text()
     answers = {"text": text, "answer_start": np.int32}

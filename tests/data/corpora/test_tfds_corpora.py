@@ -45,7 +45,7 @@ class TinyOffline(TinyTranslation):
 
 
 class TinyQuestions(TinyDataset):
-    """As `squad` has it: two texts beside other features."""
+    """Two texts beside other features, like those of `squad`."""
 
     text = tfds.features.Text()
     features = tfds.features.FeaturesDict(

@@ -23,7 +23,7 @@ def stories():
 
 @pytest.fixture(scope="module")
 def counts(stories):
-    """How often each word stands in the training stories."""
+    """Counts each word of the training stories."""
     return collections.Counter(
         word
         for story in stories["train"]
