@@ -1,5 +1,6 @@
 """Checks that the tests of all layers share, on every Keras backend."""
 
+import contextlib
 import tempfile
 from pathlib import Path
 
@@ -11,6 +12,17 @@ from tfcopy.layers import CopyDistribution
 
 # A layer's outputs in bfloat16 may differ this much from those in float32.
 BFLOAT16_TOLERANCE = 0.1
+
+
+@contextlib.contextmanager
+def dtype_policy(name):
+    """Makes layers of another dtype policy."""
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(name)
+    try:
+        yield
+    finally:
+        keras.config.set_dtype_policy(before)
 
 
 def to_numpy(structure):
