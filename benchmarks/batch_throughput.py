@@ -9,7 +9,6 @@ each time after some of its files are there, repeats it, and looks whether each
 text has been answered once and whether no file was written twice.
 """
 
-import argparse
 import os
 import signal
 import subprocess
@@ -71,9 +70,7 @@ def main():
     if "--" in arguments:
         place = arguments.index("--")
         arguments, beam_flags = arguments[:place], arguments[place:]
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = timing.make_parser(__doc__)
     parser.add_argument("model", help="exported folder")
     parser.add_argument("--texts", type=timing.positive, default=100_000)
     parser.add_argument("--kill", type=int, default=0, metavar="N")

@@ -9,7 +9,6 @@ compiles (`tfcopy.data.pairs.pipeline`). Cells are the positions of sources
 and targets. Nothing is trained.
 """
 
-import argparse
 import gzip
 import sys
 import time
@@ -22,10 +21,7 @@ from tfcopy.data.pairs.pipeline import choose_shapes, shape_for
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = timing.make_parser(__doc__)
     parser.add_argument("source", help="text, plain or gzipped")
     parser.add_argument("target", help="text, plain or gzipped")
     timing.add_numbers(

@@ -9,7 +9,6 @@ products' operations over the best rate that a (1088, 512) x (512, 10000)
 product reached in this run. Prints a table.
 """
 
-import argparse
 import dataclasses
 import os
 import time
@@ -75,10 +74,7 @@ CURVES = {
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = timing.make_parser(__doc__)
     parser.add_argument("--repeats", type=int, default=5, help="default 5")
     parser.add_argument("--picture", help="PNG file to write")
     options = parser.parse_args(arguments)

@@ -14,7 +14,6 @@ takes more than `--limit` times B's, or a process more than `--memory` MiB.
 import argparse
 import json
 import os
-import subprocess
 import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -37,10 +36,7 @@ READERS = {"B": None, "D3": "mean", "D4": "lstm"}
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = timing.make_parser(__doc__)
     timing.add_numbers(
         parser,
         ("definitions", 10_000, "of a batch"),
@@ -66,10 +62,8 @@ def main():
     # First, for a process begins with the peak of the one that started it.
     peaks = []
     for name in READERS:
-        command = [sys.executable, "-m", "benchmarks.definition_speed"]
-        command += [*sys.argv[1:], "--system", name]
-        child = subprocess.run(command, stdout=subprocess.PIPE, check=True)
-        peaks.append(json.loads(child.stdout.splitlines()[-1]))
+        flags = [*sys.argv[1:], "--system", name]
+        peaks.append(timing.from_child("definition_speed", *flags))
         print(f"{name}: peak {peaks[-1]:,.0f} MiB", flush=True)
     steps, batches = {}, {}
     for name in READERS:

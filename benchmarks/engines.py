@@ -21,7 +21,6 @@ quartiles of the rounds; "changed" are answers other than those of the first
 engine of the same model. OpenNMT-py with the GRU: `multi30k_speed.py`.
 """
 
-import argparse
 import contextlib
 import dataclasses
 import functools
@@ -73,10 +72,7 @@ SETTINGS = {
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = timing.make_parser(__doc__)
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--multi30k", help="folder of the publisher's .gz files")
     which.add_argument("--run", help="folder of a system of a finished run")

@@ -8,7 +8,6 @@ compare two commits, check each out and export the same run with it
 (`python -m tfcopy.serving.export RUN --to before`).
 """
 
-import argparse
 import itertools
 import os
 import sys
@@ -27,10 +26,7 @@ WARM_UP = 3
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = timing.make_parser(__doc__)
     parser.add_argument("before", help="exported folder")
     parser.add_argument("after", help="exported folder")
     add_texts(parser)

@@ -32,7 +32,8 @@ WARM_UP = 5
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for flag, value, text in (
+    timing.add_numbers(
+        parser,
         ("words", 30_000, "of the target vocabulary"),
         ("candidates", 2_000, "words of a batch's output layer"),
         ("batch_size", 64, "pairs"),
@@ -41,8 +42,7 @@ def main():
         ("embedding_dim", 100, "and width below the output layer"),
         ("units", 200, "of the GRUs"),
         ("steps", 40, "batches timed"),
-    ):
-        parser.add_argument(f"--{flag}", type=int, default=value, help=text)
+    )
     parser.add_argument(
         "--candidates_from",
         choices=("sources", "batch", "sample"),

@@ -9,7 +9,6 @@ words, now the one first and now the other; then each searches for answers of
 than `--limit` times the baseline's, or rpag is not cheaper than pag.
 """
 
-import argparse
 import os
 import sys
 
@@ -28,10 +27,7 @@ SOURCE_WORDS, CHARACTERS = 8_000, 304
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = timing.make_parser(__doc__)
     timing.add_numbers(
         parser,
         ("units", 256, "of encoder and decoder"),

@@ -12,7 +12,6 @@ words. The exit status is 1 if pointing takes more than `--limit` times as long
 in either.
 """
 
-import argparse
 import os
 import sys
 
@@ -45,10 +44,7 @@ WARM_UP = 3
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = timing.make_parser(__doc__)
     timing.add_numbers(
         parser,
         ("units", 256, "of encoder and decoder"),

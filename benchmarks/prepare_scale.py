@@ -15,7 +15,6 @@ batches are the same. `--processes` are those of Beam's runner, each number in
 turn; `--picture` shows minutes and memory against both.
 """
 
-import argparse
 import os
 import resource
 import shutil
@@ -127,9 +126,7 @@ def compare(paths, folder, sizes):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = timing.make_parser(__doc__)
     parser.add_argument(
         "--pairs", type=timing.positive, nargs="+", default=[50_000]
     )

@@ -12,7 +12,6 @@ told. The exit status is 1 if an answer is wrong: another than that of `ask`, or
 an error that is no line of 4xx.
 """
 
-import argparse
 import collections
 import http.client
 import itertools
@@ -171,10 +170,7 @@ def asked(model, texts):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = timing.make_parser(__doc__)
     parser.add_argument("model", help="exported folder of a translator")
     add_texts(parser)
     timing.add_numbers(

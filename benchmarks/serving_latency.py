@@ -8,7 +8,6 @@ long loading took, up to the first answer, and the process's memory. Answers of
 all batch sizes are compared; the exit status is 1 if any differ.
 """
 
-import argparse
 import itertools
 import os
 import sys
@@ -26,10 +25,7 @@ WARM_UP = 3
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = timing.make_parser(__doc__)
     parser.add_argument("model", help="exported folder of a model of one text")
     add_texts(parser)
     parser.add_argument(

@@ -15,7 +15,6 @@ come late, so all requests are sent in --rounds: memory grows if the most of the
 last round is more than --growth percent above the most of the first.
 """
 
-import argparse
 import os
 import sys
 import time
@@ -72,10 +71,7 @@ class Asked:
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = timing.make_parser(__doc__)
     parser.add_argument("model", help="exported folder")
     timing.add_numbers(
         parser,

@@ -7,7 +7,6 @@ All give the same batches of one epoch, drawn over the whole corpus. ArrayRecord
 Datasets; its records are a pair's four rows of ids one after the other.
 """
 
-import argparse
 import os
 import sys
 import tempfile
@@ -99,9 +98,7 @@ def pipeline_batches(encoded, size, count):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = timing.make_parser(__doc__)
     timing.add_numbers(
         parser,
         ("pairs", 200_000, "pairs of the corpus"),

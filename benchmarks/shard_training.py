@@ -209,9 +209,7 @@ PARTS = {"speed": speed, "kills": kills, "workers": workers}
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = timing.make_parser(__doc__)
     parser.add_argument("--workdir", required=True, type=pathlib.Path)
     parser.add_argument(
         "--parts", nargs="+", choices=PARTS, default=list(PARTS)

@@ -3,10 +3,14 @@
 Not a benchmark itself: those that compare steps use it.
 """
 
+import argparse
 import contextlib
+import json
 import os
 import resource
 import socket
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -15,6 +19,13 @@ import tensorflow as tf
 from tfcopy import tokens
 from tfcopy.decoding import SearchOptions, beam_search
 from tfcopy.training import Trainer
+
+
+def make_parser(doc):
+    """A parser of flags that shows a module's docstring as it stands."""
+    return argparse.ArgumentParser(
+        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
 
 
 def positive(text):
@@ -194,6 +205,13 @@ def print_ratio(seconds, one, other, limit=None):
         f"{verdict}"
     )
     return median
+
+
+def from_child(module, *flags):
+    """The JSON that a benchmark prints last, in a process of its own."""
+    command = [sys.executable, "-m", f"benchmarks.{module}", *map(str, flags)]
+    child = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    return json.loads(child.stdout.splitlines()[-1])
 
 
 def free_ports(count):

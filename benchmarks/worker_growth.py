@@ -14,7 +14,6 @@ from 1 there is what the workers wait for each other and for their gradients,
 which go through the loopback.
 """
 
-import argparse
 import json
 import os
 import pathlib
@@ -78,9 +77,7 @@ def draw(found, path):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = timing.make_parser(__doc__)
     parser.add_argument("--workdir", required=True, type=pathlib.Path)
     parser.add_argument(
         "--workers", type=timing.positive, nargs="+", default=[1, 2, 4]

@@ -11,7 +11,6 @@ exported weights are those of a run that nobody has disturbed. The first worker
 is killed in one round, the second in another.
 """
 
-import argparse
 import json
 import os
 import pathlib
@@ -153,9 +152,7 @@ def weights(folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = timing.make_parser(__doc__)
     parser.add_argument("--workdir", required=True, type=pathlib.Path)
     timing.add_numbers(
         parser,

@@ -1,4 +1,4 @@
-"""Whether a function takes a time that grows no faster than its input."""
+"""Checks that the time of a function grows no faster than its input."""
 
 import time
 

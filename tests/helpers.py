@@ -1,5 +1,6 @@
-"""What the tests of all layers share, on every Keras backend."""
+"""Checks that the tests of all layers share, on every Keras backend."""
 
+import contextlib
 import tempfile
 from pathlib import Path
 
@@ -11,6 +12,17 @@ from tfcopy.layers import CopyDistribution
 
 # A layer's outputs in bfloat16 may differ this much from those in float32.
 BFLOAT16_TOLERANCE = 0.1
+
+
+@contextlib.contextmanager
+def dtype_policy(name):
+    """Makes layers of another dtype policy."""
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(name)
+    try:
+        yield
+    finally:
+        keras.config.set_dtype_policy(before)
 
 
 def to_numpy(structure):
@@ -166,7 +178,7 @@ def outputs_and_gradients(function, tensors, variables=()):
 
 
 def _derivatives(function, tensors, variables):
-    """As `gradients`, of a function to a scalar and what is returned."""
+    """Computes `gradients` of a function to a scalar and other outputs."""
     tensors = keras.tree.map_structure(ops.convert_to_tensor, tensors)
     if keras.backend.backend() == "jax":
         import jax

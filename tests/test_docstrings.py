@@ -1,4 +1,4 @@
-"""What docstrings name in backquotes is there."""
+"""Names in backquotes in docstrings exist."""
 
 import ast
 import importlib

@@ -168,7 +168,7 @@ def test_replacing_a_file(root):
 
 
 def test_publishing_a_folder(root, monkeypatch):
-    """Where folders are copied, what readers look for comes last."""
+    """Where folders are copied, the file that readers want comes last."""
     copied, copy = [], filesystem.copy
     monkeypatch.setattr(
         filesystem, "copy", lambda *x: (copied.append(x[1]), copy(*x))

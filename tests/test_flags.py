@@ -12,7 +12,7 @@ from tfcopy.flags import File, Parser, PositiveInt, flag, form
 
 @dataclasses.dataclass(kw_only=True)
 class Base:
-    """What all have.
+    """Flags that all have.
 
     Attributes:
         size: how large it is,
@@ -24,7 +24,7 @@ class Base:
 
 @dataclasses.dataclass(kw_only=True)
 class Options(Base):
-    """What is read.
+    """Flags of a command.
 
     Attributes:
         folder: where it is
@@ -54,7 +54,7 @@ class Options(Base):
 
 @dataclasses.dataclass(kw_only=True)
 class FileOptions(Base):
-    """What may be in a file.
+    """Flags that may be in a file.
 
     Attributes:
         output: what is written

@@ -1,4 +1,4 @@
-"""What `import tfcopy` gives, and what it costs."""
+"""The names that `import tfcopy` gives, and its cost."""
 
 import subprocess
 import sys

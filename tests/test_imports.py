@@ -1,4 +1,4 @@
-"""Who imports whom: Keras only where every backend should do, and one way."""
+"""Imports go one way, and Keras alone serves code of every backend."""
 
 import ast
 import collections

@@ -1,4 +1,4 @@
-"""What the public layers and models take, and their defaults.
+"""Arguments of the public layers and models, with their defaults.
 
 Others' code depends on them: a new default is written down here, too.
 """

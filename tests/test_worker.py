@@ -17,7 +17,7 @@ CLUSTER = pathlib.Path(__file__).parents[1] / "cluster"
 
 @pytest.fixture
 def started(monkeypatch):
-    """What was run: the recipe, its arguments and TF_CONFIG."""
+    """Lists the recipe that was run, its arguments and TF_CONFIG."""
     found = {}
 
     def run_module(name, run_name, alter_sys):

@@ -1,4 +1,4 @@
-"""How much processor time the first tier of tests takes, and may take.
+"""Processor time that the first tier of tests takes, and may take.
 
 Seconds are those of the machine that `time_budget.json` was measured on: those
 measured here are divided by what a loop takes here, and multiplied by what it
@@ -28,7 +28,7 @@ def processor_seconds():
 
 
 def loop_seconds():
-    """What a loop takes that does as most tests do: it makes small objects."""
+    """Times a loop that makes small objects, as most tests do."""
     start = time.thread_time()
     names = {}
     for i in range(20_000):
@@ -38,7 +38,7 @@ def loop_seconds():
 
 
 def is_whole(config):
-    """Whether all of the first tier runs, and on TensorFlow."""
+    """Returns whether all of the first tier runs, and on TensorFlow."""
     option = config.option
     chosen = ("keyword", "deselect", "ignore", "ignore_glob", "lf", "maxfail")
     return (
@@ -51,7 +51,7 @@ def is_whole(config):
 
 
 def faults(seconds, budget):
-    """What takes too long, a line each.
+    """Returns the tests that take too long, a line each.
 
     Args:
         seconds: Dict of seconds on the budget's machine, by pairs of a test
@@ -93,7 +93,7 @@ class Clock:
         return report
 
     def pytest_runtest_logreport(self, report):
-        """Where the tests are handed out, too."""
+        """Counts in the process that hands out the tests, too."""
         spent = dict(report.user_properties).get("processor_seconds", 0.0)
         self._seconds[report.nodeid, report.when] = spent
         if spent > 1 or not self._loops:

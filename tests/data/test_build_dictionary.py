@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from tfcopy.data import Dictionary, Vocabulary, build_dictionary
+from tfcopy.data import Dictionary, Vocabulary
 from tfcopy.data.alignment.likely_translations import TokenizedText, build
 from tfcopy.data.alignment.word_links import Links
 from tfcopy.data.build_dictionary import main
@@ -41,13 +41,37 @@ def entries(pairs, **options):
 # === What becomes an entry ===
 
 
-def test_senses_are_shares_of_a_words_links():
-    pairs = [("banque", "bank")] * 3 + [("banque", "shore"), ("été", "summer")]
-    assert entries(pairs) == [
-        ("banque", "bank", 0.75),
-        ("banque", "shore", 0.25),
-        ("été", "summer", 1.0),
-    ]
+@pytest.mark.parametrize(
+    "pairs, options, expected",
+    [
+        ([], {}, []),
+        ([("", "")], {}, []),
+        (
+            [("banque", "bank")] * 3 + [("banque", "shore")],
+            {},
+            [("banque", "bank", 0.75), ("banque", "shore", 0.25)],
+        ),
+        (
+            [("Flandre", "Flanders"), ("flandre", "flanders")],
+            {},
+            [("Flandre", "Flanders", 1.0), ("flandre", "flanders", 1.0)],
+        ),
+        (
+            [("maison", "house"), ("flandre", "flanders")],
+            {"only_outside": {"maison"}},
+            [("flandre", "flanders", 1.0)],
+        ),
+        # Of equally likely senses the rarer comes first.
+        (
+            [("f", "a"), ("f", "e"), ("f", "b"), ("g", "a")],
+            {},
+            [*(("f", x, 0.3333) for x in "bea"), ("g", "a", 1.0)],
+        ),
+    ],
+    ids="nothing blank shares case shortlist equal".split(),
+)
+def test_senses_are_shares_of_a_words_links(pairs, options, expected):
+    assert entries(pairs, **options) == expected
 
 
 def test_rare_senses_are_left_out():
@@ -65,12 +89,6 @@ def test_a_word_keeps_its_likeliest_senses():
     assert found == ["e0", "e1", "e2", "e3", "e4"]
     found = [sense for _, sense, _ in entries(pairs, max_senses=2)]
     assert found == ["e0", "e1"]
-
-
-def test_of_equally_likely_senses_the_rarer_comes_first():
-    pairs = [("f", "a"), ("f", "e"), ("f", "b"), ("g", "a")]
-    senses = [sense for word, sense, _ in entries(pairs) if word == "f"]
-    assert senses == ["b", "e", "a"]
 
 
 @pytest.mark.parametrize("mark", [",", "«", "...", "<unk>"])
@@ -91,30 +109,12 @@ def test_frequent_words_are_function_words():
     assert entries(pairs, function_words=99) == []
 
 
-def test_words_keep_their_case():
-    pairs = [("Flandre", "Flanders"), ("flandre", "flanders")]
-    assert entries(pairs) == [
-        ("Flandre", "Flanders", 1.0),
-        ("flandre", "flanders", 1.0),
-    ]
-
-
-def test_words_of_the_shortlist_have_no_entry():
-    pairs = [("maison", "house"), ("flandre", "flanders")]
-    found = entries(pairs, only_outside={"maison"})
-    assert found == [("flandre", "flanders", 1.0)]
-
-
 def test_only_links_that_are_one_to_one_count():
     pairs = [("près d'", "near")] + [("d'", "of")] * 2 + [("près", "near")]
     links = diagonal(pairs)
     rows = [(0, 0, 0), (0, 1, 0), *list(zip(*links))[1:]]
     found = build(*texts(pairs), Links(*np.array(rows).T), function_words=0)
     assert list(found) == [("d'", "of", 1.0), ("près", "near", 1.0)]
-
-
-def test_text_without_words():
-    assert entries([]) == entries([("", "")]) == []
 
 
 # === The command ===
@@ -219,6 +219,13 @@ def test_no_file_is_both_read_and_written(
     assert after == before
 
 
+def test_an_output_is_needed(files, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(files)
+    error = capsys.readouterr().err
+    assert "output" in error and "--help" in error
+
+
 def test_files_of_different_lengths_are_named(files, tmp_path, capsys):
     longer, empty = tmp_path / "b.fr", tmp_path / "c.fr"
     longer.write_text("\n".join(FRENCH) + "\nune maison\n")
@@ -230,41 +237,3 @@ def test_files_of_different_lengths_are_named(files, tmp_path, capsys):
     both = ["--source", str(empty), "--target", str(empty)]
     assert main([*both, *rest]) == 1
     assert "have no lines" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "flags, message",
-    [
-        (["--nope", "1"], "--nope"),
-        (
-            ["--rounds", "0"],
-            "--rounds must be a positive integer. Received: 0.",
-        ),
-        (
-            ["--min_probability", "2"],
-            "--min_probability must be a number from 0 to 1. ",
-        ),
-        (["--config", "BAD"], "--config: 'utf-8' codec can't decode"),
-    ],
-)
-def test_wrong_flags_are_explained(files, tmp_path, capsys, flags, message):
-    (tmp_path / "bad").write_bytes(b"\xff")
-    flags = [x.replace("BAD", str(tmp_path / "bad")) for x in flags]
-    for wrong, told in (
-        ([*files, "--output", "x", *flags], message),
-        (files, "output"),
-    ):
-        with pytest.raises(SystemExit, match="2"):
-            main(wrong)
-        error = capsys.readouterr().err
-        assert told in error and "--help" in error
-
-
-def test_help_explains_every_flag(capsys):
-    with pytest.raises(SystemExit) as stopped:
-        main(["--help"])
-    assert stopped.value.code == 0
-    text = capsys.readouterr().out
-    for name in build_dictionary.Config.__dataclass_fields__:
-        assert f"--{name}" in text
-    assert "--output fr-en.tsv --reverse_output en-fr.tsv\n" in text

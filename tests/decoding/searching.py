@@ -133,7 +133,7 @@ MODELS = {
 
 
 def source_inputs(model, rows=slice(None)):
-    """What the model takes of the definitions of words, by name."""
+    """Returns the model's inputs for the definitions of words, by name."""
     if not model.source_inputs:
         return {}
     batch = batch_for(model.source_embedding, {"source": SOURCE_IDS[rows]})
@@ -164,7 +164,7 @@ def search(model, prefix=None, rows=slice(None), graph=False, **options):
 
 
 def _distribution(model, rows, target_ids):
-    """What the model gives for targets of the sources `rows`."""
+    """Returns the model's distribution for targets of the sources `rows`."""
     inputs = {
         "source_ids": SOURCE_IDS[rows],
         "source_copy_ids": COPY_IDS[rows],

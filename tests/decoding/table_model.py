@@ -13,7 +13,7 @@ from tfcopy.layers.loop import Memory
 
 
 class TableModel:
-    """What `beam_search` needs of a model.
+    """The part of a model that `beam_search` needs.
 
     Args:
         logits: `(B, L, V, V)`: step, word before, word.

@@ -38,7 +38,7 @@ class Counted(TableModel):
 
 
 def search(model, rows, prefix, **options):
-    """What is found for some sentences of the model."""
+    """Returns the result for some sentences of the model."""
     memory = {name: x[rows] for name, x in model.memory.items()}
     some = Counted.__new__(Counted)
     some.vocabulary_size, some.memory, some.sizes = V, memory, []

@@ -1,4 +1,4 @@
-"""What may not be said, and sources that must be covered."""
+"""Forbidden words and repetitions, and sources that must be covered."""
 
 import keras
 import numpy as np

@@ -82,7 +82,7 @@ def runs_of(copy_ids, marks):
 
 
 def is_allowed(ids, copy_ids, marks, only=()):
-    """Whether words and EOS can be read as runs and other words, as required.
+    """Returns whether words and EOS can be read as the required runs.
 
     Other words are none of `only`, and no unknown ones, that the source holds
     in runs alone.

@@ -66,7 +66,7 @@ def model(request):
 
 @pytest.fixture(scope="module")
 def trained(model):
-    """What it generates and copies, when all words are known."""
+    """Returns the model's outputs when all words of the target are known."""
     return helpers.probabilities(model(INPUTS))
 
 

@@ -1,4 +1,4 @@
-"""What the pages say of the program: commands, flags, names and files."""
+"""Commands, flags, names and files on the pages are those of the program."""
 
 import contextlib
 import functools
@@ -50,7 +50,7 @@ def code_and_words(page):
 
 
 def spans(page):
-    """What a page's words have between backticks."""
+    """Yields the texts between backticks of a page."""
     words = code_and_words(page)[1]
     return [" ".join(x.split()) for x in re.findall("`([^`]+)`", words)]
 
@@ -66,7 +66,7 @@ def commands(page):
 
 
 def is_taken(recipe, arguments):
-    """Whether a recipe's command line takes these arguments."""
+    """Returns whether a recipe's command line takes these arguments."""
     module = importlib.import_module(f"tfcopy.recipes.{recipe}")
     try:
         with contextlib.redirect_stderr(io.StringIO()):
@@ -102,7 +102,7 @@ def flags_of(module):
 
 
 def refused(module, name, rest):
-    """Whether a command is none, or does not take its flags."""
+    """Returns whether a command is none, or does not take its flags."""
     if name == "recipe":
         recipe, *arguments = shlex.split(rest)
         return not is_taken(recipe, arguments)
@@ -129,7 +129,7 @@ def all_flags():
 
 
 def nobody_takes(span):
-    """Whether `--flag` or `--flag value` is nowhere a part of a command."""
+    """Returns whether no command has `--flag` or `--flag value`."""
     names = set(FLAG.findall(span))
     takers = [x for x in tfcopy_command.recipes() if names <= fields(x)]
     if not takers:
@@ -158,7 +158,7 @@ def test_flags_in_the_text_are_there(page):
 
 
 def is_there(name):
-    """Whether a dotted name is a module, or something in one."""
+    """Returns whether a dotted name is a module, or something in one."""
     parts = name.split(".")
     for end in range(len(parts), 0, -1):
         try:

@@ -1,4 +1,4 @@
-"""What kinds of users type, word for word as their page has it.
+"""Commands of each kind of user, word for word as their page has them.
 
 The commands are those of the package as it is installed from its wheel, in a
 folder without the repository; trainings get flags that make them tiny.

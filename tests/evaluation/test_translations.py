@@ -295,7 +295,7 @@ def test_p_tells_a_difference_from_chance(compared):
 
 @pytest.fixture(scope="module")
 def libraries_own():
-    """What sacrebleu's own paired bootstrap finds."""
+    """Returns the result of sacrebleu's own paired bootstrap."""
     test = PairedTest(
         [("worse", WORSE), ("alike", ALIKE), ("right", REFERENCES)],
         {"ter": sacrebleu.TER()},

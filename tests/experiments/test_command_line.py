@@ -211,7 +211,7 @@ def assert_wrong(capsys, arguments, message):
 
 
 def helps(capsys, recipe, flag):
-    """What `--help` and the like print, and in it the text of each flag."""
+    """Returns the output of `--help` and the like, and each flag's text."""
     with pytest.raises(SystemExit) as error:
         command_line.parse(recipe.Config, [flag])
     assert error.value.code == 0
@@ -242,7 +242,7 @@ def test_help_groups_the_flags_and_has_text_and_default_of_each(capsys, name):
 
 
 def choices(kind):
-    """What a `Literal` in a type lists."""
+    """Returns the choices of a `Literal` in a type."""
     arguments = typing.get_args(kind)
     if typing.get_origin(kind) is Literal:
         return arguments

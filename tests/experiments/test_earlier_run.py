@@ -453,7 +453,7 @@ def earlier(tmp_path_factory):
 
 
 class Served:
-    """What serves a model, as far as vocabularies go."""
+    """The vocabularies of a servable."""
 
     def __init__(self, source, target):
         self.source_vocabulary, self.target_vocabulary = source, target

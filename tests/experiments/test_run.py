@@ -36,7 +36,7 @@ class Served(typing.NamedTuple):
 
 @pytest.fixture
 def saved(monkeypatch):
-    """What is stored and exported, instead of doing so."""
+    """Lists what would be stored and exported."""
     calls = []
 
     def save(served, folder, **options):

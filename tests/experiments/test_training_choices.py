@@ -56,7 +56,7 @@ def test_warm_up_comes_before_each_schedule(schedule, expected):
 
 @pytest.mark.parametrize("schedule", ["linear", "cosine"])
 def test_fewer_updates_than_warm_up_are_trained_all_the_same(schedule):
-    """As of a second phase that is short."""
+    """A second phase may be that short."""
     rate = training_choices.learning_rate(schedule, 0.1, 9, steps=3)
     assert float(rate(2)) == pytest.approx(0.1 / 3)
 

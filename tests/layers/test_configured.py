@@ -38,7 +38,7 @@ class Shifted(Scaled):
 
 @keras.saving.register_keras_serializable(package="tests")
 class SharpHead(layers.PointerGeneratorHead):
-    """As a user writes it, who knows of no `keep_arguments`."""
+    """A head of a user who does not know `keep_arguments`."""
 
     def __init__(self, vocabulary_size, sharpness, **kwargs):
         super().__init__(vocabulary_size, **kwargs)

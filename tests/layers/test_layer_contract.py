@@ -1,4 +1,4 @@
-"""What every layer promises, checked for all of `layer_cases`."""
+"""The contract of layers, checked for all of `layer_cases`."""
 
 import keras
 import numpy as np

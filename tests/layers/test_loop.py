@@ -17,7 +17,7 @@ def normal(*shape, seed=0):
 
 
 def make_tensors(length=T):
-    """What a step reads: everything that may have a gradient."""
+    """Makes the inputs of a step, all that may have a gradient."""
     return {
         "x": normal(length, B, D),
         "groups": normal(length, G, B, D, seed=1),

@@ -21,7 +21,7 @@ def make_embedding(**options):
 
 
 def batch_for(embedding, texts, spare=0):
-    """What a model of this embedding takes.
+    """Returns the inputs of a model with this embedding.
 
     Args:
         embedding: `DefinitionEmbedding`.
@@ -80,7 +80,7 @@ def train(model, loss, batches, learning_rate=0.01, enough=None):
 
 
 def predict(model, batch):
-    """What the model gives, as arrays."""
+    """Returns the model's outputs as arrays."""
     outputs = model({name: batch[name] for name in model.input})
     return keras.tree.map_structure(keras.ops.convert_to_numpy, outputs)
 

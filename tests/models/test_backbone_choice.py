@@ -400,12 +400,8 @@ def test_the_part_of_a_network_that_reads_text(tmp_path):
 @pytest.mark.few(1)
 def test_mixed_precision_keeps_logs_and_weights_in_float32(kind):
     expected = run(randomized(make_model(kind)))
-    before = keras.config.dtype_policy()
-    keras.config.set_dtype_policy("mixed_bfloat16")
-    try:
+    with helpers.dtype_policy("mixed_bfloat16"):
         model = randomized(make_model(kind))
-    finally:
-        keras.config.set_dtype_policy(before)
     assert {w.dtype for w in model.weights} == {"float32"}
     distribution = run(model)
     dtype = keras.backend.standardize_dtype(distribution.generate_logits.dtype)

@@ -104,7 +104,7 @@ def test_attention_can_be_looked_at():
 
 
 def test_vectors_may_come_from_elsewhere():
-    """As from a table of definitions that were read before."""
+    """They may come from a table of definitions that were read before."""
     embedding = make_embedding()
     model = coattention(embedding, units=4)
     vectors = model.get_layer(embedding.name).output

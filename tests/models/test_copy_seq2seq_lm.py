@@ -200,7 +200,7 @@ def test_its_configuration_makes_it_again(task):
 
 @pytest.mark.slow
 def test_what_keras_hub_tests_of_its_tasks():
-    """As `run_task_test` in KerasHub's own tests.
+    """Follows `run_task_test` of KerasHub's own tests.
 
     Not of T5: in a dataset the tokenizer of KerasHub 0.32 loses its model,
     with its own `T5Seq2SeqLM`, too.

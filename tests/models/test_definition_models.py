@@ -1,4 +1,4 @@
-"""What all models of defined words promise."""
+"""The contract of all models of defined words."""
 
 import keras
 import numpy as np

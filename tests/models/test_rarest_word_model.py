@@ -296,12 +296,8 @@ def test_saving_gives_the_same_model(tmp_path, options):
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.few(2)
 def test_mixed_precision_keeps_logs_and_weights_in_float32(options):
-    before = keras.config.dtype_policy()
-    keras.config.set_dtype_policy("mixed_bfloat16")
-    try:
+    with helpers.dtype_policy("mixed_bfloat16"):
         mixed = make_model(**options)
-    finally:
-        keras.config.set_dtype_policy(before)
     assert {w.dtype for w in mixed.weights} == {"float32"}
     batch = batch_of(mixed)
     distribution = run(mixed, batch["source_ids"])

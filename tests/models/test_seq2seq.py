@@ -103,7 +103,7 @@ def model(request):
 
 @pytest.fixture(scope="module")
 def whole(model):
-    """What it gives for the inputs."""
+    """The model's outputs for the inputs."""
     return run(model)
 
 
@@ -254,12 +254,8 @@ def test_every_weight_has_a_gradient(model):
 @pytest.mark.parametrize("name", MODELS)
 def test_mixed_precision_keeps_logs_and_weights_in_float32(name):
     expected = helpers.probabilities(run(MODELS[name]()))
-    before = keras.config.dtype_policy()
-    keras.config.set_dtype_policy("mixed_bfloat16")
-    try:
+    with helpers.dtype_policy("mixed_bfloat16"):
         model = MODELS[name]()
-    finally:
-        keras.config.set_dtype_policy(before)
     assert {w.dtype for w in model.weights} == {"float32"}
     assert model.head.compute_dtype == "bfloat16"
     distribution = run(model)

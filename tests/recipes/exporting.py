@@ -40,7 +40,7 @@ def check_export(folder, *arguments, run="demo"):
 
 
 def rebuilt(run, *arguments):
-    """What the command would export, without writing it.
+    """Returns what the command would export, without writing it.
 
     Args:
         run: Folder of a run.
@@ -97,7 +97,7 @@ def check_rebuilt(folder, *arguments, run="demo"):
 
 
 def _contents(folder):
-    """What the files of a folder hold, each content once."""
+    """Returns the contents of a folder's files, each once."""
     contents = set()
     for name in os.listdir(folder):
         with open(os.path.join(folder, name), "rb") as file:
@@ -153,6 +153,6 @@ def assert_same(expected, found):
 
 
 def config_of(path):
-    """What a SavedModel tells of itself."""
+    """Reads the settings of a SavedModel."""
     with open(os.path.join(path, "assets.extra", "tfcopy.json")) as file:
         return json.load(file)

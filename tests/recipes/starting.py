@@ -1,6 +1,7 @@
 """Starting the whole command of a recipe, and reading what it left."""
 
 import os
+import re
 
 from tfcopy import atomic_files
 from tfcopy.checked_files import read_json
@@ -30,6 +31,34 @@ def start(recipe, settings, folder, *arguments):
 
 def results(folder):
     return read_json(os.path.join(folder, "logs", "demo", "results.json"))
+
+
+def check_report(folder, *more):
+    """Checks the keys of a finished run's results, and that it exported.
+
+    Args:
+        folder: As of `start`.
+        more: Keys after those that all recipes have.
+
+    Returns:
+        The results.
+    """
+    found = results(folder)
+    keys = """recipe preset seed seconds config systems paper claims savedmodel
+        exported exported_by""".split()
+    assert list(found)[: len(keys) + len(more)] == [*keys, *more]
+    assert os.path.isfile(os.path.join(found["savedmodel"], "saved_model.pb"))
+    return found
+
+
+def check_refused(start, capfd, folder, arguments, message):
+    """Checks that a start ends with one line, and exports nothing."""
+    capfd.readouterr()
+    assert start(folder, *arguments) in (1, 2)
+    error = capfd.readouterr().err
+    assert re.search(f"^Error: .*{message}", error, re.MULTILINE), error
+    assert "Traceback" not in error
+    assert not os.path.exists(os.path.join(folder, "served", "1"))
 
 
 def files(folder):

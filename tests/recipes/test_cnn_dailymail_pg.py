@@ -1,13 +1,12 @@
 """The whole command on tiny files, and what can be wrong in it."""
 
 import functools
-import os
 import types
 
-import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.data.corpora.test_cnn_dailymail import record
 from tests.recipes import exporting, starting
 from tests.recipes.starting import results
 from tfcopy import models, training
@@ -52,10 +51,7 @@ def finished(tmp_path_factory, corpus):
 
 
 def test_results_hold_what_was_agreed(finished):
-    found = results(finished)
-    keys = """recipe preset seed seconds config systems paper claims
-        savedmodel""".split()
-    assert list(found)[: len(keys)] == keys
+    found = starting.check_report(finished)
     assert list(found["systems"]) == list(cnn_dailymail_pg.SYSTEMS)
     scores = found["systems"]["pointer_generator_coverage"]
     expected = """parameters updates rouge1 rouge2 rougeL rouge1_recall bleu
@@ -68,7 +64,7 @@ def test_results_hold_what_was_agreed(finished):
     assert "novel_3grams" in found["references"]
 
 
-def test_coverage_starts_from_the_pointer_generator(finished, capsys):
+def test_coverage_starts_from_the_pointer_generator(finished):
     systems = results(finished)["systems"]
     assert systems["pointer_generator"]["updates"] == 4
     # With those of the weights that it starts from.
@@ -117,12 +113,9 @@ def test_all_systems_are_trained_for_as_long(monkeypatch, options, updates):
     assert [x["updates"] for x in run.results.values()] == updates
 
 
-def test_coverage_may_begin_at_once():
-    config = cnn_dailymail_pg.Config(coverage_start_step=0, updates=10)
-    assert cnn_dailymail_pg.coverage_updates(config) == (0, 10)
-
-
 def test_the_paper_goes_on_from_the_pointer_generator():
+    config = cnn_dailymail_pg.Config(coverage_start_step=0, updates=10)
+    assert cnn_dailymail_pg.coverage_updates(config) == (0, 10)  # At once.
     config = cnn_dailymail_pg.Config(**cnn_dailymail_pg.PRESETS["paper"])
     assert cnn_dailymail_pg.coverage_updates(config) == (230_000, 233_000)
     assert config.reset_optimizer
@@ -195,61 +188,15 @@ def test_the_command_rebuilds_what_was_exported(finished, capsys):
 
 
 def test_the_publishers_files(tmp_path):
+    records = [
+        record(
+            f"x{i} won . it rained .", f"<s> x{i} won . </s> <s> rain . </s>"
+        )
+        for i in range(20)
+    ]
     for split in ("train", "val", "test"):
-        with open(tmp_path / f"{split}_000.bin", "wb") as file:
-            for i in range(20):
-                features = {
-                    "article": f"name{i} won . it rained .",
-                    "abstract": f"<s> name{i} won . </s> <s> rain . </s>",
-                }
-                example = tf.train.Example(
-                    features=tf.train.Features(
-                        feature={
-                            name: tf.train.Feature(
-                                bytes_list=tf.train.BytesList(
-                                    value=[text.encode()]
-                                )
-                            )
-                            for name, text in features.items()
-                        }
-                    )
-                )
-                data = example.SerializeToString()
-                file.write(np.int64(len(data)).tobytes() + data)
+        (tmp_path / f"{split}_000.bin").write_bytes(b"".join(records))
     flags_ = ["--bin_dir", str(tmp_path), "--systems", "[lead_3]"]
     assert start(tmp_path, *flags_) == 0
     assert results(tmp_path)["systems"]["lead_3"]["rouge1_recall"] > 50
     assert "savedmodel" not in results(tmp_path)
-
-
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        ("--systems [lead_4]", "--systems must be"),
-        ("--train [a.csv] --tfds x", "Only one of --train"),
-        ("--train [a.csv] --source_column a", "A table needs --target_column"),
-        ("--train [a,b,c]", "--train takes two files"),
-        ("--test [a,b]", "--test needs --train"),
-        ("--min_summary_length 6", "--min_summary_length must be below"),
-        (
-            "--coverage_updates null --coverage_start_step 4",
-            "--coverage_start_step must be below",
-        ),
-        ("--vocabulary_size 4", "--vocabulary_size must be above 4"),
-        (
-            # Of the user's files: the demo's news take ten seconds to make.
-            "--train {corpus} --vocabulary missing.txt",
-            "--vocabulary: cannot read missing.txt",
-        ),
-        ("--bin_dir missing", "missing"),
-        ("--head copynet2", "--head must be"),
-    ],
-)
-def test_wrong_flags_are_named(tmp_path, corpus, capsys, arguments, message):
-    corpus = corpus.replace(", ", ",")
-    arguments = arguments.replace("{corpus}", corpus).split()
-    assert start(tmp_path, *arguments) in (1, 2)
-    error = capsys.readouterr().err
-    assert "Traceback" not in error
-    assert f"{message}" in error, error
-    assert not os.path.exists(tmp_path / "served" / "1")

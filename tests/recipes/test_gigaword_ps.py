@@ -2,7 +2,6 @@
 
 import csv
 import functools
-import os
 import re
 import types
 
@@ -107,10 +106,7 @@ def finished_entity(entity_run):
 
 
 def test_results_hold_what_was_agreed(finished):
-    found = results(finished)
-    keys = """recipe preset seed seconds config systems paper claims
-        savedmodel""".split()
-    assert list(found)[: len(keys)] == keys
+    found = starting.check_report(finished)
     assert list(found["systems"]) == ["nmt_lvt", "pointer_softmax_lvt"]
     for system, scores in found["systems"].items():
         expected = """parameters updates rouge1 rouge2 rougeL rouge1_recall
@@ -295,67 +291,6 @@ def test_a_corpus_without_entities_is_refused(tmp_path, corpus, capsys):
     flags = ["--train", corpus, "--pointers", "entity"]
     assert start(tmp_path, *flags, "--entity_pattern", "none") == 1
     assert "vocabulary has no placeholders @1" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("--systems [nmt]", "--systems must be"),
-        ("--systems []", "--systems must name some of nmt_lvt"),
-        (
-            "--train [a.src, b] --tfds x",
-            "Only one of --train, --prepared, --tfds and --data_dir",
-        ),
-        ("--train [a.csv] --source_column 3", "A table needs --target_column"),
-        ("--train [a,b,c]", "--train takes two files"),
-        ("--test [a,b]", "--test needs --train"),
-        ("--source_column 3", "--source_column needs --train or --tfds"),
-        ("--preset paper", "licensed .LDC2012T21.*--train a.src a.tgt"),
-        ("--tfds gigaword", "--tfds gigaword: its rare words are UNK already"),
-        ("--tfds gigaword --pointers entity", "it is in lower case, so no"),
-        ("--entity_pattern x", "--entity_pattern needs --pointers entity"),
-        ("--train_tags [a,b]", "--train_tags needs --pointers entity"),
-        ("--entity_truecase true", "--entity_truecase needs --pointers entity"),
-        (
-            "--pointers entity --train_tags [a,b]",
-            "--train_tags needs --train as well",
-        ),
-        (
-            "--pointers entity --train [a,b] --train_tags [c,d]",
-            "--train_tags needs --tokenization space",
-        ),
-        (
-            "--pointers entity --train [a,b] --train_tags [c,d] --test [e,f]",
-            "--test needs --test_tags",
-        ),
-        (
-            "--pointers entity --train [a,b] --test [c,d] --test_tags [e,f]",
-            "--test_tags needs --train_tags",
-        ),
-        (
-            "--pointers entity --tokenization space --train [a,b] "
-            "--train_tags [c,d] --entity_pattern x",
-            "either tagged or matched by a pattern",
-        ),
-        (
-            "--pointers entity --entity_pattern (",
-            "--entity_pattern.* RE2 .missing",
-        ),
-        ("--min_summary_length 6", "--min_summary_length must be below"),
-        ("--source_vocabulary_size 4", "--source_vocabulary_size must be"),
-        ("--candidates 4", "--candidates must be above 4"),
-        ("--switch_activation foo", "--switch_activation must be"),
-        ("--target_vocabulary missing", "--target_vocabulary: cannot read"),
-    ],
-)
-def test_wrong_flags_are_named(tmp_path, capfd, arguments, message):
-    # A blank within brackets belongs to the list.
-    arguments = re.findall(r"\[[^]]*\]|\S+", arguments)
-    assert start(tmp_path, *arguments) in (1, 2)
-    error = capfd.readouterr().err
-    assert "Traceback" not in error
-    assert re.search(message, error), error
-    assert not os.path.exists(tmp_path / "served" / "1")
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,6 @@ import importlib.util
 import json
 import os
 import random
-import re
-import shutil
 import sys
 
 import pytest
@@ -65,11 +63,6 @@ def chinese(tmp_path_factory):
         text = content(count, rng, scored=part != "I")
         (folder / f"PART_{part}.txt").write_text(text, "utf-8")
     return folder
-
-
-@pytest.fixture
-def damaged(chinese, tmp_path):
-    return shutil.copytree(chinese, tmp_path / "lcsts")
 
 
 # A second training, for words.
@@ -176,9 +169,7 @@ def test_generated_news_in_words(tmp_path, capsys, monkeypatch):
     assert "not comparable with figures on LCSTS" in output
     assert "rnn_context, words " in output and ", paper" not in output
     found = results(tmp_path)
-    keys = """recipe preset seed seconds config systems paper claims
-        savedmodel""".split()
-    assert list(found) == [*keys, "exported", "exported_by", "pairs", "corpus"]
+    assert list(found)[-2:] == ["pairs", "corpus"]
     assert found["recipe"] == "lcsts_copynet" and found["preset"] == "demo"
     assert found["corpus"] == "generated"
     assert found["paper"]["copynet"]["words"]["rouge2"] == 22.3
@@ -193,7 +184,7 @@ def test_news_with_nothing_to_copy_are_refused(tmp_path, capsys, monkeypatch):
         r"--word_vocabulary_size must leave 50 % .* Received: 10000, which "
         r"leaves \d\d\.\d %"
     )
-    assert_error(capsys, tmp_path, [], message)
+    starting.check_refused(start, capsys, tmp_path, [], message)
 
 
 def test_english_characters_may_be_more(tmp_path):
@@ -208,16 +199,6 @@ def test_english_characters_may_be_more(tmp_path):
 # === What can be wrong ===
 
 
-def assert_error(capsys, folder, arguments, message):
-    """One line that says what is wrong, and no traceback."""
-    capsys.readouterr()
-    assert start(folder, *arguments) in (1, 2)
-    error = capsys.readouterr().err
-    assert re.search(f"^Error: .*{message}", error, re.MULTILINE), error
-    assert "Traceback" not in error
-    assert not os.path.exists(folder / "served" / "1")
-
-
 def test_min_score_chooses(chinese, tmp_path, capsys):
     arguments = ["--data_dir", str(chinese), "--min_score", "4"]
     arguments += ["--tokenizations", "[characters]", "--batch_tokens", "1"]
@@ -228,24 +209,6 @@ def test_min_score_chooses(chinese, tmp_path, capsys):
     assert "Error: --batch_tokens must be at least" in error
 
 
-def test_missing_part_is_named(damaged, tmp_path, capsys):
-    (damaged / "PART_II.txt").unlink()
-    message = f"{damaged}: there is no PART_II.txt"
-    arguments = ["--tokenizations", "[characters]", "--data_dir", str(damaged)]
-    assert_error(capsys, tmp_path, arguments, message)
-
-
-def test_damaged_record_is_named(damaged, tmp_path, capsys):
-    path = damaged / "PART_III.txt"
-    lines = path.read_text("utf-8").splitlines()
-    assert lines[16] == "    </short_text>"
-    del lines[16]
-    path.write_text("\n".join(lines), "utf-8")
-    message = f"{path}, line 17: expected </short_text> before it"
-    arguments = ["--tokenizations", "[characters]", "--data_dir", str(damaged)]
-    assert_error(capsys, tmp_path, arguments, message)
-
-
 def test_missing_jieba_is_told_before_training(
     chinese, tmp_path, capsys, monkeypatch
 ):
@@ -253,21 +216,5 @@ def test_missing_jieba_is_told_before_training(
     arguments = ["--tokenizations", "[characters,words]"]
     arguments += ["--data_dir", str(chinese)]
     message = r'needs jieba. Install it with `pip install "tfcopy\[jieba\]"`'
-    assert_error(capsys, tmp_path, arguments, message)
+    starting.check_refused(start, capsys, tmp_path, arguments, message)
     assert not os.path.exists(tmp_path / "logs/demo/characters/copynet")
-
-
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        ("--systems []", "--systems must name some of rnn_context, copynet"),
-        ("--systems [rnnsearch]", "--systems must be .* rnn_context or copy"),
-        ("--tokenizations []", "--tokenizations must name characters, words"),
-        ("--tokenizations [bytes]", "--tokenizations must be .* characters"),
-        ("--word_vocabulary_size 4", "--word_vocabulary_size must be above 4"),
-        ("--min_score 6", "--min_score must be 1 .* 5. Received: 6"),
-        ("--tokenizations [characters] --data_dir /no", "/no: .* PART_I.txt"),
-    ],
-)
-def test_wrong_flags_are_named(tmp_path, capsys, arguments, message):
-    assert_error(capsys, tmp_path, arguments.split(), message)

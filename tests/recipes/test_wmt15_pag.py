@@ -1,13 +1,11 @@
 """The whole command on a few sentences, and what can be wrong in it."""
 
-import os
 import sys
 import types
 
 import pytest
 
 from tests.recipes import exporting, starting
-from tests.recipes.starting import results
 from tfcopy.experiments.config import of_system
 from tfcopy.experiments.pairs import pair_data, planning, translation_data
 from tfcopy.recipes import wmt15_pag
@@ -42,17 +40,13 @@ def finished(tmp_path_factory):
 
 
 def test_results_hold_what_was_agreed(finished):
-    found = results(finished)
-    keys = """recipe preset seed seconds config systems paper claims
-        savedmodel""".split()
-    assert list(found) == [*keys, "exported", "exported_by", "pairs"]
+    found = starting.check_report(finished, "pairs")
     assert found["paper"] == {}  # It is of other data.
     scores = found["systems"]["pag_ln"]
     expected = """parameters updates perplexity bleu chrf error_rate
         seconds_training seconds_translating target_tokens_per_second"""
     assert set(expected.split()) <= set(scores)
     assert scores["history"]["updates"] == [2, 4]
-    assert os.path.isfile(os.path.join(found["savedmodel"], "saved_model.pb"))
     for name in ("plans.png", "dev_nll.png"):
         assert (finished / "logs" / "demo" / name).exists()
 
@@ -129,26 +123,3 @@ def test_the_papers_corpora_are_those_of_tfds(monkeypatch, language):
     wmt15_pag.prepare(wmt15_pag.Config(preset="paper", **options), "folder")
     assert asked[0].tfds == f"wmt15_translate/{language}-en"
     assert asked[0].source_language == "en"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("--systems []", "--systems must name some of"),
-        ("--bpe_merges 5000", "--bpe_merges: this text has"),
-        ("--sentencepiece_model none.model", "cannot read none.model"),
-        ("--data_dir x", "--data_dir needs --tfds or --preset paper"),
-        (
-            "--max_target_length 2",
-            "a target of more than 2 (max_target_length)",
-        ),
-    ],
-)
-def test_wrong_flags_are_named(tmp_path, capsys, arguments, message):
-    assert start(tmp_path, *arguments.split()) == 1
-    assert message in capsys.readouterr().err
-
-
-def test_a_vocabulary_has_more_than_special_words(tmp_path, capsys):
-    assert start(tmp_path, "--target_vocabulary_size", "4") == 2
-    assert "size must be above 4" in capsys.readouterr().err

@@ -1,6 +1,8 @@
 """Exported models that several files of tests ask; each is made once."""
 
+import io
 import random
+import sys
 
 import numpy as np
 import pytest
@@ -21,8 +23,23 @@ def seeded_libraries():
     np.random.seed(0)
 
 
+@pytest.fixture
+def told(monkeypatch, capfdbinary):
+    """Function of a command, arguments and input to status, output, error."""
+
+    def told(command, arguments, text=b""):
+        stdin = io.TextIOWrapper(io.BytesIO(text))
+        monkeypatch.setattr(sys, "stdin", stdin)
+        status = command(list(map(str, arguments)))
+        sys.stdout.flush()
+        output, error = capfdbinary.readouterr()
+        return status, output.decode().splitlines(), error.decode()
+
+    return told
+
+
 def with_files(translator, tmp_path_factory):
-    """As it is, but that its export is of its own graphs."""
+    """Returns the translator with files, so that it exports its own graphs."""
     return translator.with_files(tmp_path_factory.mktemp("words"))
 
 

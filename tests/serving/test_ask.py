@@ -15,7 +15,6 @@ import tensorflow as tf
 from tfcopy.serving import ask
 from tfcopy.serving.client_library import local_model
 from tfcopy.serving.client_library.local_model import LocalModel, find_version
-from tfcopy.serving.client_library.signatures import AskError
 
 LINES = "the session of Łukasz .\n\n北京 😀\r\n \t\nO'Brien-Şahin".encode()
 ANSWERS = ["the session of Łukasz .", "", "北京 😀", "", "O'Brien-Şahin"]
@@ -54,17 +53,12 @@ def load(folder, copier_model):
 
 
 @pytest.fixture
-def asked(monkeypatch, capfdbinary, load):
+def asked(monkeypatch, told, load):
     """Returns the function of arguments and input to status, output, error."""
 
     def asked(*arguments, lines=LINES):
-        stdin = io.TextIOWrapper(io.BytesIO(lines))
-        monkeypatch.setattr(sys, "stdin", stdin)
         monkeypatch.setattr(local_model, "LocalModel", load)
-        status = ask.main(list(arguments))
-        sys.stdout.flush()
-        output, error = capfdbinary.readouterr()
-        return status, output.decode().splitlines(), error.decode()
+        return told(ask.main, arguments, lines)
 
     return asked
 
@@ -173,11 +167,6 @@ def test_errors_say_what_is_wrong(asked, folder, tmp_path):
     assert "no exported model in it" in error(str(tmp_path))
     assert "Available: 2, 10." in error(folder, "--version=3")
     assert "leave --version out" in error(folder + "/2", "--version=2")
-    os.makedirs(tmp_path / "damaged" / "1")
-    (tmp_path / "damaged" / "1" / "saved_model.pb").write_bytes(b"oops")
-    assert "cannot be loaded" in error(str(tmp_path / "damaged"))
-    tf.saved_model.save(tf.Module(), str(tmp_path / "other" / "1"))
-    assert "not a model exported by tfcopy" in error(str(tmp_path / "other"))
 
 
 class _Unreadable(io.RawIOBase):
@@ -232,17 +221,6 @@ def test_a_closed_pipe_is_no_error(monkeypatch, capfd, folder, load):
     assert capfd.readouterr() == ("", "")
 
 
-def test_lists_are_asked_and_nothing_else(load, folder):
-    model = load(folder, None)
-    for text in ("ab", b"ab", ["a", 1], [["a"]], {"a": 1}):
-        with pytest.raises(AskError, match="expected a list of texts"):
-            model.ask("analyse", {"text": text})
-    with pytest.raises(AskError, match="takes as many rows of text"):
-        model.ask("analyse", {"texts": ["a"]})
-    with pytest.raises(AskError, match="Available: "):
-        model.ask("none", {"text": ["a"]})
-
-
 def test_a_model_that_fails_is_one_line(asked, monkeypatch, tmp_path):
     """Whatever TensorFlow says around the reason."""
     module = tf.Module()
@@ -264,7 +242,7 @@ def test_a_model_that_fails_is_one_line(asked, monkeypatch, tmp_path):
 
 
 def test_the_end_looks_for_no_garbage():
-    """Which TensorFlow's objects would take seconds."""
+    """To collect TensorFlow's objects would take seconds."""
     code = """
 from tfcopy.serving.client_library import commands
 

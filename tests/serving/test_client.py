@@ -1,5 +1,4 @@
 import contextlib
-import io
 import json
 import os
 import signal
@@ -98,21 +97,6 @@ def server(running):
     running.reset()
 
 
-@pytest.fixture
-def told(monkeypatch, capfdbinary):
-    """Returns the function of a command to status, output and error."""
-
-    def told(command, arguments, text=b""):
-        stdin = io.TextIOWrapper(io.BytesIO(text))
-        monkeypatch.setattr(sys, "stdin", stdin)
-        status = command(list(map(str, arguments)))
-        sys.stdout.flush()
-        output, error = capfdbinary.readouterr()
-        return status, output.decode().splitlines(), error.decode()
-
-    return told
-
-
 def address_of(server, protocol):
     return server.grpc_address if protocol == "grpc" else server.rest_address
 
@@ -136,12 +120,6 @@ def check_answers(address, name, local, batch_size=4):
                 np.testing.assert_allclose(y, x, 1e-4, 1e-4)
             else:
                 np.testing.assert_array_equal(y, x)
-
-
-@BOTH
-@pytest.mark.parametrize("name", ["translator", "entailment"])
-def test_answers_are_those_of_the_model(server, models, protocol, name):
-    check_answers(address_of(server, protocol), name, models[name])
 
 
 @pytest.mark.slow

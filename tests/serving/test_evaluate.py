@@ -1,4 +1,4 @@
-"""What the command `python -m tfcopy.serving.evaluate` tells and refuses."""
+"""The command `python -m tfcopy.serving.evaluate`, and its errors."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""What the command `python -m tfcopy.serving.export` does and refuses.
+"""The command `python -m tfcopy.serving.export`, and its errors.
 
 That it exports what the recipes do is tested with each of them, in
 `tests/recipes`.

@@ -148,7 +148,7 @@ def test_what_is_typed_changes_no_other_line(texts):
         return model_card.card(config, name).split("\n")
 
     def kind(line):
-        """How a line begins, and how many cells it has."""
+        """Returns the beginning of a line, and the number of its cells."""
         return re.match("(#* )?(    )?", line)[0], len(
             re.findall(r"(?<!\\)(?:\\\\)*\|", line)
         ) if line.startswith("|") else 0

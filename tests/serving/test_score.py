@@ -1,4 +1,4 @@
-"""What the command `python -m tfcopy.serving.score` tells."""
+"""The command `python -m tfcopy.serving.score`."""
 
 import dataclasses
 import json

@@ -139,10 +139,8 @@ def test_stops_in_process_and_resumes(tmp_path, undisturbed):
     for update in (1, 10, 17, 40):
         number = signal.SIGHUP if update == 17 else signal.SIGTERM
         trainer = standin.make_trainer(**options)
-        stop_after(trainer, update, number)
-        with pytest.raises(standin.training.TrainingInterrupted) as stopped:
-            trainer.fit()
-        assert stopped.value.exit_code == 128 + number
+        stopped = interrupt(trainer, update, number)
+        assert stopped.exit_code == 128 + number
         assert trainer.state.update == update
     trainer = standin.make_trainer(**options)
     result = trainer.fit()
@@ -151,6 +149,14 @@ def test_stops_in_process_and_resumes(tmp_path, undisturbed):
     assert [update for update, _ in result.dev_history] == [10, 20, 30, 40]
     weights = [variable.numpy() for variable in trainer.model.weights]
     assert_same_bits(weights, undisturbed)
+
+
+def interrupt(trainer, update, number=signal.SIGTERM):
+    """Trains until a signal comes in an update; returns the exception."""
+    stop_after(trainer, update, number)
+    with pytest.raises(standin.training.TrainingInterrupted) as stopped:
+        trainer.fit()
+    return stopped.value
 
 
 def stop_after(trainer, update, number=signal.SIGTERM):

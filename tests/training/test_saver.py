@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tests.training import standin
-from tests.training.test_resume import assert_same_bits, stop_after
+from tests.training.test_resume import assert_same_bits, interrupt
 from tfcopy import training
 from tfcopy.training.checkpoints import Checkpoints
 from tfcopy.training.saver import mean_weights
@@ -31,7 +31,7 @@ def make(**options):
 
 
 def run(**options):
-    """What `make` gives, after training, and the `Result`."""
+    """Trains what `make` returns; returns it and the `Result`."""
     trainer, seen = make(**options)
     return trainer, seen, trainer.fit()
 
@@ -121,9 +121,7 @@ def test_no_more_is_kept_than_is_needed(best):
 
 
 def stop(trainer, update):
-    stop_after(trainer, update)
-    with pytest.raises(training.TrainingInterrupted):
-        trainer.fit()
+    interrupt(trainer, update)
 
 
 @pytest.mark.long

@@ -1,4 +1,4 @@
-"""Which weights are kept to be averaged."""
+"""Weights that are kept to be averaged."""
 
 import math
 import types
@@ -10,7 +10,7 @@ import tensorflow as tf
 from keras.optimizers.schedules import CosineDecay, PolynomialDecay
 
 from tests.training import standin
-from tests.training.test_resume import assert_same_bits, stop_after
+from tests.training.test_resume import assert_same_bits, interrupt
 from tests.training.test_tensorboard import read, values_of
 from tfcopy import training
 from tfcopy.training.schedule import Schedule
@@ -82,9 +82,7 @@ def test_a_resumed_run_goes_on_with_the_schedule(tmp_path):
     undisturbed.fit()
     for update in (3, 13):
         trainer = make_trainer_learning_rates(log_dir=tmp_path)
-        stop_after(trainer, update)
-        with pytest.raises(training.TrainingInterrupted):
-            trainer.fit()
+        interrupt(trainer, update)
     trainer = make_trainer_learning_rates(log_dir=tmp_path)
     trainer.fit()
     assert_same_bits(
@@ -233,9 +231,7 @@ def test_resuming_at_any_place_changes_nothing(tmp_path):
     undisturbed.fit()
     for update in (9, START, START + 1, 33):
         trainer, _ = make_trainer_phases(log_dir=tmp_path / "logs")
-        stop_after(trainer, update)
-        with pytest.raises(training.TrainingInterrupted):
-            trainer.fit()
+        interrupt(trainer, update)
     trainer, flag = make_trainer_phases(log_dir=tmp_path / "logs")
     trainer.fit()
     assert float(flag) == 1
@@ -277,9 +273,7 @@ def test_resuming_an_annealed_run_changes_nothing(tmp_path):
     expected = undisturbed.fit()
     for update in (9, 14, 15, 18):
         trainer = make_annealed(log_dir=tmp_path / "logs")
-        stop_after(trainer, update)
-        with pytest.raises(training.TrainingInterrupted):
-            trainer.fit()
+        interrupt(trainer, update)
     trainer = make_annealed(log_dir=tmp_path / "logs")
     result = trainer.fit()
     assert result.best_update == expected.best_update

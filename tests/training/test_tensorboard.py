@@ -88,7 +88,7 @@ def test_resumed_run_has_no_step_twice(tmp_path):
 
 
 def test_weights_that_are_scored_again_are_shown_once(tmp_path):
-    """As after a kill between a checkpoint and the best weights."""
+    """A kill between a checkpoint and the best weights repeats a score."""
     options = {"log_dir": tmp_path, "eval_every": 5, "save_every": 5}
     standin.make_trainer(steps=10, **options).fit()
     (tmp_path / "checkpoints" / "best.npz").unlink()

@@ -78,7 +78,7 @@ def show(page, tab):
 
 
 def wait(page, script, holds, seconds=250):
-    """What a script gives, once that is as it should be."""
+    """Returns the result of a script, once it is as it should be."""
     end = time.monotonic() + seconds
     while True:
         value = page.execute_script(FIND + script)

@@ -179,7 +179,7 @@ def test_second_signal_is_not_held_back():
 
 
 def test_a_run_that_is_to_outlive_its_terminal_does():
-    """As `nohup` starts it: the signal is ignored already."""
+    """`nohup` starts it with the signal ignored."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with Interruption() as interruption:

@@ -37,7 +37,7 @@ class TrainingProcess:
 
     @property
     def text(self):
-        """What it has printed so far."""
+        """The output so far."""
         return self._log.read_text(errors="replace")
 
     def wait_for_updates(self, count):
@@ -60,7 +60,7 @@ class TrainingProcess:
         return self._process.is_alive()
 
     def _processor_seconds(self):
-        """What it has used so far, in whole seconds; `None` once it is gone."""
+        """Returns the seconds used so far, whole; `None` once it is gone."""
         try:
             with open(f"/proc/{self._process.pid}/stat") as file:
                 fields = file.read().rpartition(")")[2].split()

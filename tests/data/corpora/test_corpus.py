@@ -1,4 +1,4 @@
-"""What all corpora are, and what is blank, whoever reads it."""
+"""Promises of all corpora, and which texts are blank to every reader."""
 
 import pytest
 from hypothesis import given, settings

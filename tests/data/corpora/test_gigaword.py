@@ -7,6 +7,7 @@ import tensorflow_datasets as tfds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.data.corpora import corpus_files
 from tfcopy.data.corpora import gigaword
 from tfcopy.data.corpora.corpus import CorpusError
 from tfcopy.data.text.span_patterns import BLANKS
@@ -23,31 +24,16 @@ EXPECTED = [
 
 
 class Gigaword(
-    tfds.core.GeneratorBasedBuilder,
+    corpus_files.TinyDataset,
     skip_registration=True,  # TFDS has one of this name
 ):
     VERSION = tfds.core.Version("1.2.0")
-
-    def _info(self):
-        text = tfds.features.Text()
-        return tfds.core.DatasetInfo(
-            builder=self,
-            features=tfds.features.FeaturesDict(
-                {"document": text, "summary": text}
-            ),
-            supervised_keys=("document", "summary"),
-            disable_shuffling=True,
-        )
-
-    def _split_generators(self, dl_manager):
-        return {
-            split: self._generate_examples()
-            for split in ("train", "validation", "test")
-        }
-
-    def _generate_examples(self):
-        for i, (document, summary) in enumerate(PAIRS):
-            yield i, {"document": document, "summary": summary}
+    features = corpus_files.texts("document", "summary")
+    supervised_keys = ("document", "summary")
+    splits = dict.fromkeys(
+        corpus_files.SPLITS,
+        [{"document": x, "summary": y} for x, y in PAIRS],
+    )
 
 
 def test_unk_is_the_special_word(tmp_path):
@@ -58,11 +44,8 @@ def test_unk_is_the_special_word(tmp_path):
         assert (corpus.source_language, corpus.target_language) == ("en", "en")
         for split in corpus.splits.values():
             assert list(split) == list(split) == EXPECTED
-
-
-def test_without_a_prepared_copy_it_says_so(tmp_path):
     with pytest.raises(CorpusError, match="gigaword.*--data_dir"):
-        gigaword.load(tmp_path, download=False)
+        gigaword.load(tmp_path / "none", download=False)
 
 
 LINES = {

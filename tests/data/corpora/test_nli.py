@@ -1,4 +1,3 @@
-import gzip
 import json
 import os
 from collections import Counter
@@ -7,6 +6,12 @@ from pathlib import Path
 import pytest
 import tensorflow_datasets as tfds
 
+from tests.data.corpora.corpus_files import (
+    SPLITS,
+    TinyDataset,
+    check_message,
+    write,
+)
 from tfcopy.data.corpora import nli
 from tfcopy.data.corpora.corpus import CorpusError
 from tfcopy.data.corpora.nli import Example
@@ -32,14 +37,8 @@ PARSES = (
 )
 
 
-def write(path, text):
-    data = text.encode()
-    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
-    return path
-
-
 def jsonl(rows=ROWS):
-    """As SNLI and MultiNLI are published."""
+    """Returns rows in the JSON form of SNLI and MultiNLI."""
     return "".join(
         json.dumps(
             {
@@ -173,68 +172,49 @@ def test_a_label_changes_the_fingerprint(tmp_path):
 )
 def test_what_is_wrong_is_named(tmp_path, name, text, parts):
     path = write(tmp_path / name, text)
-    with pytest.raises(CorpusError) as caught:
-        nli.load(path, path, path)
-    for part in (str(path), *parts):
-        assert part in str(caught.value)
-    assert "\n" not in str(caught.value)
+    check_message(lambda: nli.load(path, path, path), path, *parts)
 
 
 # === TensorFlow Datasets ===
 
 
-class TinyNli(tfds.core.GeneratorBasedBuilder):
-    """As TFDS's `multi_nli`; those without a label have -1."""
-
-    VERSION = tfds.core.Version("1.0.0")
-    splits = ("train", "validation_matched", "validation_mismatched")
-    label = tfds.features.ClassLabel(
-        names=["entailment", "neutral", "contradiction"]
+def features_of(*labels):
+    text = tfds.features.Text()
+    label = tfds.features.ClassLabel(names=labels)
+    return tfds.features.FeaturesDict(
+        {"premise": text, "hypothesis": text, "label": label}
     )
 
-    def _info(self):
-        text = tfds.features.Text()
-        return tfds.core.DatasetInfo(
-            builder=self,
-            features=tfds.features.FeaturesDict(
-                {"premise": text, "hypothesis": text, "label": self.label}
-            ),
-            disable_shuffling=True,
-        )
 
-    def _split_generators(self, dl_manager):
-        return {split: self._generate_examples(split) for split in self.splits}
+def splits_of(*names):
+    """The rows, of which each split lacks the first ones of others."""
+    rows = [
+        {"premise": x, "hypothesis": y, "label": -1 if z == "-" else z}
+        for x, y, z in ROWS
+    ]
+    return {name: rows[i:] for i, name in enumerate(names)}
 
-    def _generate_examples(self, split):
-        # One row less in each split after the first.
-        rows = ROWS[self.splits.index(split) :]
-        for i, (premise, hypothesis, label) in enumerate(rows):
-            yield (
-                i,
-                {
-                    "premise": premise,
-                    "hypothesis": hypothesis,
-                    "label": -1 if label == "-" else label,
-                },
-            )
+
+class TinyNli(TinyDataset):
+    """A twin of TFDS's `multi_nli`; rows without a label have -1."""
+
+    features = features_of("entailment", "neutral", "contradiction")
+    splits = splits_of("train", "validation_matched", "validation_mismatched")
 
 
 class TinySnli(TinyNli):
-    """As TFDS's `snli`."""
+    """A twin of TFDS's `snli`."""
 
-    VERSION = tfds.core.Version("1.0.0")
-    splits = ("train", "validation", "test")
+    splits = splits_of(*SPLITS)
 
 
-class TinyRte(TinyNli):
-    """As TFDS's `glue/rte`, which has other labels."""
+class TinyRte(TinyDataset):
+    """A twin of TFDS's `glue/rte`, which has other labels."""
 
-    VERSION = tfds.core.Version("1.0.0")
-    splits = ("train", "validation", "test")
-    label = tfds.features.ClassLabel(names=["entailment", "not_entailment"])
-
-    def _generate_examples(self, split):
-        yield 0, {"premise": "a", "hypothesis": "b", "label": 1}
+    features = features_of("entailment", "not_entailment")
+    splits = dict.fromkeys(
+        SPLITS, [{"premise": "a", "hypothesis": "b", "label": 1}]
+    )
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
-import tensorflow_datasets as tfds
 
+from tests.data.corpora import corpus_files
 from tfcopy.data.corpora import sentences
 from tfcopy.data.corpora.corpus import CorpusError
 
@@ -13,10 +13,7 @@ DATA = Path(os.environ.get("TFCOPY_DATA", "../shared/data"))
 
 
 def write(path, lines):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    text = "".join(f"{line}\n" for line in lines).encode()
-    path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
-    return path
+    return corpus_files.write(path, "".join(f"{line}\n" for line in lines))
 
 
 def numbered(folder, num_files, num_lines=10):
@@ -126,11 +123,9 @@ def test_tags_are_left_out(tmp_path):
 
 
 def check_message(*parts, error=CorpusError, **arguments):
-    with pytest.raises(error) as caught:
-        sentences.load(**arguments)
-    for part in parts:
-        assert part in str(caught.value)
-    assert "\n" not in str(caught.value)
+    corpus_files.check_message(
+        lambda: sentences.load(**arguments), *parts, error=error
+    )
 
 
 @pytest.mark.parametrize("token", ["word", "/tag", "/"])
@@ -173,27 +168,15 @@ def test_a_damaged_archive_is_named(tmp_path):
 # === TensorFlow Datasets ===
 
 
-class TinyLm(tfds.core.GeneratorBasedBuilder):
-    """As TFDS's `lm1b`, which has no split for validation."""
+def numbered_texts(start, end):
+    return [{"text": f"Łukasz {i} ." * (i != 7)} for i in range(start, end)]
 
-    VERSION = tfds.core.Version("1.0.0")
 
-    def _info(self):
-        return tfds.core.DatasetInfo(
-            builder=self,
-            features=tfds.features.FeaturesDict({"text": tfds.features.Text()}),
-            disable_shuffling=True,
-        )
+class TinyLm(corpus_files.TinyDataset):
+    """A twin of TFDS's `lm1b`, which has no split for validation."""
 
-    def _split_generators(self, dl_manager):
-        return {
-            "train": self._generate_examples(range(40)),
-            "test": self._generate_examples(range(40, 45)),
-        }
-
-    def _generate_examples(self, numbers):
-        for i in numbers:
-            yield i, {"text": f"Łukasz {i} ." if i != 7 else " "}
+    features = corpus_files.texts("text")
+    splits = {"train": numbered_texts(0, 40), "test": numbered_texts(40, 45)}
 
 
 def test_reads_tensorflow_datasets(tmp_path):

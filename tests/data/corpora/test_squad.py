@@ -1,4 +1,3 @@
-import gzip
 import json
 import os
 from pathlib import Path
@@ -7,6 +6,7 @@ import numpy as np
 import pytest
 import tensorflow_datasets as tfds
 
+from tests.data.corpora import corpus_files
 from tfcopy.data.corpora import squad, tfds_corpora
 from tfcopy.data.corpora.corpus import CorpusError
 from tfcopy.data.corpora.squad import Answer, Example
@@ -50,8 +50,7 @@ EXAMPLES = [
 
 def write(path, articles, **options):
     text = json.dumps({"version": "1.1", "data": articles}, **options).encode()
-    path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
-    return path
+    return corpus_files.write(path, text)
 
 
 def numbered(num_articles, num_paragraphs=2):
@@ -140,11 +139,9 @@ def test_only_missing_splits_are_held_out(tmp_path):
 
 
 def check_message(path, *parts, **options):
-    with pytest.raises(CorpusError) as caught:
-        squad.load(path, **options)
-    for part in (str(path), *parts):
-        assert part in str(caught.value)
-    assert "\n" not in str(caught.value)
+    corpus_files.check_message(
+        lambda: squad.load(path, **options), path, *parts
+    )
 
 
 def test_too_few_articles_to_hold_out(tmp_path):
@@ -221,54 +218,34 @@ def test_broken_files_are_named(tmp_path):
 # === TensorFlow Datasets ===
 
 
-class TinySquad(tfds.core.GeneratorBasedBuilder):
-    """As TFDS's `squad/v1.1`."""
+def questions(articles):
+    return [
+        {**question, "title": article["title"], "context": part["context"]}
+        for article in articles
+        for part in article["paragraphs"]
+        for question in part["qas"]
+    ]
 
-    VERSION = tfds.core.Version("1.0.0")
-    articles = {
-        "train": [NORWAY, *numbered(3, 1)],
-        "validation": [NORWAY],
-        "broken": changed(
-            lambda x: x["qas"][1]["answers"][0].update(text="Paris")
+
+class TinySquad(corpus_files.TinyDataset):
+    """A twin of TFDS's `squad/v1.1`."""
+
+    text = tfds.features.Text()
+    answers = {"text": text, "answer_start": np.int32}
+    features = tfds.features.FeaturesDict(
+        {
+            **dict.fromkeys(("title", "context", "question"), text),
+            "id": np.str_,
+            "answers": tfds.features.Sequence(answers),
+        }
+    )
+    splits = {
+        "train": questions([NORWAY, *numbered(3, 1)]),
+        "validation": questions([NORWAY]),
+        "broken": questions(
+            changed(lambda x: x["qas"][1]["answers"][0].update(text="Paris"))
         ),
     }
-
-    def _info(self):
-        text = tfds.features.Text()
-        return tfds.core.DatasetInfo(
-            builder=self,
-            features=tfds.features.FeaturesDict(
-                {
-                    "id": np.str_,
-                    "title": text,
-                    "context": text,
-                    "question": text,
-                    "answers": tfds.features.Sequence(
-                        {"text": text, "answer_start": np.int32}
-                    ),
-                }
-            ),
-            disable_shuffling=True,
-        )
-
-    def _split_generators(self, dl_manager):
-        return {
-            split: self._generate_examples(articles)
-            for split, articles in self.articles.items()
-        }
-
-    def _generate_examples(self, articles):
-        number = 0
-        for article in articles:
-            for paragraph in article["paragraphs"]:
-                for question in paragraph["qas"]:
-                    example = {
-                        **question,
-                        "title": article["title"],
-                        "context": paragraph["context"],
-                    }
-                    yield number, example
-                    number += 1
 
 
 @pytest.fixture(scope="module")

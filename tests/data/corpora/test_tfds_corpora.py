@@ -2,6 +2,11 @@ import numpy as np
 import pytest
 import tensorflow_datasets as tfds
 
+from tests.data.corpora.corpus_files import (
+    SPLITS,
+    TinyDataset,
+    check_message,
+)
 from tfcopy.data.corpora import text_pairs, tfds_corpora
 from tfcopy.data.corpora.corpus import CorpusError
 
@@ -13,32 +18,13 @@ PAIRS = [
 ]
 
 
-class TinyTranslation(tfds.core.GeneratorBasedBuilder):
-    VERSION = tfds.core.Version("1.0.0")
+class TinyTranslation(TinyDataset):
     features = tfds.features.Translation(("en", "fr"))
     supervised_keys = ("en", "fr")
-
-    def _info(self):
-        return tfds.core.DatasetInfo(
-            builder=self,
-            features=self.features,
-            supervised_keys=self.supervised_keys,
-            disable_shuffling=True,
-        )
-
-    def _split_generators(self, dl_manager):
-        return {
-            split: self._generate_examples()
-            for split in ("train", "validation", "test")
-        }
-
-    def _generate_examples(self):
-        for i, (en, fr) in enumerate(PAIRS):
-            yield i, {"en": en, "fr": fr}
+    splits = dict.fromkeys(SPLITS, [{"en": en, "fr": fr} for en, fr in PAIRS])
 
 
-class TinyTexts(TinyTranslation):
-    VERSION = tfds.core.Version("1.0.0")
+class TinyTexts(TinyDataset):
     features = tfds.features.FeaturesDict(
         {
             "en": tfds.features.Text(),
@@ -46,21 +32,40 @@ class TinyTexts(TinyTranslation):
             "id": tfds.features.Scalar(np.int32),
         }
     )
-    supervised_keys = None
-
-    def _split_generators(self, dl_manager):
-        return {"train": self._generate_examples()}
-
-    def _generate_examples(self):
-        for i, example in super()._generate_examples():
-            yield i, {**example, "id": i}
+    splits = {
+        "train": [
+            {"en": en, "fr": fr, "id": i} for i, (en, fr) in enumerate(PAIRS)
+        ]
+    }
 
 
 class TinyOffline(TinyTranslation):
-    VERSION = tfds.core.Version("1.0.0")
-
     def _split_generators(self, dl_manager):
         raise ConnectionError("no route to host\nand more")
+
+
+class TinyQuestions(TinyDataset):
+    """Two texts beside other features, like those of `squad`."""
+
+    text = tfds.features.Text()
+    features = tfds.features.FeaturesDict(
+        {
+            **dict.fromkeys(("title", "context", "question"), text),
+            "answers": tfds.features.Sequence({"text": text}),
+        }
+    )
+    splits = dict.fromkeys(
+        SPLITS[:2],
+        [
+            {
+                "title": "t",
+                "context": context,
+                "question": f"what {i} ?",
+                "answers": {"text": ["a", "b"]},
+            }
+            for i, context in enumerate(["Łukasz sang .", " ", "It rained ."])
+        ],
+    )
 
 
 @pytest.fixture(scope="module")
@@ -109,110 +114,27 @@ def test_reads_two_text_features_and_parts_of_splits(data_dir):
     assert corpus.test.num_pairs == 1
 
 
-def check_message(*parts, **arguments):
-    with pytest.raises(CorpusError) as caught:
-        tfds_corpora.load(**arguments)
-    for part in parts:
-        assert part in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-def test_unknown_name(data_dir):
+@pytest.mark.parametrize(
+    "name, options, parts",
+    [
+        (
+            "no_such_pair/xx-yy",
+            {},
+            ["'no_such_pair/xx-yy'", "{}", "--data_dir"],
+        ),
+        ("tiny_texts:9.0.0", {}, ["only: 1.0.0", "--data_dir"]),
+        ("tiny_offline", {}, ["no route to host", "--data_dir"]),
+        ("tiny_offline", {"download": False}, ["not prepared", "{}"]),
+        ("tiny_texts", {}, ["no split 'validation'", "train"]),
+        ("tiny_translation", {"splits": {"dev": "test"}}, ["'dev'"]),
+        ("tiny_translation", {"target": "de"}, ["'de'", "en, fr"]),
+    ],
+)
+def test_what_is_not_there_is_named(data_dir, name, options, parts):
     check_message(
-        "'no_such_translation/xx-yy'",
-        str(data_dir),
-        "--data_dir",
-        name="no_such_translation/xx-yy",
-        data_dir=data_dir,
+        lambda: tfds_corpora.load(name, data_dir, **options),
+        *(part.format(data_dir) for part in parts),
     )
-
-
-def test_unknown_version(data_dir):
-    check_message(
-        "'tiny_texts:9.0.0'",
-        "only: 1.0.0",
-        "--data_dir",
-        name="tiny_texts:9.0.0",
-        data_dir=data_dir,
-    )
-
-
-def test_not_prepared_and_no_network(data_dir, capsys):
-    check_message(
-        "'tiny_offline'",
-        "no route to host",
-        "--data_dir",
-        name="tiny_offline",
-        data_dir=data_dir,
-    )
-    check_message(
-        "not prepared",
-        str(data_dir),
-        name="tiny_offline",
-        data_dir=data_dir,
-        download=False,
-    )
-
-
-def test_missing_split(data_dir):
-    check_message(
-        "no split 'validation'", "train", name="tiny_texts", data_dir=data_dir
-    )
-    check_message(
-        "'dev'",
-        name="tiny_translation",
-        data_dir=data_dir,
-        splits={"dev": "test"},
-    )
-
-
-def test_wrong_language(data_dir):
-    check_message(
-        "'de'",
-        "en, fr",
-        name="tiny_translation",
-        data_dir=data_dir,
-        target="de",
-    )
-
-
-class TinyQuestions(tfds.core.GeneratorBasedBuilder):
-    """As `squad` has it: two texts beside other features."""
-
-    VERSION = tfds.core.Version("1.0.0")
-
-    def _info(self):
-        text = tfds.features.Text()
-        return tfds.core.DatasetInfo(
-            builder=self,
-            features=tfds.features.FeaturesDict(
-                {
-                    "title": text,
-                    "context": text,
-                    "question": text,
-                    "answers": tfds.features.Sequence({"text": text}),
-                }
-            ),
-            disable_shuffling=True,
-        )
-
-    def _split_generators(self, dl_manager):
-        return {
-            split: self._generate_examples()
-            for split in ("train", "validation")
-        }
-
-    def _generate_examples(self):
-        for i, context in enumerate(["Łukasz sang .", " ", "It rained ."]):
-            yield (
-                i,
-                {
-                    "title": "t",
-                    "context": context,
-                    "question": f"what {i} ?",
-                    "answers": {"text": ["a", "b"]},
-                },
-            )
 
 
 def test_what_a_killed_preparation_left_is_removed(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""What the inputs of models are made of, from words to ids."""
+"""Features turn words into the ids that models read."""
 
 import numpy as np
 import pytest

@@ -84,7 +84,7 @@ def test_words_without_a_vector_are_drawn(tmp_path):
 
 
 def test_words_with_blanks_and_repeated_words(tmp_path):
-    """As GloVe's `. . .`; the first vector of a word counts."""
+    """GloVe has the word `. . .`; the first vector of a word counts."""
     lines = ["the . . 1 2 3", "the 4 5 6", "the 7 8 9", "", "x"]
     path = write(tmp_path, "\n".join(["x 0 0 0", *lines]).encode())
     matrix = word_vectors.load(path, WORDS, 3).matrix

@@ -26,7 +26,7 @@ def facts(text):
 
 
 def explained(phrase, dictionary):
-    """What a phrase tells, and the definitions of its words tell.
+    """Returns the facts of a phrase and of the definitions of its words.
 
     Args:
         phrase: Words of a text.

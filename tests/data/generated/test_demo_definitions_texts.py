@@ -1,4 +1,4 @@
-"""What the dictionary tells is needed, and suffices; nothing else helps."""
+"""The dictionary is needed and suffices; nothing else helps."""
 
 import collections
 import random
@@ -29,7 +29,7 @@ def dictionary():
 
 
 def masked(text):
-    """As a model reads it that knows no invented word."""
+    """Returns a text as a model reads it that knows no invented word."""
     return " ".join(x if x in PLAIN else "UNK" for x in text.split())
 
 

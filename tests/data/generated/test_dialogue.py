@@ -58,9 +58,6 @@ def content_words(text):
     return {w for w in words if w} - set(dialogue_patterns.FUNCTION_WORDS)
 
 
-# === Patterns and words ===
-
-
 # === The corpus ===
 
 

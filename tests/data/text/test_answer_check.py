@@ -1,4 +1,4 @@
-"""What an answer lost, added or mixed up is told."""
+"""Spans that an answer lost, added or mixed up are reported."""
 
 import pytest
 

@@ -79,7 +79,7 @@ def test_any_phrase_is_found_where_it_stands_alone(phrase, before, after):
     text = f"{before}{phrase}{after}"
 
     def is_joined(place):
-        """Whether there is a word on both sides of a place."""
+        """Returns whether a place has a word on both sides."""
         sides = text[place - 1 : place + 1] if place else ""
         return len(sides) == 2 and all(x.isalnum() or x == "_" for x in sides)
 

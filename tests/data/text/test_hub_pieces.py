@@ -50,7 +50,7 @@ def is_bart(hub):
 
 
 def has_unknown(pieces):
-    """Whether no piece spells some characters, as with T5 and a small Gemma."""
+    """Returns whether some characters have no piece (T5, a small Gemma)."""
     is_sentencepiece = type(pieces.tokenizer).__name__.startswith("Sentence")
     return is_sentencepiece and "<0x00>" not in pieces.vocabulary.words
 

@@ -74,7 +74,7 @@ def quoted(text):
 
 
 def told_by_msgfmt(folder, name, pairs):
-    """What it says of each of some pairs of `msgid` and `msgstr`."""
+    """Returns its message about each pair of `msgid` and `msgstr`."""
     text, lines = HEADER, []
     for number, (source, target) in enumerate(pairs):
         text += f'#, {name}{SUFFIX}\nmsgctxt "{number}"\n'

@@ -1,4 +1,4 @@
-"""Which system is exported, and how far definitions have come."""
+"""The exported system, and the share of the gap that definitions close."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What TensorBoard shows of models that read definitions as they train."""
+"""Samples in TensorBoard of models that read definitions, in training."""
 
 import functools
 import types
@@ -25,7 +25,7 @@ TEXTS = ["the zebra runs .", "a wug is old", "the dog", "who runs ?", "a cat"]
 
 
 def build(name, examples, reader="mean"):
-    """What `TextSystem` has, with random weights; and the texts."""
+    """Builds the parts of a `TextSystem` with random weights, and the texts."""
     _, model, features = text_models.make(name, reader)
     texts = WordTexts.from_examples(examples)
     finish = None
@@ -39,7 +39,7 @@ def build(name, examples, reader="mean"):
 
 
 def show(folder, samples):
-    """What is shown after two scores: images by tag, and lines of texts."""
+    """Returns images by tag and lines of texts, after two scores."""
     writer = tf.summary.create_file_writer(str(folder))
     for update in (5, 10):
         samples(update, writer)
@@ -61,7 +61,7 @@ def show(folder, samples):
 
 
 def run(built, texts):
-    """What the model says of the first example."""
+    """Returns the first batch and the model's outputs."""
     (batch,) = built.batches.evaluation(texts.subset([0]), 1)
     return batch, built.model({name: batch[name] for name in built.model.input})
 

@@ -1,4 +1,4 @@
-"""What is told of pairs that are left out, and what is kept beside them."""
+"""Pairs that are left out are reported, and their links as well."""
 
 import numpy as np
 import pytest

@@ -10,15 +10,6 @@ from tfcopy.layers.copying import MASKED
 MASK = np.array([[True] * 4, [True, True, False, False]])
 
 
-@pytest.fixture
-def inputs():
-    rng = np.random.default_rng(0)
-    return {
-        "query": rng.normal(size=(2, 3, 5)).astype("float32"),
-        "value": rng.normal(size=(2, 4, 6)).astype("float32"),
-    }
-
-
 @pytest.mark.parametrize(
     "use_bias, use_score_bias",
     [(False, None), (True, None), (True, False), (False, True)],

@@ -14,15 +14,6 @@ FEATURES = ("vector", "scalar")
 MASK = np.array([[True] * 4, [True, True, False, False]])
 
 
-@pytest.fixture
-def inputs():
-    rng = np.random.default_rng(0)
-    return {
-        "query": rng.normal(size=(2, 3, 5)).astype("float32"),
-        "value": rng.normal(size=(2, 4, 6)).astype("float32"),
-    }
-
-
 def built(layer, coverage_kernel=None):
     layer.build((2, 3, 5), (2, 4, 6))
     shape = layer.coverage_kernel.shape

@@ -8,15 +8,6 @@ from tfcopy.layers.copying import MASKED
 MASK = np.array([[True] * 4, [True, True, False, False]])
 
 
-@pytest.fixture
-def inputs():
-    rng = np.random.default_rng(0)
-    return {
-        "query": rng.normal(size=(2, 3, 5)).astype("float32"),
-        "value": rng.normal(size=(2, 4, 6)).astype("float32"),
-    }
-
-
 def built(layer):
     """With weights that are all other than zero."""
     layer.build((2, 3, 5), (2, 4, 6))

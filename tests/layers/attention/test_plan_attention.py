@@ -1,4 +1,4 @@
-"""What planners do with their plans, and with masks, batches and weights."""
+"""Planners follow their plans and the equations, with masks and batches."""
 
 import numpy as np
 import pytest

@@ -152,7 +152,7 @@ def gradients_of(embedding, loss):
 
 
 def test_reading_each_occurrence_is_the_same():  # check 9
-    """As the paper's code does: a pair for each definition of each word."""
+    """The paper's code reads a pair for each definition of each word."""
     embedding = make_embedding(combine="transform")
     kernel = embedding.combination.kernels["definitions"]
     pairs = [

@@ -49,7 +49,7 @@ def make_head(decoded):
 
 
 def decode(mask):
-    """What the decoder gives, and the distribution."""
+    """Returns the decoder's outputs and the distribution."""
     embeddings = np.zeros(V, "float32")
     embeddings[[A, UNK]] = 0.4, -0.2
     mask = np.array([mask])

@@ -1,4 +1,4 @@
-"""What heads project on the vocabulary."""
+"""Readouts, which heads project onto the vocabulary."""
 
 import numpy as np
 import pytest

@@ -138,7 +138,7 @@ class ShoutingModel(ExportedModel):
 
 
 def shouted(text, terms=()):
-    """What the model answers."""
+    """Returns the model's answer to a text."""
     if text == "mute":
         return ""
     for span in spans_of(text, ("rst", "printf")):

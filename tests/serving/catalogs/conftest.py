@@ -7,7 +7,7 @@ from tfcopy.serving.client_library import local_model
 
 @pytest.fixture
 def model(monkeypatch):
-    """What the command asks, instead of an export."""
+    """The model that the command asks, instead of an export."""
     model = ShoutingModel()
 
     def load(folder, *, batch_size, **options):

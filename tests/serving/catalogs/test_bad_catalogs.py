@@ -1,4 +1,4 @@
-"""What cannot be filled is named, or left with a comment."""
+"""Entries and files that cannot be filled are named, or left."""
 
 import contextlib
 import encodings.aliases

@@ -66,14 +66,6 @@ def test_the_outcome_has_another_place(tmp_path, fill):
     assert status == 2 and "Expected a folder for 2" in error
 
 
-def test_a_language_with_one_form_has_that_of_many(tmp_path, fill):
-    header = HEADER.replace("nplurals=2; plural=(n != 1)", "nplurals=1")
-    body = 'msgid "file"\nmsgid_plural "files"\nmsgstr[0] ""\n'
-    path = write(tmp_path / "a.po", header + body)
-    assert fill(path)[0] == 0
-    assert polib.pofile(path)[0].msgstr_plural == {0: "FILES"}
-
-
 def test_wrong_flags_are_told(tmp_path, fill, capfd):
     path = write(tmp_path / "a.po", HEADER + BODY)
     assert "a folder" not in fill(path, "--language", "es")[2]

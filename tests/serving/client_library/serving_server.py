@@ -31,7 +31,7 @@ from tfcopy.serving.client_library.signatures import AskError
 
 @dataclasses.dataclass
 class Call:
-    """What was asked: predict, metadata or status."""
+    """A request for predict, metadata or status."""
 
     method: str
     signature: str = ""

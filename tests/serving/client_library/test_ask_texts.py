@@ -1,7 +1,5 @@
 import functools
-import io
 import json
-import sys
 
 import pytest
 import tensorflow as tf
@@ -32,19 +30,10 @@ def load():
 
 
 @pytest.fixture
-def asked(monkeypatch, capfdbinary, load):
+def asked(monkeypatch, told, load):
     """Returns the function of input and arguments to status, output, error."""
-
-    def asked(lines, *arguments):
-        stdin = io.TextIOWrapper(io.BytesIO(lines))
-        monkeypatch.setattr(sys, "stdin", stdin)
-        monkeypatch.setattr(tf.saved_model, "load", load)
-        status = ask.main(list(map(str, arguments)))
-        sys.stdout.flush()
-        output, error = capfdbinary.readouterr()
-        return status, output.decode().splitlines(), error.decode()
-
-    return asked
+    monkeypatch.setattr(tf.saved_model, "load", load)
+    return lambda lines, *arguments: told(ask.main, arguments, lines)
 
 
 def lines_of(pairs):

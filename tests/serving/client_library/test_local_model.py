@@ -26,7 +26,7 @@ def answer(model):
 
 
 def fails(work, *arguments):
-    """What a forked process says of work that fails there."""
+    """Returns the error of work that fails in a forked process."""
     reading, writing = multiprocessing.Pipe(duplex=False)
 
     def run():

@@ -1,4 +1,4 @@
-"""What a SavedModel may do when it is loaded and asked."""
+"""A SavedModel may only compute when it is loaded and asked."""
 
 import os
 import shutil

@@ -20,7 +20,7 @@ WORDS = ["Łukasz", "北京", "👩‍👩‍👧", "שלום", "مرحبا", "<
 
 
 class Page(html.parser.HTMLParser):
-    """What some HTML says.
+    """The content of some HTML.
 
     Attributes:
         elements: Dicts of the attributes of each element, with its `tag`, its

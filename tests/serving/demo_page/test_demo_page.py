@@ -141,7 +141,7 @@ def make_models(folder, copier_export):
 
 
 class Page:
-    """What a reader does, and sees."""
+    """The page as a reader uses and sees it."""
 
     def __init__(self, driver, models):
         self.driver, self.models = driver, models
@@ -153,7 +153,7 @@ class Page:
         return self.driver.find_elements("css selector", css)
 
     def texts(self, css):
-        """What elements say; all at once, as they may be replaced."""
+        """Returns the texts of elements, all at once: they may be replaced."""
         return self.driver.execute_script(
             "return [...document.querySelectorAll(arguments[0])]"
             ".map(x => x.textContent)",
@@ -223,7 +223,7 @@ class Page:
         self.click("button.primary")
 
     def is_settled(self):
-        """Whether the result is there, no longer faint."""
+        """Returns whether the result is there, no longer faint."""
         return self.driver.execute_script(
             "let x = document.querySelector('.tfc-section');"
             "while (x && getComputedStyle(x).opacity == 1) x = x.parentElement;"
@@ -271,7 +271,7 @@ def test_the_server_takes_no_files_and_no_strangers(page):
 
 @pytest.fixture(scope="module")
 def connections():
-    """Where this process connects to, beside this machine."""
+    """Lists other machines to which this process connects."""
     found = []
     connect = socket.socket.connect
 

@@ -1,4 +1,4 @@
-"""What the page's server refuses, without the page."""
+"""Requests that the page's server refuses, without the page."""
 
 import asyncio
 

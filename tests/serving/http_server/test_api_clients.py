@@ -157,7 +157,7 @@ def test_forms_that_cannot_be_read_are_refused(client, body, kind):
 
 
 def test_large_forms_take_linear_time(client):
-    """What looks like a boundary must not be looked for again and again."""
+    """Text that resembles a boundary is searched once."""
     boundary = "b" * 60
     for filling in ("\r", "\r\n", "\r\n-", "\r\n--" + boundary[:-1], "a=&"):
         text = filling * (15_000 // len(filling))

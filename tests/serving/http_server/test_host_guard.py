@@ -1,4 +1,4 @@
-"""What no app need see; `test_demo_guard` has the names and origins."""
+"""Requests that no app sees; `test_demo_guard` has names and origins."""
 
 import asyncio
 
@@ -16,7 +16,7 @@ async def echo(scope, receive, send):
 
 
 def asked(messages, host="any.example", names=None, largest=10):
-    """What is sent for a request in parts; and how many of them are read."""
+    """Returns the response to a request in parts, and how many are read."""
     sent, parts = [], list(messages)
 
     async def receive():

@@ -112,7 +112,7 @@ async def _answers(scope, receive, send):
 
 
 def _received(connection, seconds):
-    """How many bytes come before the connection is closed, which it must be."""
+    """Counts bytes until the connection is closed, which it must be."""
     connection.settimeout(seconds)
     count = 0
     with contextlib.suppress(ConnectionError):

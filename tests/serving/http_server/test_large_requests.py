@@ -1,4 +1,4 @@
-"""How long each part of a large request takes, and how large an answer is."""
+"""Time of each part of a large request, and sizes of answers."""
 
 import asyncio
 import contextlib
@@ -23,7 +23,7 @@ MODELS = {("en", "fr"): Capitals(), ("de", "fr"): Capitals(reads_terms=False)}
 
 
 def translated(q, source="en", **more):
-    """What the service answers, without a server."""
+    """Returns the answer of the service, without a server."""
     body = {"q": q, "source": source, "target": "fr", **more}
 
     async def ask():

@@ -1,4 +1,4 @@
-"""How the questions of concurrent requests become batches."""
+"""Questions of concurrent requests become batches."""
 
 import asyncio
 import concurrent.futures

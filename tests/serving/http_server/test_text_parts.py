@@ -1,4 +1,4 @@
-"""What is asked of plain text and HTML, and that all else stays as it is."""
+"""Sentences of plain text and HTML are asked; all else stays as it is."""
 
 import html
 import re

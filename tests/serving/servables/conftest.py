@@ -18,7 +18,7 @@ CASES = {
 
 @pytest.fixture(scope="session")
 def made():
-    """What `make` gives, by the names of `CASES`; no test may change it."""
+    """Results of `make`, by the names of `CASES`; no test may change them."""
     return {name: make(kind, **x) for name, (kind, x) in CASES.items()}
 
 

@@ -68,7 +68,7 @@ def serve(local):
 
 
 def inputs_of(signature, texts, width=2):
-    """What a signature takes."""
+    """Returns the inputs of a signature."""
     inputs = {"text": texts}
     if signature == "analyse":
         inputs["dictionary"] = [[x] * width for x in texts]

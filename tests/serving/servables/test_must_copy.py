@@ -1,8 +1,6 @@
 """Served models that keep spans of markup and say given translations."""
 
 import dataclasses
-import io
-import sys
 
 import numpy as np
 import pytest
@@ -220,9 +218,7 @@ def test_settings(tmp_path):
 
 
 @pytest.mark.long
-def test_the_commands_send_a_glossary(
-    saying, tmp_path, monkeypatch, capfdbinary
-):
+def test_the_commands_send_a_glossary(saying, tmp_path, monkeypatch, told):
     path = tmp_path / "terms.tsv"
     path.write_text("# terms\nof\tDE\n\nthe session\tla sesión\n")
     folder = str(tmp_path / "served")
@@ -231,14 +227,8 @@ def test_the_commands_send_a_glossary(
     monkeypatch.setattr(local_model, "LocalModel", lambda *_, **__: model)
 
     def asked(*arguments):
-        stdin = io.TextIOWrapper(
-            io.BytesIO("\n".join(TEXTS[:3] + [""]).encode())
-        )
-        monkeypatch.setattr(sys, "stdin", stdin)
-        status = ask.main([folder, *arguments])
-        sys.stdout.flush()
-        out, error = capfdbinary.readouterr()
-        return status, out.decode().splitlines(), error.decode()
+        lines = "\n".join(TEXTS[:3] + [""]).encode()
+        return told(ask.main, [folder, *arguments], lines)
 
     status, answers, _ = asked("--glossary", str(path))
     assert status == 0

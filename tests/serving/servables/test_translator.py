@@ -167,7 +167,7 @@ def test_an_answer_does_not_depend_on_the_batch(num_beams):
 
 
 def test_what_is_cut_off_may_be_the_best_answer(eagerly, random):
-    """As it is served; see `test_beam_search` for the rule."""
+    """Served as in Python; `test_beam_search` has the rule."""
     texts = tf.constant(sentences(12))
     answers, scores = {}, {}
     for compete in (False, True):

@@ -186,7 +186,7 @@ def assert_same(found, expected, rows=slice(None)):
 
 
 def assert_close(found, expected):
-    """What is asked for is the same, but for padding."""
+    """Checks that two answers are the same, but for padding."""
     for name, x in expected.items():
         y = found[name]
         assert len(y) == len(x)

@@ -197,7 +197,7 @@ def test_what_is_no_http_is_told():
 
 
 def told(response):
-    """What becomes of a server's one response."""
+    """Asks a server that gives one response."""
     with socket.create_server(("localhost", 0)) as listener:
 
         def answer():
