@@ -5,7 +5,7 @@ none; the map of nouns needs scikit-learn as well.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import keras
 import numpy as np
@@ -21,61 +21,35 @@ from tfcopy.experiments.run import Run
 from tfcopy.serving.saved_model import shown
 
 
-def choose_examples(
-    log_p: Mapping[str, Sequence[float]],
-    correct: Mapping[str, Sequence[bool]],
-    better: str,
-    worse: str,
-) -> np.ndarray:
-    """Returns the examples that `better` has right and `worse` wrong.
+def choose_example(questions, answers, worse: str, better: str) -> int | None:
+    """Returns a question that only the better system answers rightly.
+
+    It is the one whose true answer gains most in probability.
 
     Args:
-        log_p: For each system, by name, the log probability that it gives the
-            reference of each example, `(N,)`.
-        correct: For each system, whether its answers are right, `(N,)`.
-        better: Name of a system.
-        worse: Name of another.
+        questions: `TokenizedQuestion`s.
+        answers: Dict from systems to their `FoundAnswer`s.
+        worse: Name of a system.
+        better: Name of another.
 
     Returns:
-        int64 array of the numbers of the examples, sorted by how much the log
-        probability of `better` exceeds that of `worse`, the most first.
-
-    Raises:
-        ValueError: If a system is missing, or their examples differ in number.
+        The number of the question; `None` if there is none.
 
     Reference:
         [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section 4.1.
     """
-    arrays = []
-    for name, values, kind in (
-        ("log_p", log_p, np.float64),
-        ("correct", correct, bool),
-    ):
-        for system in (better, worse):
-            if system not in values:
-                raise ValueError(
-                    f"`{name}` must have an array of {system!r}. Received: "
-                    f"those of {', '.join(map(repr, values)) or 'none'}."
-                )
-            arrays.append(np.asarray(values[system], kind))
-    shapes = {array.shape for array in arrays}
-    if len(shapes) > 1 or len(arrays[0].shape) != 1:
-        raise ValueError(
-            "`log_p` and `correct` must have one value for each example. "
-            f"Received: shapes {sorted(shapes)}."
-        )
-    better_log_p, worse_log_p, better_right, worse_right = arrays
-    chosen = np.flatnonzero(better_right & ~worse_right)
-    with np.errstate(invalid="ignore"):  # both may be minus infinity
-        gain = better_log_p[chosen] - worse_log_p[chosen]
-    return chosen[np.argsort(-gain, kind="stable")]
+    gains = {}
+    for i, question in enumerate(questions):
+        one, other = answers[better][i], answers[worse][i]
+        is_right = [x.text in question.references for x in (one, other)]
+        if is_right == [True, False]:
+            # Both probabilities may be 0.
+            gains[i] = np.nan_to_num(one.log_prob - other.log_prob)
+    return max(gains, key=gains.get, default=None)
 
 
 def draw_reading(systems, questions, answers, texts, folder):
     """Draws where two systems look, `reading.png`: attention on a question.
-
-    Of the questions that only the better system answers rightly, it is the one
-    whose true answer gains most in probability.
 
     Args:
         systems: Dict from the names of two systems to their `TextSystem`s, of
@@ -91,24 +65,10 @@ def draw_reading(systems, questions, answers, texts, folder):
     if figures is None:
         return
     worse, better = systems
-    right = {
-        name: np.array(
-            [
-                answer.text in question.references
-                for answer, question in zip(answers[name], questions)
-            ]
-        )
-        for name in systems
-    }
-    log_probs = {
-        name: np.array([answer.log_prob for answer in answers[name]])
-        for name in systems
-    }
-    chosen = choose_examples(log_probs, right, better, worse)
-    if not len(chosen):
+    number = choose_example(questions, answers, worse, better)
+    if number is None:
         print(f"{better} answers no question right that {worse} gets wrong.")
         return
-    number = int(chosen[0])
     question = questions[number]
     end = [tokens.SPECIAL_TOKENS[tokens.EOS]]
     picture = figures.reading_figure(
