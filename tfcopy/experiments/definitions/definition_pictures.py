@@ -4,7 +4,6 @@ Each picture is written as PNG and to TensorBoard. Without matplotlib there are
 none; the map of nouns needs scikit-learn as well.
 """
 
-import os
 from collections.abc import Mapping
 
 import keras
@@ -181,8 +180,7 @@ def draw_categories(text_system, categories, folder):
 
 
 def _keep(picture, name, folder):
-    path = os.path.join(folder, f"{name}.png")
-    reporting.keep_picture(picture, path)
+    path = reporting.keep_picture(picture, folder, name)
     print(f"Picture: {shown(path)}")
 
 
