@@ -146,6 +146,7 @@ def without_frequent(texts, ids, top_k, nothing):
         )
 
     def replace(text, ids):
+        text, ids = map(tf.convert_to_tensor, (text, ids))
         shape, expected = ids.shape, text.shape
         if len(expected) - len(shape) == 1:
             ids, expected = ids[..., None], expected[:-1]
@@ -156,17 +157,7 @@ def without_frequent(texts, ids, top_k, nothing):
             )
         return tf.where(is_frequent(ids, top_k), nothing, text)
 
-    tensors = [
-        [tf.convert_to_tensor(x) for x in tf.nest.flatten(structure)]
-        for structure in (texts, ids)
-    ]
-    if len(tensors[0]) != len(tensors[1]):
-        raise ValueError(
-            f"Expected `ids` for {len(tensors[0])} texts. Received: "
-            f"{len(tensors[1])}."
-        )
-    replaced = [replace(*pair) for pair in zip(*tensors)]
-    return tf.nest.pack_sequence_as(texts, replaced)
+    return tf.nest.map_structure(replace, texts, ids)
 
 
 def check_options(**options):
@@ -306,18 +297,15 @@ class DefinitionPacker(FromArguments):
 
     def _usable(self, entries, ids):
         """Zeroes `entries` that are excluded or keep no definition."""
-        tensors = [tf.convert_to_tensor(x) for x in tf.nest.flatten(entries)]
-        for x in tensors:
+
+        def kept(x):
+            x = tf.convert_to_tensor(x)
             if not x.dtype.is_integer or x.shape.rank == 0:
                 raise ValueError(
                     "`entries` must be integers of shape (B, T, L). Received: "
                     f"shape {x.shape} of {x.dtype.name}."
                 )
-        usable = self._kept(tf.nest.pack_sequence_as(entries, tensors))
-        return without_frequent(usable, ids, self.exclude_top_k, 0)
+            return tf.where(self._entries.lengths(x) > 0, x, 0)
 
-    def _kept(self, entries):
-        """Zeroes `entries` that keep no definition."""
-        return tf.nest.map_structure(
-            lambda x: tf.where(self._entries.lengths(x) > 0, x, 0), entries
-        )
+        usable = tf.nest.map_structure(kept, entries)
+        return without_frequent(usable, ids, self.exclude_top_k, 0)
