@@ -1,4 +1,4 @@
-"""Effects of definitions: the paper's pictures, and the best system.
+"""Effects of definitions: samples, the paper's pictures, and the best system.
 
 Each picture is written as PNG and to TensorBoard. Without matplotlib there are
 none; the map of nouns needs scikit-learn as well.
@@ -18,6 +18,71 @@ from tfcopy.experiments.definitions.definition_flags import WordSources
 from tfcopy.experiments.reporting import ExportChoice, figures
 from tfcopy.experiments.run import Run
 from tfcopy.serving.saved_model import shown
+
+_COUNT = 4  # examples that TensorBoard shows
+
+
+class Sample:
+    """A few examples, and a model's output for them.
+
+    Attributes:
+        batch: The batch of these examples.
+        words: List of each example's words, a dict of lists by text.
+
+    Args:
+        text_system: `TextSystem`.
+        texts: `WordTexts`.
+        rows: The numbers of the examples.
+        details: Tensors of the model to return in addition to its output.
+    """
+
+    def __init__(self, text_system, texts, rows, details=()):
+        some = texts.subset(rows)
+        (self.batch,) = text_system.batches.evaluation(some, len(rows))
+        self.words = [
+            {name: some.tokens(name, i) for name in some.texts}
+            for i in range(len(rows))
+        ]
+        model = text_system.model
+        self._inputs = {name: self.batch[name] for name in model.input}
+        self._run = tf.function(
+            keras.Model(model.input, (model.output, details)), autograph=False
+        )
+
+    def __call__(self):
+        """The model's present output, and the details."""
+        return self._run(self._inputs)
+
+    def defined(self, i, name):
+        """Returns whether each word of a text has definitions."""
+        count = len(self.words[i][name])
+        slots = self.batch.get(f"{name}_slots")
+        if slots is None:
+            return [False] * count
+        return np.any(slots[i][:count], axis=-1).tolist()
+
+
+def spread(total):
+    """Returns a few numbers below `total`, from 0 to the last."""
+    return np.unique(np.linspace(0, total - 1, _COUNT).astype(int))
+
+
+def probabilities(scores) -> np.ndarray:
+    """Computes the softmax of scores of any precision."""
+    scores = keras.ops.cast(scores, "float32")
+    return keras.ops.convert_to_numpy(keras.ops.softmax(scores, axis=-1))
+
+
+def attention(text_system, texts, rows) -> Sample:
+    """Returns a sample whose details are attention weights, `(B, N, M)`.
+
+    Args:
+        text_system: `TextSystem` of a `coattention` model.
+        texts: `WordTexts` of questions.
+        rows: The numbers of the questions.
+    """
+    layer = text_system.model.get_layer("coattention")
+    return Sample(text_system, texts, rows, layer.output[1])
 
 
 def choose_example(questions, answers, worse: str, better: str) -> int | None:
@@ -73,27 +138,14 @@ def draw_reading(systems, questions, answers, texts, folder):
     picture = figures.reading_figure(
         question.context_tokens + end,
         question.question_tokens + end,
-        {name: attention(systems[name], texts, number) for name in systems},
+        {
+            name: attention(x, texts, [number])()[1][0]
+            for name, x in systems.items()
+        },
         {name: answers[name][number].span for name in systems},
         question.spans[0],
     )
     _keep(picture, "reading", folder)
-
-
-def attention(text_system, texts, number):
-    """Returns the attention of a context over its question, `(N, M)`.
-
-    Args:
-        text_system: `TextSystem` of a `coattention` model.
-        texts: `WordTexts` of questions.
-        number: The number of the question.
-    """
-    model = text_system.model
-    (batch,) = text_system.batches.evaluation(texts.subset([number]), 1)
-    inputs = {name: batch[name] for name in model.input}
-    layer = model.get_layer("coattention")
-    _, weights, _ = keras.Model(model.input, layer.output)(inputs)
-    return keras.ops.convert_to_numpy(weights)[0]
 
 
 def draw_rarity(right, texts, vocabulary, folder, bins=5):
