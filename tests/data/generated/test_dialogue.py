@@ -188,6 +188,8 @@ def test_small_corpora_have_every_pattern():
 
 
 def test_bad_arguments_give_clear_messages(tmp_path, monkeypatch):
+    with pytest.raises(CorpusError, match="DS-I, DS-II.*'DS-3'"):
+        dialogue.load(tmp_path, "DS-3")
     with pytest.raises(CorpusError, match="`num_test` must be 1 or more"):
         dialogue.load(tmp_path, "DS-I", num_test=0)
     file = tmp_path / "file"

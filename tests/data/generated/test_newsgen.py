@@ -122,6 +122,8 @@ def test_other_files_are_left_alone(tmp_path):
 
 
 def test_bad_arguments_give_clear_messages(tmp_path):
+    with pytest.raises(ValueError, match="`script` must be one.*'greek'"):
+        newsgen.write(tmp_path, script="greek")
     with pytest.raises(CorpusError, match="`num_validation` must be 1 or more"):
         newsgen.write(tmp_path, num_validation=0)
     file = tmp_path / "file"

@@ -91,6 +91,11 @@ def load(
         CorpusError: naming the argument that is wrong.
         OSError: naming the file that cannot be written.
     """
+    if dataset not in DATASETS:
+        raise CorpusError(
+            f"`dataset` must be one of {', '.join(DATASETS)}. Received: "
+            f"{dataset!r}."
+        )
     sizes = num_train, num_validation, num_test
     check_sizes(sizes)
     rows, checked = generate(dataset, dict(zip(SPLITS, sizes)), seed), []

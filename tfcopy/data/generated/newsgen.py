@@ -193,6 +193,10 @@ def write(
         CorpusError: if the folder cannot be written to, or holds files with
             these names that were not generated here.
     """
+    if script not in SCRIPTS:
+        raise ValueError(
+            f"`script` must be one of {SCRIPTS}. Received: {script!r}."
+        )
     sizes = (num_train, num_validation, num_test)
     check_sizes(sizes)
     key = fingerprint(sizes, script, seed, _grammar_fingerprint())
