@@ -104,7 +104,7 @@ def test_pictures_of_a_run_do_not_replace_each_other(tmp_path):
     pytest.importorskip("matplotlib")
     picture = tf.zeros((1, 4, 4, 4), tf.uint8)
     for name in ("one", "two", "two"):
-        reporting.keep_picture(picture, str(tmp_path / f"{name}.png"))
+        reporting.keep_picture(picture, str(tmp_path), name)
     accumulator = event_accumulator.EventAccumulator(
         str(tmp_path / "all_systems")
     )

@@ -8,7 +8,11 @@ import io
 
 import pytest
 
-from tfcopy.experiments.definitions import definition_samples
+from tfcopy.experiments.definitions import (
+    answering_steps,
+    entailment_steps,
+    next_word_steps,
+)
 from tfcopy.experiments.pairs.pair_training import SamplePictures
 from tfcopy.experiments.run import Run
 
@@ -17,9 +21,9 @@ DRAWN = ("test_reporting", "test_europarl_ps", "test_gigaword_ps")
 DRAWN += ("test_definition_samples",)
 SAMPLES = (
     SamplePictures,
-    definition_samples.AnswerSamples,
-    definition_samples.EntailmentSamples,
-    definition_samples.NextWordSamples,
+    answering_steps.AnswerSamples,
+    entailment_steps.EntailmentSamples,
+    next_word_steps.NextWordSamples,
 )
 
 

@@ -81,19 +81,17 @@ def _mean_of_best(score: Callable, answers, references) -> float:
     return 100 * total / len(answers)
 
 
-_METRICS = ("cosine", "euclidean")
-
-
 def category_scores(
-    vectors: np.ndarray, categories: Sequence[str], metric: str = "cosine"
+    vectors: np.ndarray, categories: Sequence[str]
 ) -> dict[str, float]:
     """Measures how well the vectors separate the categories.
+
+    The distance of vectors is one minus their cosine; that of a vector of zeros
+    is always 1.
 
     Args:
         vectors: `(N, D)`, such as embeddings of words, all finite.
         categories: The category of each word; at least two different ones.
-        metric: "cosine" (one minus the cosine; the distance of a vector of
-            zeros is always 1) or "euclidean".
 
     Returns:
         Dict of two scores. `silhouette` is the mean over the words of
@@ -107,7 +105,7 @@ def category_scores(
     Reference:
         [Rousseeuw, 1987](https://doi.org/10.1016/0377-0427(87)90125-7).
     """
-    vectors = _checked(vectors, metric)
+    vectors = _checked(vectors)
     names, numbers = np.unique(np.asarray(categories), return_inverse=True)
     if len(numbers) != len(vectors) or len(names) < 2:
         raise ValueError(
@@ -115,7 +113,9 @@ def category_scores(
             f"two different ones. Received: {len(numbers)} categories, "
             f"{len(names)} different ones, for {len(vectors)} vectors."
         )
-    distances = _distances(vectors, metric)
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    directions = vectors / np.where(norms > 0, norms, 1)
+    distances = np.clip(1 - directions @ directions.T, 0, 2)
     others = np.where(np.eye(len(vectors), dtype=bool), np.inf, distances)
     right = numbers[others.argmin(axis=1)] == numbers
     return {
@@ -124,9 +124,7 @@ def category_scores(
     }
 
 
-def project(
-    vectors: np.ndarray, seed: int = 0, metric: str = "cosine"
-) -> np.ndarray:
+def project(vectors: np.ndarray, seed: int = 0) -> np.ndarray:
     """Projects vectors to the plane by t-SNE, which keeps neighbours near.
 
     The perplexity, about the number of neighbours that stay near, is 30, or for
@@ -135,7 +133,6 @@ def project(
     Args:
         vectors: `(N, D)`, at least four.
         seed: Seed; points are a function of it.
-        metric: As in `category_scores`.
 
     Returns:
         float32 array of shape `(N, 2)`.
@@ -147,7 +144,7 @@ def project(
         [van der Maaten and Hinton, 2008](
         https://jmlr.org/papers/v9/vandermaaten08a.html).
     """
-    vectors = _checked(vectors, metric)
+    vectors = _checked(vectors)
     if len(vectors) < 4:
         raise ValueError(
             "`vectors` must be at least four, since fewer have no "
@@ -167,16 +164,12 @@ def project(
         method="exact" if len(vectors) < 1000 else "barnes_hut",
         perplexity=min(30.0, (len(vectors) - 1) / 3),
         init="pca" if spread else "random",
-        metric=metric,
+        metric="cosine",
         random_state=seed,
     ).fit_transform(vectors)
 
 
-def _checked(vectors, metric):
-    if metric not in _METRICS:
-        raise ValueError(
-            f"`metric` must be one of {_METRICS}. Received: metric={metric!r}."
-        )
+def _checked(vectors):
     vectors = np.asarray(vectors, np.float64)
     if vectors.ndim != 2 or not np.isfinite(vectors).all():
         raise ValueError(
@@ -185,18 +178,6 @@ def _checked(vectors, metric):
             f"{np.sum(~np.isfinite(vectors))} numbers that are not finite."
         )
     return vectors
-
-
-def _distances(vectors, metric):
-    """Computes all distances, `(N, N)`."""
-    if metric == "euclidean":
-        # Row by row: all differences at once need N times the memory.
-        return np.stack(
-            [np.linalg.norm(vectors - one, axis=1) for one in vectors]
-        )
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    directions = vectors / np.where(norms > 0, norms, 1)
-    return np.clip(1 - directions @ directions.T, 0, 2)
 
 
 def _silhouettes(distances, numbers):

@@ -143,21 +143,25 @@ def beside(config, paper) -> dict:
     return {} if is_own and config.preset != "paper" else paper
 
 
-def keep_picture(picture, path):
+def keep_picture(picture, folder, name) -> str:
     """Writes a picture of a whole run as PNG, and to TensorBoard.
 
     Args:
         picture: An image made by `figures`.
-        path: The PNG in the run's folder, whose stem names the picture.
+        folder: The run's folder.
+        name: The name of the picture.
+
+    Returns:
+        The path of the PNG.
     """
-    folder, file = os.path.split(path)
-    name = os.path.splitext(file)[0]
+    path = os.path.join(folder, f"{name}.png")
     log = open_log(folder, name)
     with log.tolerating():
         figures.save_png(path, picture)
         with log.writer.as_default(0):
             tf.summary.image(name, picture)
     log.close()
+    return path
 
 
 def history(result, encoded):
@@ -286,8 +290,7 @@ def draw(results, folder, y_label):
         "updates",
         y_label,
     )
-    path = os.path.join(folder, "dev_nll.png")
-    keep_picture(picture, path)
+    keep_picture(picture, folder, "dev_nll")
 
 
 _NUM_EXAMPLES = 200  # that choose, where answers have to be searched

@@ -32,7 +32,6 @@ class Panel:
         y_label: Text at the left of the axes.
         log_x: Whether the horizontal axis is logarithmic; points at 0 and
             below are then left out.
-        log_y: Whether the vertical axis is logarithmic, in the same way.
         levels: Dict from a name to a value of y, such as the paper's, drawn as
             a dashed line, with the colour of a curve of that name.
     """
@@ -42,7 +41,6 @@ class Panel:
     x_label: str
     y_label: str
     log_x: bool = False
-    log_y: bool = False
     levels: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self):
@@ -126,7 +124,7 @@ def _draw(axes, panel):
             )
     for name, value in panel.levels.items():
         color = lines[name].get_color() if name in lines else "grey"
-        if np.isfinite(value) and (value > 0 or not panel.log_y):
+        if np.isfinite(value):
             line = axes.axhline(value, color=color, linestyle="--", linewidth=1)
             lines.setdefault(name, line)
     # Matplotlib cannot scale an axis without points.
@@ -135,8 +133,6 @@ def _draw(axes, panel):
         ticks = _thin(places)
         axes.set_xticks(ticks, [f"{x:g}" for x in ticks])
         axes.minorticks_off()
-    if panel.log_y and places:
-        axes.set_yscale("log")
     axes.set_title(_plain(panel.title))
     axes.set_xlabel(_plain(panel.x_label))
     axes.set_ylabel(_plain(panel.y_label))
@@ -156,13 +152,11 @@ def _thin(places):
 
 
 def _drawable(arrays, panel):
-    """Selects the points that are finite and, on a log axis, above 0."""
+    """Selects the points that are finite and, on a log axis, right of 0."""
     arrays = [np.asarray(array, np.float64) for array in arrays]
     kept = np.all(np.isfinite(arrays), axis=0)
     if panel.log_x:
         kept &= arrays[0] > 0
-    if panel.log_y:
-        kept &= np.all(np.asarray(arrays[1:]) > 0, axis=0)
     return [array[kept] for array in arrays]
 
 

@@ -17,7 +17,6 @@ interrupted command resumes it where it stopped.
 
 import os
 import sys
-import warnings
 from typing import Literal
 
 from tfcopy.experiments import command_line, config
@@ -184,13 +183,11 @@ def load_corpus(config, tokenization, folder):
     from tfcopy.data.generated import newsgen
 
     if config.data_dir is not None:
-        with warnings.catch_warnings():
-            warnings.showwarning = show_warning
-            return lcsts.load(
-                config.data_dir,
-                words=tokenization == "words",
-                min_score=config.min_score,
-            )
+        return lcsts.load(
+            config.data_dir,
+            words=tokenization == "words",
+            min_score=config.min_score,
+        )
     news = os.path.join(folder, "data")
     from_flags(
         newsgen.write,
@@ -200,11 +197,6 @@ def load_corpus(config, tokenization, folder):
         seed=0,
     )
     return lcsts.load(news, language="en", min_score=config.min_score)
-
-
-def show_warning(message, *_):
-    """Prints a warning's message without the line of code."""
-    print(f"Warning: {message}", file=sys.stderr)
 
 
 def make_tokenizer(tokenization, language, lowercase):

@@ -260,7 +260,6 @@ def train(text_system, data):
     """Trains a system, or resumes its training."""
     from tfcopy import losses
     from tfcopy.experiments.definitions import (
-        definition_samples,
         next_word_steps,
         text_systems,
     )
@@ -275,9 +274,7 @@ def train(text_system, data):
         losses.next_word,
         normalize="sentences",
         score_predictions=score_predictions,
-        on_eval=definition_samples.NextWordSamples(
-            text_system, data.validation
-        ),
+        on_eval=next_word_steps.NextWordSamples(text_system, data.validation),
     )
 
 

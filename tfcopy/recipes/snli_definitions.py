@@ -263,9 +263,8 @@ def train(text_system, data):
     import tensorflow as tf
 
     from tfcopy import losses
-    from tfcopy.data.corpora import nli
     from tfcopy.experiments.definitions import (
-        definition_samples,
+        entailment_steps,
         text_systems,
     )
 
@@ -281,8 +280,8 @@ def train(text_system, data):
         targets="label",
         metrics=accuracy,
         score="accuracy",
-        on_eval=definition_samples.EntailmentSamples(
-            text_system, data.validation, nli.LABELS
+        on_eval=entailment_steps.EntailmentSamples(
+            text_system, data.validation
         ),
     )
 

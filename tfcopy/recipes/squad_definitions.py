@@ -273,7 +273,6 @@ def train(text_system, data, questions):
     from tfcopy.experiments import training_choices
     from tfcopy.experiments.definitions import (
         answering_steps,
-        definition_samples,
         text_systems,
     )
 
@@ -307,7 +306,7 @@ def train(text_system, data, questions):
         targets="start",
         score_predictions=score_predictions,
         score="exact_match",
-        on_eval=definition_samples.AnswerSamples(
+        on_eval=answering_steps.AnswerSamples(
             text_system, questions, data.validation, answer
         ),
     )

@@ -89,13 +89,6 @@ def test_frequent_words_have_neither_definition_nor_spelling():
     assert batch["text_spelling_slots"].tolist() == [[0, 1, 0], [0, 0, 0]]
 
 
-def test_only_some_words_are_looked_up_and_spelt():
-    only = Vocabulary.build({"cat": 1})
-    batch = found(make(only=only), text=TEXT)
-    assert batch["text_slots"][..., 0].tolist() == [[0, 0, 0], [1, 0, 0]]
-    assert batch["text_spelling_slots"].tolist() == [[0, 0, 0], [1, 0, 0]]
-
-
 def test_what_was_looked_up_before_is_taken():
     features = make(begin=True)
     known = {"text": features.look_up(TEXT.flat_values)}
@@ -107,7 +100,7 @@ def test_what_was_looked_up_before_is_taken():
 @pytest.mark.long
 def test_an_export_holds_the_tables(tmp_path):
     module = tf.Module()
-    module.features = make(only=Vocabulary.build({"dogs": 1, "the": 1}))
+    module.features = make()
 
     @tf.function(
         input_signature=[tf.TensorSpec([None], tf.string)], autograph=False

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from tfcopy.data.definitions.packing import LAYOUTS, TOO_LONG, DefinitionPacker
+from tfcopy.data.definitions.packing import LAYOUTS, DefinitionPacker
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.tokens import BOS, EOS, PAD, SPECIAL_TOKENS, UNK
 
@@ -117,14 +117,13 @@ def test_unknown_words_are_never_excluded(top_k, found):  # check 3
     assert packed["slots"][0, 1, 0] > 0
 
 
-@pytest.mark.parametrize("boundaries", [False, True])
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_no_definition_at_all(layout, boundaries):  # check 4
-    packed = packer(layout, boundaries=boundaries).pack(entries_of(["c", ""]))
+def test_no_definition_at_all(layout):  # check 4
+    packed = packer(layout).pack(entries_of(["c", ""]))
     assert packed["slots"].numpy().tolist() == [[[0], [0]]]
     assert packed["counts"].numpy().tolist() == [0]
-    filler = {"flat": [[PAD]], "padded": [[EOS], [BOS, EOS]]}[layout]
-    assert packed["ids"].numpy().reshape(-1).tolist() == filler[-boundaries]
+    filler = {"flat": [PAD], "padded": [BOS, EOS]}[layout]
+    assert packed["ids"].numpy().reshape(-1).tolist() == filler
     table = tf.Variable(tf.ones([VOCABULARY.size, 2]))
     with tf.GradientTape() as tape:
         h = tf.gather(table, packed["ids"])
@@ -137,46 +136,33 @@ def test_no_definition_at_all(layout, boundaries):  # check 4
     np.testing.assert_array_equal(gradient, np.zeros([VOCABULARY.size, 2]))
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_mean_of_definitions(layout):  # check 5, retrieval's part
-    for boundaries, expected in [
-        (False, [[7.5, 8.5, 8.5], [5.5, 7.5, 8.5]]),
-        (True, [[5.5, 6.0, 6.0], [4.5, 5.5, 6.0]]),
-    ]:
-        packed = packer(layout, boundaries=boundaries).pack(entries_of(*BATCH))
-        np.testing.assert_allclose(mean_embeddings(packed), expected)
+@pytest.mark.parametrize(
+    "layout, expected",
+    [
+        ("flat", [[7.5, 8.5, 8.5], [5.5, 7.5, 8.5]]),
+        ("padded", [[5.5, 6.0, 6.0], [4.5, 5.5, 6.0]]),
+    ],
+)
+def test_mean_of_definitions(layout, expected):  # check 5, retrieval's part
+    packed = packer(layout).pack(entries_of(*BATCH))
+    np.testing.assert_allclose(mean_embeddings(packed), expected)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("multiple", [None, 1, 8])
-def test_company_and_fillers_change_nothing(layout, multiple):  # check 6
+def test_company_changes_nothing(layout):  # check 6
     alone = packer(layout).pack(entries_of(*BATCH))
     batch = [*reversed(BATCH), ["e", "e", "c"]]
-    packed = packer(layout, multiple=multiple).pack(entries_of(*batch))
+    packed = packer(layout).pack(entries_of(*batch))
     means = mean_embeddings(packed)
     np.testing.assert_allclose(means[1::-1], mean_embeddings(alone))
     np.testing.assert_allclose(means[2, 2], 0)
-    if multiple:
-        assert len(packed["ids"]) % multiple == 0
-        assert (len(packed["counts"]) - 1) % multiple == 0
 
 
-def test_shapes_with_a_multiple_do_not_vary():
-    made = packer(multiple=4)
-    for words in ["a", "b"], ["c", ""], ["e", "e"]:
-        packed = made.pack(entries_of(words))
-        assert packed["ids"].shape == (4, 5) and len(packed["counts"]) == 5
-    packed = packer("flat", multiple=8).pack(entries_of(["", "c"]))
-    assert packed["ids"].shape == (8,) and len(packed["counts"]) == 9
-
-
-def kept(entry, max_definitions, max_length, too_long, boundaries):
+def kept(entry, layout, max_definitions, max_length):
     rows = []
     for words in [words for words in entry if words][:max_definitions]:
-        if max_length and len(words) > max_length and too_long == "drop":
-            continue
         ids = [VOCABULARY.id(word) for word in words[:max_length]]
-        rows.append([BOS, *ids, EOS] if boundaries else ids)
+        rows.append([BOS, *ids, EOS] if layout == "padded" else ids)
     return rows
 
 
@@ -210,17 +196,13 @@ def test_packs_what_plain_retrieval_finds(data):
     definitions = dictionary(
         *data.draw(st.lists(entries_of_texts, min_size=1, max_size=4))
     )
-    layout, top_k = draw(*LAYOUTS), draw(None, 0, 1, 3, -1)
+    top_k = draw(None, 0, 1, 3, -1)
     options = {
+        "layout": draw(*LAYOUTS),
         "max_definitions": draw(1, 2, 20, None),
         "max_length": draw(1, 3, 30, None),
-        "too_long": draw(*TOO_LONG),
-        "boundaries": draw(False, True),
     }
-    multiple = draw(None, 1, 4)
-    made = packer(
-        layout, definitions, exclude_top_k=top_k, multiple=multiple, **options
-    )
+    made = packer(definitions=definitions, exclude_top_k=top_k, **options)
     shapes = [(2, draw(0, 1, 3), 2), (1, 2, 2)]
     numbers = st.integers(0, made.num_entries)
     texts = [data.draw(arrays("int32", s, elements=numbers)) for s in shapes]
@@ -231,17 +213,12 @@ def test_packs_what_plain_retrieval_finds(data):
 
     assert packed["counts"][0] == 0
     counts = packed["counts"].numpy()[1:].tolist()
-    assert counts[: len(batch)] == [len(rows) for rows in batch]
-    assert not any(counts[len(batch) :])
+    assert counts == [len(rows) for rows in batch]
     rows = read(packed)
     expected = [(u, ids) for u, of in enumerate(batch, 1) for ids in of]
     assert rows[: len(expected)] == expected
     fillers = rows[len(expected) :]
-    assert all(u == 0 for u, _ in fillers) and (fillers or expected)
-    if multiple:
-        assert len(packed["ids"]) % multiple == len(counts) % multiple == 0
-    else:
-        assert len(fillers) == (not expected) and len(counts) == len(batch)
+    assert [u for u, _ in fillers] == [0] * (not expected)
     assert [x.shape for x in packed["slots"]] == shapes
     slots = [u for x in packed["slots"] for u in x.numpy().reshape(-1, 2)]
     found = [[batch[u - 1] for u in of_word if u] for of_word in slots]
@@ -252,10 +229,8 @@ def test_packs_what_plain_retrieval_finds(data):
     "options, message",
     [
         ({"layout": "ragged"}, "`layout`.*'flat'.*Received: 'ragged'"),
-        ({"too_long": "keep"}, "`too_long`.*'crop'.*Received: 'keep'"),
         ({"max_definitions": 0}, "at least 1.*Received: max_definitions=0"),
         ({"max_length": -1}, "at least 1.*Received: max_length=-1"),
-        ({"multiple": 0}, "at least 1.*Received: multiple=0"),
         ({"exclude_top_k": -2}, "at least -1.*Received: exclude_top_k=-2"),
     ],
 )
@@ -270,7 +245,7 @@ def test_wrong_tensors():
         made.pack(entries)
     with pytest.raises(ValueError, match=r"`ids`.*\(2, 3\).*Received: \(1, 2"):
         made.pack(entries, ids_of(["a", "b"]))
-    with pytest.raises(ValueError, match="2 texts. Received: 1"):
+    with pytest.raises(ValueError, match="don't have the same nested struct"):
         made.pack([entries, entries], ids_of(*BATCH))
     with pytest.raises(ValueError, match="`entries`.*Received.*float32"):
         made.pack(tf.cast(entries, tf.float32))

@@ -53,8 +53,6 @@ def test_no_word_and_no_utf8():
     spelt = spellings(tf.constant([["", ""]]), CHARACTERS)
     assert rows_of(spelt) == [[EOS]]
     assert spelt["slots"].numpy().tolist() == [[0, 0]]
-    spelt = spellings(tf.constant([[""]]), CHARACTERS, multiple=2)
-    assert rows_of(spelt) == [[EOS]] * 3
     spelt = spellings(tf.constant([[b"a\xffb"]]), CHARACTERS)
     assert rows_of(spelt) == [[EOS], [BOS, A, UNK, B, EOS]]
 
@@ -72,30 +70,15 @@ def spell(word):
 
 
 @settings(max_examples=60)
-@given(
-    st.lists(st.text("abcéz-中🙂", max_size=30), min_size=6, max_size=6),
-    st.sampled_from([None, 1, 4]),
-)
-def test_spells_as_python_does(words, multiple):
-    spelt = spellings(
-        tf.constant(np.reshape(words, [2, 3])),
-        CHARACTERS,
-        multiple=multiple,
-    )
+@given(st.lists(st.text("abcéz-中🙂", max_size=30), min_size=6, max_size=6))
+def test_spells_as_python_does(words):
+    spelt = spellings(tf.constant(np.reshape(words, [2, 3])), CHARACTERS)
     rows, slots = rows_of(spelt), spelt["slots"].numpy().reshape(-1)
     distinct = [word for word in dict.fromkeys(words) if word]
-    expected = [spell(word) for word in distinct]
-    num_rows = 1 + len(distinct)
-    assert rows[:num_rows] == [[EOS], *expected]
-    assert all(row == [EOS] for row in rows[num_rows:])
+    assert rows == [[EOS], *map(spell, distinct)]
     assert slots.tolist() == [
         distinct.index(word) + 1 if word else 0 for word in words
     ]
-    if multiple:
-        assert len(rows) > 1 and (len(rows) - 1) % multiple == 0
-        assert spelt["ids"].shape[1] == 26
-    else:
-        assert len(rows) == num_rows
 
 
 def test_counts_characters_by_their_words():
@@ -107,7 +90,5 @@ def test_counts_characters_by_their_words():
 
 def test_wrong_arguments():
     words = tf.constant([["a"]])
-    with pytest.raises(ValueError, match="Received: multiple=0"):
-        spellings(words, CHARACTERS, multiple=0)
     with pytest.raises(ValueError, match="`ids` must be given"):
         spellings(words, CHARACTERS, exclude_top_k=-1)

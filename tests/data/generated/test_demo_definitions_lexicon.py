@@ -95,7 +95,7 @@ def test_all_values_are_as_even_as_can_be(number, rng):
             assert max(counter.values()) - min(counter.values()) <= 1
 
 
-PLAIN = frozenset(demo.plain_words())
+PLAIN = frozenset(lexicon.plain_words())
 UNSEEN = sorted(demo.unseen_words())
 
 

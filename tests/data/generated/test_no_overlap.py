@@ -11,7 +11,7 @@ from tfcopy.data.generated import (
     dialogue,
     newsgen,
 )
-from tfcopy.data.generated.demo_definitions_texts import text_of
+from tfcopy.data.generated.demo_definitions import text_of
 from tfcopy.data.generated.rarest_word_task import RarestWord
 from tfcopy.recipes import copy_rules_copynet, eulerian_pag, lcsts_copynet
 from tfcopy.recipes.rarest_word_ps import Config as RarestWordConfig

@@ -12,15 +12,16 @@ from tfcopy.data.definitions import (
     TextBatches,
 )
 from tfcopy.data.generated import demo_definitions
+from tfcopy.data.generated.demo_definitions_lexicon import plain_words
 from tfcopy.experiments.definitions import (
     answering_steps,
     definition_data,
     entailment_steps,
     next_word_steps,
 )
-from tfcopy.experiments.definitions.definition_features import (
-    make_embedding,
+from tfcopy.experiments.definitions.text_systems import (
     make_features,
+    word_embedding,
 )
 from tfcopy.recipes import lm1b_definitions, snli_definitions, squad_definitions
 
@@ -79,10 +80,10 @@ def test_each_system_reads_what_it_says(tmp_path, recipe, corpus, read):
         for name in data.train.texts
         for token in data.train.tokens(name, i)
     )
-    assert any(x not in demo_definitions.plain_words() for x in data.counts)
+    assert any(x not in plain_words() for x in data.counts)
     for name, sources in recipe.SYSTEMS.items():
         features = make_features(config, sources, data, end=True)
-        embedding = make_embedding(config, sources, data, features)
+        embedding = word_embedding(config, sources, data, features)
         batches = TextBatches(features, data.words)
         batch = next(iter(batches.evaluation(data.test, 4)))
         assert ("definition_ids" in batch) == (sources.reads is not None), name

@@ -14,9 +14,11 @@ from tests.serving.servables import text_models
 from tfcopy.data.corpora.squad import Answer, Example
 from tfcopy.data.definitions import TextBatches, word_texts
 from tfcopy.data.definitions.word_texts import WordTexts
+from tfcopy.experiments import reporting
 from tfcopy.experiments.definitions import (
     answering_steps,
-    definition_samples,
+    definition_pictures,
+    entailment_steps,
     next_word_steps,
 )
 from tfcopy.serving.servables.text_model import LABELS
@@ -73,9 +75,9 @@ def test_pairs_show_labels_and_what_is_defined(tmp_path):
     ]
     built, texts = build("entailment", examples)
     images, lines = show(
-        tmp_path, definition_samples.EntailmentSamples(built, texts, LABELS)
+        tmp_path, entailment_steps.EntailmentSamples(built, texts)
     )
-    if definition_samples.figures is not None:
+    if reporting.figures is not None:
         assert set(images) == {f"alignment/{i}" for i in range(4)}
         assert all(width > 250 for _, width, _ in images.values())
     probabilities = tf.nn.softmax(run(built, texts)[1])[0].numpy()
@@ -95,9 +97,9 @@ def test_words_are_as_probable_as_the_model_says(tmp_path):
     examples = [({"text": text.split()}, {}) for text in TEXTS]
     built, texts = build("language", examples)
     images, lines = show(
-        tmp_path, definition_samples.NextWordSamples(built, texts)
+        tmp_path, next_word_steps.NextWordSamples(built, texts)
     )
-    if definition_samples.figures is not None:
+    if reporting.figures is not None:
         assert set(images) == {f"next_words/{i}" for i in range(4)}
     _, found = next_word_steps.score([run(built, texts)])
     rows = lines["examples/0"][2:]
@@ -132,14 +134,14 @@ def test_answers_are_marked_in_their_contexts(tmp_path):
         for q in questions
     ]
     built, texts = build("answers", examples)
-    samples = definition_samples.AnswerSamples(
+    samples = answering_steps.AnswerSamples(
         built,
         questions,
         texts,
         functools.partial(answering_steps.answer, max_length=2),
     )
     images, lines = show(tmp_path, samples)
-    if definition_samples.figures is not None:
+    if reporting.figures is not None:
         assert set(images) == {f"attention/{i}" for i in range(4)}
     (found,) = answering_steps.answer([run(built, texts)], questions, 2)
     answer = found.text
@@ -154,7 +156,7 @@ def test_answers_are_marked_in_their_contexts(tmp_path):
 
 @pytest.mark.parametrize("total", [1, 3, 9])
 def test_samples_are_spread(total):
-    rows = definition_samples._spread(total)
+    rows = definition_pictures.spread(total)
     assert rows[0] == 0 and rows[-1] == total - 1
     assert len(rows) == len(set(rows)) == min(total, 4)
 
@@ -165,6 +167,6 @@ def test_a_text_without_words_has_no_picture(tmp_path):
         for text in ("", "the dog")
     ]
     built, texts = build("entailment", examples, None)
-    samples = definition_samples.EntailmentSamples(built, texts, LABELS)
+    samples = entailment_steps.EntailmentSamples(built, texts)
     images, lines = show(tmp_path, samples)
     assert "alignment/0" not in images and len(lines["examples"]) == 4

@@ -140,7 +140,6 @@ def definition_translator():
         packer=DefinitionPacker(definitions, GLOSSES, layout="flat"),
         characters=CHARACTERS,
         exclude_top_k=1,
-        only=TEXT,
     )
     embedding = DefinitionEmbedding(
         SOURCE.size,

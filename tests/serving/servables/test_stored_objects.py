@@ -39,10 +39,7 @@ def features():
         layout="padded",
         max_definitions=3,
         max_length=5,
-        too_long="drop",
         exclude_top_k=2,
-        boundaries=False,
-        multiple=4,
     )
     return DefinitionFeatures(
         TEXT,
@@ -50,10 +47,8 @@ def features():
         packer=packer,
         characters=CHARACTERS,
         exclude_top_k=1,
-        only=TEXT,
         begin=True,
         end=True,
-        multiple=2,
     )
 
 
@@ -64,13 +59,13 @@ def test_features_come_back_with_all_they_were_made_with(files):
     earlier = {
         **content,
         "phrases": None,
-        "packer": {**content["packer"], "depth": 0, "lookup": None},
+        "only": None,
+        "packer": {**content["packer"], "depth": 0, "boundaries": True},
     }
     after = Decoder(files, model=None)(earlier)
     assert Encoder(files)(after) == content
     # What was one object is one again: tables may be large.
     assert after.lookup.definitions is after.packer.definitions
-    assert after.only is after.vocabulary
     names = os.listdir(files.shared)
     assert sorted(name.split(".")[0] for name in names) == [
         *("definitions", "vocabulary", "vocabulary", "vocabulary")

@@ -28,6 +28,7 @@ import codecs
 import functools
 import os
 import re
+import sys
 import warnings
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -270,10 +271,11 @@ def _compare_counts(checked: CheckedPairs, name: str, min_score: int):
     if name != "train":
         expected = sum(SCORE_COUNTS[name][max(min_score, 1) - 1 :])
     if number != expected:
-        warnings.warn(
-            f"{checked.place}: {number:,} pairs for {name}, where the "
+        print(
+            f"Warning: {checked.place}: {number:,} pairs for {name}, where the "
             f"published {_PARTS[name]} of LCSTS has {expected:,}. It may be "
-            "another edition, or a part of it."
+            "another edition, or a part of it.",
+            file=sys.stderr,
         )
 
 

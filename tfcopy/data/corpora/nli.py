@@ -61,18 +61,14 @@ def load(
     test: PathLike | None = None,
     *,
     columns: tuple[str | int, str | int, str | int] | None = None,
-    format: str | None = None,
-    has_header: bool | None = None,
     num_held_out: int | None = None,
     seed: int = 0,
-    tokenized: bool = False,
-    name: str | None = None,
 ) -> Corpus:
     """Reads a corpus of `Example`s from tables in UTF-8, plain or compressed.
 
     SNLI and MultiNLI are read as published, `.jsonl` or `.txt`, and SICK, too.
-    Any other table can be used (see `tables.load`) if its columns are
-    `premise`, `hypothesis` and `label`, or are given.
+    Any other table can be used if its columns are `premise`, `hypothesis` and
+    `label`, or are given; its name shows its format (see `tables.load`).
 
     Labels are contradiction, neutral and entailment, in any case. Rows
     without one, such as those that SNLI marks with `-`, or with a blank
@@ -86,28 +82,18 @@ def load(
         test: The file of the test pairs; held out as well if `None`.
         columns: Names or numbers of the columns of premise, hypothesis and
             label. By default they are recognised by their names.
-        format: `"csv"`, `"tsv"` or `"jsonl"`; by default according to the name
-            of each file, `.txt` being a TSV.
-        has_header: As in `tables.load`.
         num_held_out: Number of pairs to hold out for each split that has no
             file. By default one in twenty, at most 2,000.
         seed: Chooses the pairs that are held out.
-        tokenized: Whether the sentences are already tokens between blanks.
-        name: Name of the corpus; by default the name of the file.
 
     Raises:
         CorpusError: naming file and line.
     """
     checked = [
-        path and _check(path, columns, format, has_header)
-        for path in (train, validation, test)
+        path and _check(path, columns) for path in (train, validation, test)
     ]
     parts = splits(*checked, num_held_out=num_held_out, seed=seed)
-    return Corpus(
-        name=name or os.path.basename(train),
-        splits=map_examples(parts, _example),
-        tokenized=tokenized,
-    )
+    return Corpus(os.path.basename(train), map_examples(parts, _example))
 
 
 def load_tfds(
@@ -142,15 +128,14 @@ def load_tfds(
     )
 
 
-def _check(path, columns, format, has_header):
-    if format is None and file_forms.plain_name(path).endswith(".txt"):
-        format = "tsv"
+def _check(path, columns):
+    is_tsv = file_forms.plain_name(path).endswith(".txt")
     # Rows have as many labels as there were annotators.
-    options = {"format": format, "is_ragged": True}
+    options = {"format": "tsv" if is_tsv else None, "is_ragged": True}
     if columns is None:
         names = Table.of(path, (), has_header=True, **options).names()
         columns = _known_columns(path, names)
-    table = Table.of(path, columns, has_header, **options)
+    table = Table.of(path, columns, **options)
     return CheckedPairs.check(
         str(path),
         functools.partial(_read, table),

@@ -61,7 +61,6 @@ def load(
     *,
     num_held_out: int | None = None,
     seed: int = 0,
-    name: str | None = None,
 ) -> Corpus:
     """Reads a corpus of `Example`s from JSON files, plain or compressed.
 
@@ -78,7 +77,6 @@ def load(
         num_held_out: The least number of questions to hold out for each split
             without a file. By default one in twenty, at most 2,000.
         seed: Chooses the articles that are held out.
-        name: Name of the corpus; by default the name of the file.
 
     Raises:
         CorpusError: naming the file, and the position in it, such as
@@ -86,7 +84,7 @@ def load(
     """
     question_sets = [path and _read(path) for path in (train, validation, test)]
     splits = _splits(*question_sets, num_held_out, seed)
-    return Corpus(name=name or os.path.basename(train), splits=splits)
+    return Corpus(name=os.path.basename(train), splits=splits)
 
 
 def load_tfds(name: str = "squad", data_dir: PathLike | None = None) -> Corpus:

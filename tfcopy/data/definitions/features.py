@@ -20,7 +20,6 @@ from tfcopy.data.definitions.packing import (
     DefinitionPacker,
     check_options,
     distinct,
-    num_fillers,
     without_frequent,
 )
 from tfcopy.data.text.vocabulary import Vocabulary
@@ -92,15 +91,12 @@ class DefinitionFeatures(FromArguments, tf.Module):
         vocabulary: `Vocabulary` of the texts.
         lookup: `DefinitionLookup`; `None` if no definitions are read.
         packer: `DefinitionPacker` of the same definitions; `None` if none are
-            read, or if a table replaces them (see `rows`).
+            read.
         characters: `Vocabulary` of characters; `None` if words are not spelt.
         exclude_top_k: Number of frequent words that are not spelt, as in
             `spellings`; the packer decides which get no definition.
-        only: `Vocabulary` of the words that may be looked up and spelt; `None`
-            for all.
         begin: Whether each text begins with `BOS`.
         end: Whether it ends with `EOS`.
-        multiple: As in `spellings`.
     """
 
     vocabulary: Vocabulary
@@ -109,14 +105,12 @@ class DefinitionFeatures(FromArguments, tf.Module):
     packer: DefinitionPacker | None = None
     characters: Vocabulary | None = None
     exclude_top_k: int | None = None
-    only: Vocabulary | None = None
     begin: bool = False
     end: bool = False
-    multiple: int | None = None
 
     def __post_init__(self):
         super().__init__(name="definition_features")
-        words = self.vocabulary, self.characters, self.only
+        words = self.vocabulary, self.characters
         # Tables that an export must track.
         self._tables = [x.table() for x in words if x]
 
@@ -136,7 +130,7 @@ class DefinitionFeatures(FromArguments, tf.Module):
         """
         found = {"ids": self.vocabulary.lookup(words)}
         if self.lookup is not None:
-            found["entries"] = self.lookup.entries(self._usable(words))
+            found["entries"] = self.lookup.entries(words)
         return found
 
     def inputs(self, words: Mapping, found: Mapping | None = None) -> dict:
@@ -157,8 +151,7 @@ class DefinitionFeatures(FromArguments, tf.Module):
                 padded.setdefault(key, {})[name] = rows
             lengths = text.row_lengths()
             padded["ids"][name] = self._marked(padded["ids"][name], lengths)
-            usable = text.with_flat_values(self._usable(text.flat_values))
-            spelt[name] = self._with_places(usable, "")
+            spelt[name] = self._with_places(text, "")
         return self._batch(padded, spelt)
 
     def source_inputs(self, words, ids) -> dict:
@@ -176,7 +169,7 @@ class DefinitionFeatures(FromArguments, tf.Module):
         """
         known = {**self.look_up(words), "ids": ids}
         padded = {key: {"source": x} for key, x in known.items()}
-        inputs = self._batch(padded, {"source": self._usable(words)})
+        inputs = self._batch(padded, {"source": words})
         del inputs["source_ids"]
         return inputs
 
@@ -196,7 +189,6 @@ class DefinitionFeatures(FromArguments, tf.Module):
                 self.characters,
                 ids=ids,
                 exclude_top_k=self.exclude_top_k,
-                multiple=self.multiple,
             )
         return flat_inputs(ids, packed, spelt)
 
@@ -217,12 +209,6 @@ class DefinitionFeatures(FromArguments, tf.Module):
             last = lengths[:, None] + int(self.begin)
             ids = tf.where(places == last, special.EOS, ids)
         return ids
-
-    def _usable(self, words):
-        """Replaces words that may not be looked up by `""`."""
-        if self.only is None:
-            return words
-        return tf.where(self.only.lookup(words) == special.UNK, "", words)
 
 
 # === Spellings, read like definitions: each character is a token ===
@@ -253,7 +239,6 @@ def spellings(
     *,
     ids=None,
     exclude_top_k: int | None = None,
-    multiple: int | None = None,
 ):
     """Looks up the characters of the words of a batch, as TensorFlow ops.
 
@@ -269,18 +254,17 @@ def spellings(
             text's own vocabulary. Used by `exclude_top_k` only.
         exclude_top_k: Number of frequent words that are not spelt, as in
             `DefinitionPacker`.
-        multiple: Pads W to a multiple, and K to 26, for few distinct shapes.
 
     Returns:
         Dict of `slots`, int32 of the structure and shapes of `words`, 0 for
         none; and `ids`, int32 `(W + 1, K)`, row w the spelling of slot w
-        between `BOS` and `EOS`, then `PAD`. Row 0 and fillers hold only `EOS`.
+        between `BOS` and `EOS`, then `PAD`. Row 0 holds only `EOS`.
 
     Raises:
         ValueError: If an option is out of its range, or if `ids` are missing
             or of other shapes.
     """
-    check_options(exclude_top_k=exclude_top_k, multiple=multiple)
+    check_options(exclude_top_k=exclude_top_k)
     words = without_frequent(words, ids, exclude_top_k, "")
     values, slots = distinct(words, nothing="")
     spelt = tf.strings.unicode_split(values[1:], "UTF-8")[:, :_MOST_CHARACTERS]
@@ -293,12 +277,6 @@ def spellings(
         ],
         axis=1,
     )
-    width = 2 + _MOST_CHARACTERS if multiple else None
-    more = num_fillers(size, multiple) if multiple else 0
     filler = tf.RaggedTensor.from_tensor([[special.EOS]])
-    fillers = tf.RaggedTensor.from_tensor(tf.fill([more, 1], special.EOS))
-    rows = tf.concat([filler, rows, fillers], axis=0)
-    return {
-        "slots": slots,
-        "ids": rows.to_tensor(special.PAD, shape=[None, width]),
-    }
+    rows = tf.concat([filler, rows], axis=0)
+    return {"slots": slots, "ids": rows.to_tensor(special.PAD)}

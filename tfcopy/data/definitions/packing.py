@@ -29,7 +29,6 @@ class Rows:
 
     def __init__(self, rows: Sequence[Sequence[int]]):
         lengths = [len(row) for row in rows]
-        self.longest = max(lengths)
         values = np.fromiter((i for row in rows for i in row), np.int32)
         with tf.init_scope():
             self._values = tf.constant(values)
@@ -57,21 +56,18 @@ class Rows:
         )
         return tf.gather(self._values, ranges.values), ranges.value_rowids()
 
-    def padded(self, rows, lengths, longest=None):
+    def padded(self, rows, lengths):
         """Pads the numbers of rows, `(N, K)`, with `PAD`.
 
         Args:
             rows: int32 of shape `(N,)`.
             lengths: Their lengths.
-            longest: K; by default the longest of these rows.
         """
         starts, lengths = (
             tf.gather(self._starts, rows)[:, None],
             lengths[:, None],
         )
-        if longest is None:
-            longest = tf.reduce_max(lengths)
-        steps = tf.range(longest)
+        steps = tf.range(tf.reduce_max(lengths))
         is_number = steps < lengths
         places = tf.where(is_number, starts + steps, 0)
         return tf.where(is_number, tf.gather(self._values, places), special.PAD)
@@ -150,6 +146,7 @@ def without_frequent(texts, ids, top_k, nothing):
         )
 
     def replace(text, ids):
+        text, ids = map(tf.convert_to_tensor, (text, ids))
         shape, expected = ids.shape, text.shape
         if len(expected) - len(shape) == 1:
             ids, expected = ids[..., None], expected[:-1]
@@ -160,23 +157,7 @@ def without_frequent(texts, ids, top_k, nothing):
             )
         return tf.where(is_frequent(ids, top_k), nothing, text)
 
-    tensors = [
-        [tf.convert_to_tensor(x) for x in tf.nest.flatten(structure)]
-        for structure in (texts, ids)
-    ]
-    if len(tensors[0]) != len(tensors[1]):
-        raise ValueError(
-            f"Expected `ids` for {len(tensors[0])} texts. Received: "
-            f"{len(tensors[1])}."
-        )
-    replaced = [replace(*pair) for pair in zip(*tensors)]
-    return tf.nest.pack_sequence_as(texts, replaced)
-
-
-def num_fillers(size, multiple):
-    """Returns the number of rows to add to `size` for a multiple above 0."""
-    multiple = multiple or 1
-    return tf.where(size == 0, multiple, -size % multiple)
+    return tf.nest.map_structure(replace, texts, ids)
 
 
 def check_options(**options):
@@ -195,16 +176,7 @@ def check_options(**options):
             )
 
 
-def check_choice(name: str, value, choices: tuple) -> None:
-    """Raises a ValueError that names an option that is none of its choices."""
-    if value not in choices:
-        raise ValueError(
-            f"`{name}` must be one of {choices}. Received: {value!r}."
-        )
-
-
 LAYOUTS = ("flat", "padded")
-TOO_LONG = ("crop", "drop")
 
 
 @dataclasses.dataclass(eq=False, repr=False)
@@ -212,28 +184,22 @@ class DefinitionPacker(FromArguments):
     """Packer of the definitions of the words of a batch.
 
     The definitions that an entry keeps are fixed when the packer is made: the
-    first `max_definitions` that have words, each with up to `max_length`
-    tokens. An entry that keeps none is no entry. A batch then only needs
-    gathers, in `tf.data` or in a served graph.
+    first `max_definitions` that have words, each cut to `max_length` tokens. An
+    entry that keeps none is no entry. A batch then only needs gathers, in
+    `tf.data` or in a served graph.
 
     Args:
         definitions: `Definitions`; entry number 1 is the first headword.
         vocabulary: `Vocabulary` of the tokens of definitions.
         layout: `"flat"`, one definition after another, to be averaged; or
-            `"padded"`, a definition a row, for recurrent readers.
+            `"padded"`, a definition a row, between `BOS` and `EOS`, for
+            recurrent readers. The paper's code averages over both, too.
         max_definitions: Most definitions of an entry, `None` for all.
         max_length: Most tokens of a definition, `BOS` and `EOS` not counted;
             `None` for all.
-        too_long: `"crop"` cuts longer definitions, `"drop"` leaves them out
-            (which may leave fewer than `max_definitions`).
         exclude_top_k: Number of the text's most frequent words, which get no
             definition; unknown words always may. -1 excludes all known words, 0
             or `None` no word.
-        boundaries: Whether each definition begins with `BOS` and ends with
-            `EOS`; by default where the layout is padded. The paper's code
-            averages over both.
-        multiple: Pads M or N, and U, to a multiple, and K to the longest
-            definition of all, for few distinct shapes.
 
     Raises:
         ValueError: If an option is out of its range.
@@ -245,33 +211,29 @@ class DefinitionPacker(FromArguments):
     layout: str
     max_definitions: int | None = 20
     max_length: int | None = 30
-    too_long: str = "crop"
     exclude_top_k: int | None = None
-    boundaries: bool | None = None
-    multiple: int | None = None
 
     def __post_init__(self):
-        check_choice("layout", self.layout, LAYOUTS)
-        check_choice("too_long", self.too_long, TOO_LONG)
+        if self.layout not in LAYOUTS:
+            raise ValueError(
+                f"`layout` must be one of {LAYOUTS}. Received: {self.layout!r}."
+            )
         check_options(
             max_definitions=self.max_definitions,
             max_length=self.max_length,
             exclude_top_k=self.exclude_top_k,
-            multiple=self.multiple,
         )
-        if self.boundaries is None:
-            self.boundaries = self.layout == "padded"
-        kept = list(map(self._cut, self.definitions.definitions))
-        begin = [special.BOS] * self.boundaries
-        end = [special.EOS] * self.boundaries
         # Row 0 is the filler. An LSTM needs a step that is not padding.
-        is_flat = self.layout == "flat"
-        filler = [special.PAD] if is_flat else [*begin, special.EOS]
+        begin, end, filler = [], [], [special.PAD]
+        if self.layout == "padded":
+            begin, end = [special.BOS], [special.EOS]
+            filler = [*begin, *end]
         rows, groups = [filler], [[]]  # entry 0 has none
-        for entry in kept:
-            groups.append(range(len(rows), len(rows) + len(entry)))
-            for row in entry:
-                ids = [self.vocabulary.id(word) for word in row]
+        for entry in self.definitions.definitions:
+            kept = [words for words in entry if words][: self.max_definitions]
+            groups.append(range(len(rows), len(rows) + len(kept)))
+            for words in kept:
+                ids = map(self.vocabulary.id, words[: self.max_length])
                 rows.append([*begin, *ids, *end])
         self._rows = Rows(rows)
         self._entries = Rows(groups)
@@ -300,8 +262,8 @@ class DefinitionPacker(FromArguments):
             end; `owners`, int32, the slot of each token `(M,)` or definition
             `(N,)`; `weights`, float32, one over the length of its definition
             `(M,)`, or ones `(N,)`; and `counts`, float32, `(U + 1,)`, the
-            number of definitions of each slot, 0 for slot 0. Fillers of M or N
-            (one, if nothing is defined) have owner and weight 0.
+            number of definitions of each slot, 0 for slot 0. If nothing is
+            defined, there is a filler, whose owner and weight are 0.
 
         Raises:
             ValueError: If `entries` have no axis L, or if `ids` are missing
@@ -315,55 +277,35 @@ class DefinitionPacker(FromArguments):
         """Gathers the definitions of the entries of these numbers."""
         counts = self._entries.lengths(numbers)
         rows, owners = self._entries.gather(numbers, counts)
-        is_flat = self.layout == "flat"
-        size = tf.size(rows)
-        if is_flat:
-            size = tf.reduce_sum(self._rows.lengths(rows))
-        # The filler is one token or one row long.
-        fillers = [[0, num_fillers(size, self.multiple)]]
-        rows, owners = tf.pad(rows, fillers), tf.pad(owners, fillers)
+        filler = [[0, tf.cast(tf.size(rows) == 0, tf.int32)]]
+        rows, owners = tf.pad(rows, filler), tf.pad(owners, filler)
         lengths = self._rows.lengths(rows)
-        if is_flat:
+        if self.layout == "flat":
             ids, places = self._rows.gather(rows, lengths)
             owners = tf.gather(owners, places)
             shares = 1.0 / tf.cast(tf.gather(lengths, places), tf.float32)
             weights = tf.where(owners > 0, shares, 0.0)
         else:
-            longest = self._rows.longest if self.multiple else None
-            ids = self._rows.padded(rows, lengths, longest)
+            ids = self._rows.padded(rows, lengths)
             weights = tf.cast(owners > 0, tf.float32)
-        counts = tf.cast(counts, tf.float32)
-        if self.multiple:
-            more = num_fillers(tf.size(counts) - 1, self.multiple)
-            counts = tf.pad(counts, [[0, more]])
         return {
             "ids": ids,
             "owners": owners,
             "weights": weights,
-            "counts": counts,
+            "counts": tf.cast(counts, tf.float32),
         }
 
     def _usable(self, entries, ids):
         """Zeroes `entries` that are excluded or keep no definition."""
-        tensors = [tf.convert_to_tensor(x) for x in tf.nest.flatten(entries)]
-        for x in tensors:
+
+        def kept(x):
+            x = tf.convert_to_tensor(x)
             if not x.dtype.is_integer or x.shape.rank == 0:
                 raise ValueError(
                     "`entries` must be integers of shape (B, T, L). Received: "
                     f"shape {x.shape} of {x.dtype.name}."
                 )
-        usable = self._kept(tf.nest.pack_sequence_as(entries, tensors))
+            return tf.where(self._entries.lengths(x) > 0, x, 0)
+
+        usable = tf.nest.map_structure(kept, entries)
         return without_frequent(usable, ids, self.exclude_top_k, 0)
-
-    def _cut(self, entry):
-        """Cuts the definitions of an entry to their number and length."""
-        kept = [words for words in entry if words][: self.max_definitions]
-        if self.too_long == "drop" and self.max_length is not None:
-            kept = [words for words in kept if len(words) <= self.max_length]
-        return [words[: self.max_length] for words in kept]
-
-    def _kept(self, entries):
-        """Zeroes `entries` that keep no definition."""
-        return tf.nest.map_structure(
-            lambda x: tf.where(self._entries.lengths(x) > 0, x, 0), entries
-        )

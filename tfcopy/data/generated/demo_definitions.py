@@ -15,71 +15,56 @@ The idea comes from [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286).
 """
 
 import functools
+import itertools
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 
 import numpy as np
 
+from tfcopy.data.corpora import nli, squad
 from tfcopy.data.corpora.corpus import (
     SPLITS,
     Corpus,
-    CorpusError,
     Split,
     check_range,
     check_sizes,
     fingerprint,
 )
 from tfcopy.data.definitions.dictionary_entries import Definitions
-from tfcopy.data.generated import demo_definitions_lexicon, generated_corpus
+from tfcopy.data.generated import demo_definitions_lexicon as lexicon
+from tfcopy.data.generated import generated_corpus, text_tables
 from tfcopy.data.generated.demo_definitions_lexicon import (
+    FACETS,
     KINDS,
-    ORDINARY,
+    Draw,
     Thing,
-    definition,
-    plain_words,
+    deal,
+    with_articles,
 )
-from tfcopy.data.generated.demo_definitions_texts import Writer, text_of
-
-__all__ = [
-    "dictionary",
-    "entailments",
-    "nouns_by_kind",
-    "plain_words",
-    "questions",
-    "sentences",
-    "unseen_words",
-    "vectors",
-]
 
 _NUM_WORDS = 432  # makes all values equally frequent in each split
 _SEED = 0
-_THINGS_RANGE = (2, 8)
+_NUM_THINGS = 3  # of which a context tells
 
 
-def questions(*, num_things: int = 3, **sizes: int) -> Corpus:
-    """Generates questions about one of several things, as `squad.Example`s.
+def questions(**sizes: int) -> Corpus:
+    """Generates questions about one of three things, as `squad.Example`s.
 
     A context says who has which things and where. A question asks who has one
     of them, or where it is, and names it by the definition alone. The answer is
     a span that occurs once in the context. A model that does not know the
-    things can only guess one of `num_things`.
+    things can only guess.
 
     The id of a question ends in `plain`, `seen` or `unseen`, like its things.
 
     Args:
-        num_things: Number of things in a context, from 2 to 8.
         **sizes: `num_train`, `num_validation` and `num_test`, the number of
             examples of each split; by default 20,000, 500 and 1,000.
 
     Raises:
         CorpusError: an argument is out of its range.
     """
-    check_range("num_things", num_things, *_THINGS_RANGE)
-
-    def write(writer, number):
-        return writer.questions(number, num_things)
-
-    return _corpus("demo questions", write, num_things, **sizes)
+    return _corpus("demo questions", Writer.questions, **sizes)
 
 
 def entailments(**sizes: int) -> Corpus:
@@ -126,7 +111,7 @@ def dictionary() -> Definitions:
         thing.name: _wordings(thing, rng)
         for thing in sorted(things, key=lambda x: x.name)
     }
-    entries.update({word: (text,) for word, text in ORDINARY.items()})
+    entries.update({word: (text,) for word, text in lexicon.ORDINARY.items()})
     return Definitions(
         tuple(entries),
         tuple(
@@ -136,21 +121,9 @@ def dictionary() -> Definitions:
     )
 
 
-def unseen_words(split: str = "test") -> frozenset[str]:
-    """Returns the invented words of a split that training never shows.
-
-    Args:
-        split: `"train"`, which has none, `"validation"` or `"test"`.
-
-    Raises:
-        CorpusError: there is no such split.
-    """
-    if split not in SPLITS:
-        raise CorpusError(
-            f"`split` must be one of {', '.join(SPLITS)}. Received: {split!r}."
-        )
-    names = (x.name for x in _things()[split] if split != "train")
-    return frozenset(names)
+def unseen_words() -> frozenset[str]:
+    """Returns the words that are invented for the test set alone."""
+    return frozenset(x.name for x in _things()["test"])
 
 
 def nouns_by_kind() -> dict[str, tuple[str, ...]]:
@@ -180,7 +153,7 @@ def vectors(*, dim: int = 64) -> tuple[tuple[str, ...], np.ndarray]:
     check_range("dim", dim, 8)
     things = _things()
     rng = random.Random(f"definitions/vectors/{_SEED}")
-    return demo_definitions_lexicon.draw(
+    return lexicon.draw(
         (x for name in SPLITS for x in things[name]),
         dim,
         np.random.default_rng(rng.getrandbits(64)),
@@ -190,7 +163,7 @@ def vectors(*, dim: int = 64) -> tuple[tuple[str, ...], np.ndarray]:
 def _corpus(
     name,
     write: Callable,
-    *settings: int,
+    *,
     num_train: int = 20_000,
     num_validation: int = 500,
     num_test: int = 1_000,
@@ -201,7 +174,7 @@ def _corpus(
     splits = {}
     for last, (split, number) in enumerate(zip(SPLITS, numbers), 1):
         earlier = dict(zip(SPLITS[:last], numbers))
-        key = (*earlier.items(), _NUM_WORDS, _SEED, *settings)
+        key = (*earlier.items(), _NUM_WORDS, _SEED)
         splits[split] = Split(
             functools.partial(_read, name, write, earlier),
             fingerprint(_grammar_fingerprint(), name, *key),
@@ -224,15 +197,15 @@ def _read(name, write, sizes) -> Iterator:
 @functools.cache
 def _things() -> dict[str, list[Thing]]:
     rng = random.Random(f"definitions/words/{_SEED}")
-    return demo_definitions_lexicon.invent_things(_NUM_WORDS, rng)
+    return lexicon.invent_things(_NUM_WORDS, rng)
 
 
 def _wordings(thing, rng):
     """Draws one or two definitions."""
-    wordings = {definition(thing, rng): None}
+    wordings = {lexicon.definition(thing, rng): None}
     if rng.random() < 0.5:
         while len(wordings) < 2:
-            wordings[definition(thing, rng)] = None
+            wordings[lexicon.definition(thing, rng)] = None
     return tuple(wordings)
 
 
@@ -241,11 +214,172 @@ def _grammar_fingerprint() -> str:
     """Changes with the grammar, so that stale ids are never read."""
     writer = Writer(_things(), "test", "fingerprint")
     sample = [
-        *writer.questions(50, 3),
+        *writer.questions(50),
         *writer.entailments(50),
         *writer.sentences(50),
         dictionary().fingerprint,
     ]
-    return generated_corpus.grammar_fingerprint(
-        demo_definitions_lexicon.TABLES, sample
-    )
+    return generated_corpus.grammar_fingerprint(lexicon.TABLES, sample)
+
+
+# === Writing ===
+
+# The origin of the examples' words, in turn.
+_SOURCES = {
+    "train": ("plain", "seen", "seen", "seen"),
+    "validation": ("plain", "seen", "unseen", "seen", "plain")
+    + ("unseen", "seen", "unseen"),
+}
+_SOURCES["test"] = _SOURCES["validation"]
+
+
+def text_of(example) -> str:
+    """Returns the text that a model reads of an example."""
+    if isinstance(example, squad.Example):
+        return f"{example.context} {example.question}"
+    if isinstance(example, nli.Example):
+        return f"{example.premise} {example.hypothesis}"
+    return example
+
+
+class Writer:
+    """Writer of the examples of one split.
+
+    Args:
+        things: Invented words of all splits, see `invent_things`.
+        split: `"train"`, `"validation"` or `"test"`.
+        seed: Any string; the examples depend on it.
+        seen: The `text_of` of examples that are not written.
+    """
+
+    def __init__(
+        self,
+        things: dict[str, list[Thing]],
+        split: str,
+        seed: str,
+        seen: Set[str] = frozenset(),
+    ):
+        self.seen = seen
+        self.rng = random.Random(f"{seed}/{split}")
+        self.split = split
+        self.things = {"seen": things["train"], "unseen": things[split]}
+
+    def questions(self, number: int) -> Iterator:
+        """Yields `squad.Example`s; their ids name the origin of their words."""
+        draws = self._draws(lexicon.plain_things(self.rng), self.things)
+        for i, source in zip(range(number), self._sources()):
+            yield self._new(
+                lambda: squad.Example(
+                    f"{self.split}-{i}-{source}",
+                    *self._question(draws[source]),
+                )
+            )
+
+    def entailments(self, number: int) -> Iterator:
+        """Yields `nli.Example`s."""
+        draws = self._draws(lexicon.plain_things(self.rng), self.things)
+        labels = {x: deal(range(len(nli.LABELS)), self.rng) for x in draws}
+        for _, source in zip(range(number), self._sources()):
+            label = next(labels[source])
+            yield self._new(lambda: self._entailment(draws[source](), label))
+
+    def sentences(self, number: int) -> Iterator[str]:
+        """Yields sentences; each thing is followed by a verb of its kind."""
+        things = {
+            source: [x for x in of_source if x.kind]
+            for source, of_source in self.things.items()
+        }
+        draws = self._draws(lexicon.plain_nouns(self.rng), things)
+        for _, source in zip(range(number), self._sources()):
+            yield self._new(lambda: self._sentence(draws[source]))
+
+    def _new(self, write):
+        """Calls a function until its text is not `seen`."""
+        while text_of(example := write()) in self.seen:
+            pass
+        return example
+
+    def _sources(self):
+        return itertools.cycle(_SOURCES[self.split])
+
+    def _draws(self, plain, things):
+        draws = {"plain": Draw(plain)}
+        for source, of_source in things.items():
+            draws[source] = Draw(deal(of_source, self.rng))
+        return draws
+
+    def _question(self, draw):
+        rng = self.rng
+        thing = draw()
+        asked = lexicon.ask(rng.choice(thing.known), thing, True, rng)
+        things = [thing]
+        while len(things) < _NUM_THINGS:
+            names = {x.name for x in things}
+            things.append(
+                draw(lambda x: x.name not in names and not asked.holds(x))
+            )
+        rng.shuffle(things)
+        persons = rng.sample(lexicon.PERSONS, _NUM_THINGS)
+        places = rng.sample(lexicon.PLACES, _NUM_THINGS)
+        statements = [
+            self._choose(
+                lexicon.STATEMENTS,
+                thing=f"{{a}} {x.name}",
+                who=who,
+                where=place,
+            )
+            for x, who, place in zip(things, persons, places)
+        ]
+        context = " ".join(statements)
+        wanted = rng.choice(sorted(lexicon.QUESTIONS))
+        question = self._choose(
+            lexicon.QUESTIONS[wanted], asked=asked.phrase(rng)
+        )
+        i = things.index(thing)
+        answer = {
+            "who": persons[i],
+            "where": places[i].split(" ", 1)[1],  # without preposition
+        }[wanted]
+        start = f" {context} ".index(f" {answer} ")
+        return context, question, (squad.Answer(answer, start),)
+
+    def _entailment(self, thing, label):
+        rng = self.rng
+        is_known = nli.LABELS[label] != "neutral"
+        facets = [x for x in FACETS if (x in thing.known) == is_known]
+        holds = nli.LABELS[label] == "entailment"
+        asked = lexicon.ask(rng.choice(facets), thing, holds, rng)
+        shared = {
+            "subject": rng.choice(lexicon.SUBJECTS),
+            "verb": rng.choice(lexicon.VERBS),
+        }
+        premise = self._choose(
+            lexicon.PREMISES,
+            thing=f"{{a}} {thing.name}",
+            where=rng.choice(lexicon.PLACES),
+            **shared,
+        )
+        hypothesis = self._choose(
+            lexicon.HYPOTHESES, asked=asked.phrase(rng), **shared
+        )
+        return nli.Example(premise, hypothesis, label)
+
+    def _sentence(self, draw):
+        rng = self.rng
+        pattern = rng.choice(lexicon.SENTENCES)
+        slots = {
+            "adjective": rng.choice(lexicon.ADJECTIVES),
+            "when": rng.choice(lexicon.TIMES),
+            "who": rng.choice(lexicon.PERSONS),
+        }
+        for slot in ("thing", "other"):
+            if f"{{{slot}}}" in pattern:
+                thing = draw()
+                action = rng.choice(KINDS[thing.kind].actions)
+                slots[slot] = f"{thing.name} {action}"
+        return self._choose((pattern,), **slots)
+
+    def _choose(self, patterns, **words):
+        """Draws one of the patterns, and fills its slots."""
+        pattern = self.rng.choice(patterns)
+        return with_articles(text_tables.fill_from(pattern, words))

@@ -14,6 +14,7 @@ import tensorflow as tf
 
 from tfcopy import checked_files
 from tfcopy.data.alignment.word_links import GuidedAlignment
+from tfcopy.data.corpora.corpus import fingerprint
 from tfcopy.data.pairs import copy_ids
 from tfcopy.data.parallel import map_chunks
 from tfcopy.data.text.sentencepiece_tokenizer import sampled
@@ -194,7 +195,7 @@ def encode(
         of_ids = {**_OPTIONS, **options}
         entities = of_ids.pop("entities", None)
         of_ids["dictionary"] = list(of_ids["dictionary"] or ())
-        key = _fingerprint(
+        key = fingerprint(
             _VERSION,
             _pairs_fingerprint(pairs),
             source_vocabulary.words,
@@ -206,7 +207,7 @@ def encode(
             of_ids,
             *([entities.fingerprint] if entities else []),
         )
-        path = os.path.join(os.fspath(cache_dir), f"{name}-{key}.npz")
+        path = os.path.join(os.fspath(cache_dir), f"{name}-{key[:16]}.npz")
         arrays = _load(path)
         if arrays is not None:
             return _corpus(arrays, pairs if keep_texts else None)
@@ -464,8 +465,8 @@ def _load(path) -> dict[str, np.ndarray] | None:
 
 def _pairs_fingerprint(pairs) -> str:
     """Returns the fingerprint of `pairs`, or a digest of all its text."""
-    if (fingerprint := getattr(pairs, "fingerprint", None)) is not None:
-        return str(fingerprint)
+    if (own := getattr(pairs, "fingerprint", None)) is not None:
+        return str(own)
     if iter(pairs) is pairs:
         raise ValueError(
             "`pairs` can be iterated over only once, so its cached copy could "
@@ -479,9 +480,3 @@ def _pairs_fingerprint(pairs) -> str:
                 text = text.encode("utf-8", "surrogatepass")
             digest.update(len(text).to_bytes(8, "little") + text)
     return digest.hexdigest()
-
-
-def _fingerprint(*parts) -> str:
-    return hashlib.sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[
-        :16
-    ]

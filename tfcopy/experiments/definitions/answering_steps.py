@@ -5,14 +5,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import tensorflow as tf
 
-from tfcopy import losses
+from tfcopy import losses, tokens
 from tfcopy.data.definitions import word_texts
 from tfcopy.data.definitions.word_texts import TokenizedQuestion, WordTexts
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.decoding import independent_spans, joint_spans
 from tfcopy.evaluation import definition_scores as squad_evaluation
 from tfcopy.experiments import reporting
+from tfcopy.experiments.definitions import definition_pictures
+from tfcopy.experiments.reporting import figures
+from tfcopy.training.tensorboard import bold, log_table
 
 
 def read(
@@ -141,3 +145,56 @@ def print_examples(
         for name, of_system in answers.items():
             reporting.print_text(name, of_system[i].text, width)
         reporting.print_text("reference", example.answers[0].text, width)
+
+
+class AnswerSamples:
+    """Questions: where each word of a context looks, and the answer.
+
+    Args:
+        text_system: `TextSystem` of a `coattention` model.
+        questions: `TokenizedQuestion`s.
+        texts: `WordTexts` of the questions.
+        answer: Function of `(predictions, questions)` that returns their
+            `FoundAnswer`s.
+    """
+
+    def __init__(self, text_system, questions, texts, answer):
+        rows = definition_pictures.spread(len(texts))
+        self._questions = [questions[row] for row in rows]
+        self._answer = answer
+        self._sample = definition_pictures.attention(text_system, texts, rows)
+
+    def __call__(self, update, writer):
+        scores, weights = self._sample()
+        predictions = [(self._sample.batch, scores)]
+        answers = self._answer(predictions, self._questions)
+        rows = []
+        for i, (question, answer) in enumerate(zip(self._questions, answers)):
+            self._draw(writer, update, i, question, weights[i], answer.span)
+            places = range(len(question.context_tokens))
+            first, last = answer.span
+            answered = [first <= place < last for place in places]
+            rows.append(
+                (
+                    bold(question.context_tokens, answered),
+                    question.example.question,
+                    answer.text,
+                    question.references[0],
+                )
+            )
+        header = "context", "question", "answer", "reference"
+        log_table(writer, update, header, rows, "examples")
+
+    def _draw(self, writer, update, i, question, weights, span):
+        if figures is None:
+            return
+        end = [tokens.SPECIAL_TOKENS[tokens.EOS]]
+        picture = figures.reading_figure(
+            question.context_tokens + end,
+            question.question_tokens + end,
+            {"Answer": weights},
+            {"Answer": span},
+            question.spans[0],
+        )
+        with writer.as_default(update):
+            tf.summary.image(f"attention/{i}", picture)

@@ -24,7 +24,7 @@ from tfcopy.data.definitions import (
     wordnet,
 )
 from tfcopy.data.definitions.word_texts import WordNumbers, WordTexts
-from tfcopy.data.generated import demo_definitions
+from tfcopy.data.generated import demo_definitions, demo_definitions_lexicon
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.experiments import flag_checks
@@ -77,7 +77,7 @@ def groups(texts: WordTexts) -> np.ndarray:
     Args:
         texts: The texts to test.
     """
-    plain = set(demo_definitions.plain_words())
+    plain = set(demo_definitions_lexicon.plain_words())
     unseen = demo_definitions.unseen_words()
     names = []
     for i in range(len(texts)):

@@ -1,11 +1,10 @@
-"""Effects of definitions: the paper's pictures, and the best system.
+"""Effects of definitions: samples, the paper's pictures, and the best system.
 
 Each picture is written as PNG and to TensorBoard. Without matplotlib there are
 none; the map of nouns needs scikit-learn as well.
 """
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import keras
 import numpy as np
@@ -20,62 +19,101 @@ from tfcopy.experiments.reporting import ExportChoice, figures
 from tfcopy.experiments.run import Run
 from tfcopy.serving.saved_model import shown
 
+_COUNT = 4  # examples that TensorBoard shows
 
-def choose_examples(
-    log_p: Mapping[str, Sequence[float]],
-    correct: Mapping[str, Sequence[bool]],
-    better: str,
-    worse: str,
-) -> np.ndarray:
-    """Returns the examples that `better` has right and `worse` wrong.
+
+class Sample:
+    """A few examples, and a model's output for them.
+
+    Attributes:
+        batch: The batch of these examples.
+        words: List of each example's words, a dict of lists by text.
 
     Args:
-        log_p: For each system, by name, the log probability that it gives the
-            reference of each example, `(N,)`.
-        correct: For each system, whether its answers are right, `(N,)`.
-        better: Name of a system.
-        worse: Name of another.
+        text_system: `TextSystem`.
+        texts: `WordTexts`.
+        rows: The numbers of the examples.
+        details: Tensors of the model to return in addition to its output.
+    """
+
+    def __init__(self, text_system, texts, rows, details=()):
+        some = texts.subset(rows)
+        (self.batch,) = text_system.batches.evaluation(some, len(rows))
+        self.words = [
+            {name: some.tokens(name, i) for name in some.texts}
+            for i in range(len(rows))
+        ]
+        model = text_system.model
+        self._inputs = {name: self.batch[name] for name in model.input}
+        self._run = tf.function(
+            keras.Model(model.input, (model.output, details)), autograph=False
+        )
+
+    def __call__(self):
+        """The model's present output, and the details."""
+        return self._run(self._inputs)
+
+    def defined(self, i, name):
+        """Returns whether each word of a text has definitions."""
+        count = len(self.words[i][name])
+        slots = self.batch.get(f"{name}_slots")
+        if slots is None:
+            return [False] * count
+        return np.any(slots[i][:count], axis=-1).tolist()
+
+
+def spread(total):
+    """Returns a few numbers below `total`, from 0 to the last."""
+    return np.unique(np.linspace(0, total - 1, _COUNT).astype(int))
+
+
+def probabilities(scores) -> np.ndarray:
+    """Computes the softmax of scores of any precision."""
+    scores = keras.ops.cast(scores, "float32")
+    return keras.ops.convert_to_numpy(keras.ops.softmax(scores, axis=-1))
+
+
+def attention(text_system, texts, rows) -> Sample:
+    """Returns a sample whose details are attention weights, `(B, N, M)`.
+
+    Args:
+        text_system: `TextSystem` of a `coattention` model.
+        texts: `WordTexts` of questions.
+        rows: The numbers of the questions.
+    """
+    layer = text_system.model.get_layer("coattention")
+    return Sample(text_system, texts, rows, layer.output[1])
+
+
+def choose_example(questions, answers, worse: str, better: str) -> int | None:
+    """Returns a question that only the better system answers rightly.
+
+    It is the one whose true answer gains most in probability.
+
+    Args:
+        questions: `TokenizedQuestion`s.
+        answers: Dict from systems to their `FoundAnswer`s.
+        worse: Name of a system.
+        better: Name of another.
 
     Returns:
-        int64 array of the numbers of the examples, sorted by how much the log
-        probability of `better` exceeds that of `worse`, the most first.
-
-    Raises:
-        ValueError: If a system is missing, or their examples differ in number.
+        The number of the question; `None` if there is none.
 
     Reference:
         [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section 4.1.
     """
-    arrays = []
-    for name, values, kind in (
-        ("log_p", log_p, np.float64),
-        ("correct", correct, bool),
-    ):
-        for system in (better, worse):
-            if system not in values:
-                raise ValueError(
-                    f"`{name}` must have an array of {system!r}. Received: "
-                    f"those of {', '.join(map(repr, values)) or 'none'}."
-                )
-            arrays.append(np.asarray(values[system], kind))
-    shapes = {array.shape for array in arrays}
-    if len(shapes) > 1 or len(arrays[0].shape) != 1:
-        raise ValueError(
-            "`log_p` and `correct` must have one value for each example. "
-            f"Received: shapes {sorted(shapes)}."
-        )
-    better_log_p, worse_log_p, better_right, worse_right = arrays
-    chosen = np.flatnonzero(better_right & ~worse_right)
-    with np.errstate(invalid="ignore"):  # both may be minus infinity
-        gain = better_log_p[chosen] - worse_log_p[chosen]
-    return chosen[np.argsort(-gain, kind="stable")]
+    gains = {}
+    for i, question in enumerate(questions):
+        one, other = answers[better][i], answers[worse][i]
+        is_right = [x.text in question.references for x in (one, other)]
+        if is_right == [True, False]:
+            # Both probabilities may be 0.
+            gains[i] = np.nan_to_num(one.log_prob - other.log_prob)
+    return max(gains, key=gains.get, default=None)
 
 
 def draw_reading(systems, questions, answers, texts, folder):
     """Draws where two systems look, `reading.png`: attention on a question.
-
-    Of the questions that only the better system answers rightly, it is the one
-    whose true answer gains most in probability.
 
     Args:
         systems: Dict from the names of two systems to their `TextSystem`s, of
@@ -91,50 +129,23 @@ def draw_reading(systems, questions, answers, texts, folder):
     if figures is None:
         return
     worse, better = systems
-    right = {
-        name: np.array(
-            [
-                answer.text in question.references
-                for answer, question in zip(answers[name], questions)
-            ]
-        )
-        for name in systems
-    }
-    log_probs = {
-        name: np.array([answer.log_prob for answer in answers[name]])
-        for name in systems
-    }
-    chosen = choose_examples(log_probs, right, better, worse)
-    if not len(chosen):
+    number = choose_example(questions, answers, worse, better)
+    if number is None:
         print(f"{better} answers no question right that {worse} gets wrong.")
         return
-    number = int(chosen[0])
     question = questions[number]
     end = [tokens.SPECIAL_TOKENS[tokens.EOS]]
     picture = figures.reading_figure(
         question.context_tokens + end,
         question.question_tokens + end,
-        {name: attention(systems[name], texts, number) for name in systems},
+        {
+            name: attention(x, texts, [number])()[1][0]
+            for name, x in systems.items()
+        },
         {name: answers[name][number].span for name in systems},
         question.spans[0],
     )
     _keep(picture, "reading", folder)
-
-
-def attention(text_system, texts, number):
-    """Returns the attention of a context over its question, `(N, M)`.
-
-    Args:
-        text_system: `TextSystem` of a `coattention` model.
-        texts: `WordTexts` of questions.
-        number: The number of the question.
-    """
-    model = text_system.model
-    (batch,) = text_system.batches.evaluation(texts.subset([number]), 1)
-    inputs = {name: batch[name] for name in model.input}
-    layer = model.get_layer("coattention")
-    _, weights, _ = keras.Model(model.input, layer.output)(inputs)
-    return keras.ops.convert_to_numpy(weights)[0]
 
 
 def draw_rarity(right, texts, vocabulary, folder, bins=5):
@@ -221,8 +232,7 @@ def draw_categories(text_system, categories, folder):
 
 
 def _keep(picture, name, folder):
-    path = os.path.join(folder, f"{name}.png")
-    reporting.keep_picture(picture, path)
+    path = reporting.keep_picture(picture, folder, name)
     print(f"Picture: {shown(path)}")
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
-from keras import ops
+import tensorflow as tf
 
 from tfcopy.data.corpora.corpus import Split
 from tfcopy.data.corpora.nli import LABELS
@@ -11,6 +11,9 @@ from tfcopy.data.definitions.word_texts import WordTexts
 from tfcopy.data.parallel import map_chunks
 from tfcopy.data.text.tokenization import Tokenizer, string_tensor
 from tfcopy.experiments import reporting
+from tfcopy.experiments.definitions import definition_pictures
+from tfcopy.experiments.reporting import figures
+from tfcopy.training.tensorboard import bold, log_table
 
 
 def read(
@@ -50,10 +53,7 @@ def probabilities(predictions: Iterable) -> np.ndarray:
         predictions: Batches, each with the scores of its labels.
     """
     return np.concatenate(
-        [
-            ops.convert_to_numpy(ops.softmax(logits, axis=-1))
-            for _, logits in predictions
-        ]
+        [definition_pictures.probabilities(logits) for _, logits in predictions]
     )
 
 
@@ -90,3 +90,65 @@ def print_examples(
             label = f"{LABELS[best]} ({100 * rows[i][best]:.0f} %)"
             print(f"{name:{width}}{label}")
         print(f"{'truth':{width}}{LABELS[texts.labels['label'][i]]}")
+
+
+_MOST_WORDS = 80  # along each side of a picture
+
+
+class EntailmentSamples:
+    """Pairs: which words are compared, and how probable each label is.
+
+    Args:
+        text_system: `TextSystem` of an `esim` model.
+        texts: `WordTexts` with labels.
+    """
+
+    def __init__(self, text_system, texts):
+        rows = definition_pictures.spread(len(texts))
+        self._truth = texts.labels["label"][rows]
+        layer = text_system.model.get_layer("soft_alignment")
+        self._sample = definition_pictures.Sample(
+            text_system, texts, rows, layer.input[:2]
+        )
+
+    def __call__(self, update, writer):
+        logits, sides = self._sample()
+        probabilities = definition_pictures.probabilities(logits)
+        premise, hypothesis = (np.asarray(x, np.float32) for x in sides)
+        # As in the layer: how similar the words are.
+        scores = np.einsum("bmd,bnd->bmn", hypothesis, premise)
+        rows = []
+        for i, true in enumerate(self._truth):
+            texts = self._sample.words[i]
+            defined = {name: self._sample.defined(i, name) for name in texts}
+            self._draw(writer, update, i, scores[i], defined, probabilities[i])
+            rows.append(
+                (
+                    *(bold(texts[name], defined[name]) for name in texts),
+                    ", ".join(
+                        f"{x} {100 * p:.0f} %"
+                        for x, p in zip(LABELS, probabilities[i])
+                    ),
+                    LABELS[true],
+                )
+            )
+        header = *self._sample.words[0], "answer", "truth"
+        log_table(writer, update, header, rows, "examples")
+
+    def _draw(self, writer, update, i, scores, defined, probabilities):
+        premise, hypothesis = (
+            words[:_MOST_WORDS] for words in self._sample.words[i].values()
+        )
+        if figures is None or not (premise and hypothesis):
+            return
+        scores = scores[: len(hypothesis), : len(premise)]
+        picture = figures.alignment_figure(
+            premise,
+            hypothesis,
+            definition_pictures.probabilities(scores),
+            tuple(flags[:_MOST_WORDS] for flags in defined.values()),
+            dict(zip(LABELS, probabilities)),
+            LABELS[self._truth[i]],
+        )
+        with writer.as_default(update):
+            tf.summary.image(f"alignment/{i}", picture)

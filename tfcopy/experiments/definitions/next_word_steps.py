@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
+import tensorflow as tf
 
 from tfcopy import losses, tokens
 from tfcopy.data.corpora.corpus import Split
@@ -13,6 +14,9 @@ from tfcopy.data.parallel import map_chunks
 from tfcopy.data.text.tokenization import Tokenizer, string_tensor
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.experiments import reporting
+from tfcopy.experiments.definitions import definition_pictures
+from tfcopy.experiments.reporting import figures
+from tfcopy.training.tensorboard import bold, log_table
 
 
 def read(
@@ -133,3 +137,52 @@ def print_examples(
         shown += 1
         if shown == count:
             return
+
+
+class NextWordSamples:
+    """Texts: how probable each word is, and which words are likely there.
+
+    Args:
+        text_system: `TextSystem` of an `lstm_language_model`.
+        texts: `WordTexts`.
+    """
+
+    def __init__(self, text_system, texts):
+        self._vocabulary = text_system.features.vocabulary
+        self._sample = definition_pictures.Sample(
+            text_system, texts, definition_pictures.spread(len(texts))
+        )
+
+    def __call__(self, update, writer):
+        logits, _ = self._sample()
+        probabilities = definition_pictures.probabilities(logits)
+        targets = np.asarray(self._sample.batch["target_ids"])
+        for i, texts in enumerate(self._sample.words):
+            words = texts["text"]
+            ids = targets[i, : len(words)]
+            known = ids != tokens.UNK
+            of_words = probabilities[i, np.arange(len(words)), ids]
+            likely = [self._likely(x) for x in probabilities[i, : len(words)]]
+            if figures is not None:
+                picture = figures.next_words_figure(
+                    words, of_words, known, likely
+                )
+                with writer.as_default(update):
+                    tf.summary.image(f"next_words/{i}", picture)
+            rows = [
+                (bold([word], [is_known]), f"{100 * value:.2f} %", ", ".join(x))
+                for word, is_known, value, x in zip(
+                    words, ~known, of_words, likely
+                )
+            ]
+            header = "word (bold: unknown)", "probability", "likely there"
+            log_table(writer, update, header, rows, f"examples/{i}")
+
+    def _likely(self, probabilities, count=3):
+        """Returns the most probable words, without special ones."""
+        first = len(tokens.SPECIAL_TOKENS)
+        best = first + np.argsort(-probabilities[first:])[:count]
+        return [
+            f"{self._vocabulary.word(i)} {100 * probabilities[i]:.0f} %"
+            for i in best
+        ]

@@ -3,8 +3,6 @@
 Shapes: B sentences, T target steps, S source steps.
 """
 
-import os
-
 import numpy as np
 import tensorflow as tf
 
@@ -101,14 +99,13 @@ def plan_metrics(batch, distribution):
     }
 
 
-def plans_of(model, data, pair, append_eos=True):
+def plans_of(model, data, pair):
     """Computes a model's attention and replanning steps for a target.
 
     Args:
         model: A `Seq2Seq`.
         data: `PairData`.
         pair: Source and target, texts.
-        append_eos: Whether a source ends with a mark.
 
     Returns:
         `(source_words, target_words, weights, replan)`; `weights` is
@@ -121,7 +118,6 @@ def plans_of(model, data, pair, append_eos=True):
     batch = copy_ids.encode_pairs(
         *words,
         *data.vocabularies,
-        append_eos=append_eos,
         fold_source=data.tokenizers[0].fold,
         fold_target=data.tokenizers[1].fold,
     )
@@ -133,7 +129,7 @@ def plans_of(model, data, pair, append_eos=True):
     if isinstance(distribution, PlannedDistribution):
         replan = np.array(distribution.replan[0]) > 0.5
     return (
-        source + end * append_eos,
+        source + end,
         target + end,
         np.exp(distribution.attention[0]),
         replan,
@@ -156,4 +152,4 @@ def draw_plans(run, data):
             for name, system in run.systems.items()
         }
     )
-    reporting.keep_picture(picture, os.path.join(run.folder, "plans.png"))
+    reporting.keep_picture(picture, run.folder, "plans")

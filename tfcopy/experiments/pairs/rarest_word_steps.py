@@ -376,5 +376,4 @@ def draw(results, paper, num_pointed, folder):
         )
     ]
     picture = figures.panels_figure(panels)
-    path = os.path.join(folder, "error_rate.png")
-    reporting.keep_picture(picture, path)
+    reporting.keep_picture(picture, folder, "error_rate")

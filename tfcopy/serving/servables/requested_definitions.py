@@ -66,8 +66,6 @@ class RequestedDefinitions(tf.Module):
         super().__init__(name="requested_definitions")
         self.layout = packer.layout
         self.max_length = packer.max_length
-        self.too_long = packer.too_long
-        self.boundaries = packer.boundaries
         self.vocabulary = vocabulary
         self.tokenizer = tokenizer
         self.lemmas = lemmas
@@ -91,10 +89,7 @@ class RequestedDefinitions(tf.Module):
             tf.boolean_mask(x, is_line) for x in (headwords, texts, examples)
         )
         words = self.tokenizer.tokenize(texts)
-        lengths = words.row_lengths()
-        is_read = lengths > 0
-        if self.too_long == "drop" and self.max_length is not None:
-            is_read &= lengths <= self.max_length
+        is_read = words.row_lengths() > 0
         headwords, examples, words = (
             tf.ragged.boolean_mask(x, is_read)
             for x in (headwords, examples, words)
@@ -117,7 +112,7 @@ class RequestedDefinitions(tf.Module):
         mark = tf.ones([words.nrows(), 1], tf.int32)
         begin, end = [special.BOS * mark], [special.EOS * mark]
         ids = self.vocabulary.lookup(words)
-        if self.boundaries:
+        if self.layout == "padded":
             ids = tf.concat([*begin, ids, *end], axis=1)
         # Something must be read, even if nothing is defined.
         filler = tf.ragged.constant([[special.EOS]], tf.int32)

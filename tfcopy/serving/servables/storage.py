@@ -360,8 +360,11 @@ _FILES = {
 }
 # Arguments in earlier exports that are gone.
 _GONE = {
-    DefinitionFeatures: ("phrases",),
-    DefinitionPacker: ("depth", "deeper_definitions", "lookup"),
+    DefinitionFeatures: ("phrases", "only", "multiple"),
+    DefinitionPacker: (
+        *("depth", "deeper_definitions", "lookup"),
+        *("too_long", "boundaries", "multiple"),
+    ),
 }
 # Nothing else is made from JSON.
 _CLASSES = {
