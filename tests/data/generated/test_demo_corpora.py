@@ -3,6 +3,7 @@
 import hashlib
 
 import pytest
+from tfcopy.data.generated.demo_definitions_texts import text_of
 
 from tfcopy.data.corpora.corpus import CorpusError
 from tfcopy.data.generated import (
@@ -12,7 +13,6 @@ from tfcopy.data.generated import (
     demo_parliament,
     newsgen,
 )
-from tfcopy.data.generated.demo_definitions_texts import text_of
 
 DIGESTS = {
     "catalogues": ("04bfbbfd7b290fc2", demo_catalogs.generate, 1000),
