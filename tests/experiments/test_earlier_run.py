@@ -10,7 +10,7 @@ import keras
 import numpy as np
 import pytest
 
-from tests.experiments.test_run import make_run
+from tests.experiments.test_run import make_parted, make_run
 from tests.recipes.starting import files
 from tests.serving import test_export_command
 from tests.serving.servables.translators import SOURCE, random_translator

@@ -3,7 +3,6 @@
 import hashlib
 
 import pytest
-from tfcopy.data.generated.demo_definitions_texts import text_of
 
 from tfcopy.data.corpora.corpus import CorpusError
 from tfcopy.data.generated import (
@@ -45,7 +44,7 @@ def test_texts_are_the_same_on_every_machine(name):
 
 @pytest.mark.parametrize("load", DEFINITIONS)
 def test_defined_texts_are_the_same_on_every_machine(load):
-    texts = map(text_of, load(num_test=300).test)
+    texts = map(demo_definitions.text_of, load(num_test=300).test)
     assert digest("\n".join(texts)) == DEFINITIONS[load]
 
 
