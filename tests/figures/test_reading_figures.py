@@ -135,5 +135,5 @@ def test_wrong_attention_raises():
         draw({"a": attention().T}, {"a": None})
     with pytest.raises(ValueError, match=r"answers for \['b'\]"):
         draw({"a": attention()}, {"b": None})
-    with pytest.raises(ValueError, match=r"weights of \[\]"):
+    with pytest.raises(ValueError, match=r"weights for \[\]"):
         draw({}, {})

@@ -103,12 +103,13 @@ def differences(kind, mode, folder):
 
 
 def cases():
-    first = [("gpt2", "int8"), ("llama3", "int4"), ("gpt2", "weights only")]
+    first = [("gpt2", "int8"), ("gpt2", "int4"), ("gpt2", "weights only")]
     others = [(kind, mode) for kind in KINDS for mode in MODES]
     yield from first
     for case in others:
         if case not in first:
             is_usual = case[1] == "int8" or case[0] in ("bart", "gemma3")
+            is_usual |= case == ("llama3", "int4")
             mark = pytest.mark.long if is_usual else pytest.mark.slow
             yield pytest.param(*case, marks=mark)
 
