@@ -59,7 +59,7 @@ class Check(NamedTuple):
 
 
 def form(expected, pattern):
-    """Returns a kind of text: its name in messages, and its pattern."""
+    """Returns a type of string flag, checked against a pattern."""
     check = Check(expected, re.compile(pattern).fullmatch, expected)
     return Annotated[str, check]
 

@@ -126,7 +126,7 @@ def keep_own_policy(layer):
 
 
 def compiled_metrics(model):
-    """Returns the metrics that `compile` was given, and the group they are in.
+    """Returns the metrics passed to `compile`, and the group that holds them.
 
     The public `metrics` hold the group, which matches each metric with an
     output of the model, and returns no results before it has.

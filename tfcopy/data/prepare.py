@@ -180,7 +180,7 @@ def _settings(config):
         if any(files.values()):
             raise ValueError(
                 "--vocabulary_size counts one vocabulary for both sides: "
-                "leave --source_vocabulary and --target_vocabulary out."
+                "leave out --source_vocabulary and --target_vocabulary."
             )
         sizes, files = {"both": config.vocabulary_size}, {}
     truncate = config.max_source_length, config.max_target_length

@@ -73,6 +73,6 @@ def check_optimizer(optimizer, strategy):
     if optimizer.use_ema and optimizer.ema_overwrite_frequency:
         raise ValueError(
             "`optimizer` must not overwrite weights with their averages; the "
-            "trainer does so for scores, and in the end. Received: "
+            "trainer does so for scores, and at the end. Received: "
             f"ema_overwrite_frequency={optimizer.ema_overwrite_frequency}."
         )

@@ -383,7 +383,7 @@ class Saver:
             state.evaluation_due = True
 
     def _read_averaged(self, state):
-        """Reads the mean of weights, and the weights to average."""
+        """Reads the average of the weights, and the weights to average."""
         for row in list(state.kept):
             update, _ = row
             try:

@@ -396,7 +396,7 @@ def decoded(path, content: bytes) -> tuple[str, str]:
         line = content.count(b"\n", 0, found.start()) + 1
         raise CorpusError(
             f"{path}, line {line}: the header names the charset {charset}, "
-            "which cannot be read. Convert it by `msgconv --to-code UTF-8`."
+            "which cannot be read. Convert it: `msgconv --to-code UTF-8`."
         )
     try:
         return content.decode(charset), charset
@@ -405,7 +405,7 @@ def decoded(path, content: bytes) -> tuple[str, str]:
         line = content.count(b"\n", 0, getattr(error, "start", 0)) + 1
         raise CorpusError(
             f"{path}, line {line}: not {charset}. Name its charset in the "
-            "header, or convert it by `msgconv --to-code UTF-8`."
+            "header, or convert it: `msgconv --to-code UTF-8`."
         ) from error
 
 

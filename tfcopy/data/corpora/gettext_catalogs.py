@@ -266,7 +266,7 @@ def _is_language(name):
 
 
 def _pairs(catalog) -> Iterator[tuple[str, str]]:
-    """Yields all pairs, with a blank translation where none is reliable."""
+    """Yields all pairs, with an empty translation if none is reliable."""
     for entry in catalog.entries:
         if entry.singular and not entry.is_credits:
             for pair in _pairs_of(entry, catalog.header.plural_forms):

@@ -164,8 +164,8 @@ def _read(table: Table) -> Iterator[tuple[str, str, str]]:
             if number is None:
                 raise table.error(
                     line,
-                    f"expected a label out of {', '.join(LABELS)}, or - for "
-                    f"none. Received: {label[:40]!r}",
+                    f"expected one of {', '.join(LABELS)}, or - for no label. "
+                    f"Received: {label[:40]!r}",
                 )
         yield premise, hypothesis, str(number)
 

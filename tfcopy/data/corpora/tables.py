@@ -160,7 +160,7 @@ class Node:
         return self._get(key, int, "an integer")
 
     def error(self, message: str) -> CorpusError:
-        """Returns an error that names file and position."""
+        """Returns an error whose message names the file and position."""
         place = f"{self.place}: " if self.place else ""
         return CorpusError(f"{self.path}: {place}{message}.")
 
@@ -187,7 +187,7 @@ class Node:
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """Some columns of a file; see `of`."""
+    """Selected columns of a table file; made by `of`."""
 
     path: PathLike
     columns: tuple[str | int, ...]

@@ -251,7 +251,8 @@ def _check_writable(word):
     is_comment = word.startswith(_COMMENT) or word in (_LEMMA, _TOKENIZED)
     if is_comment or " ".join(word.split()) != word:
         raise ValueError(
-            "`headwords` must be words between single blanks, and no comments. "
+            "`headwords` must be words with single spaces between them, and "
+            "not comments. "
             f"Received: {word!r}."
         )
 
@@ -264,7 +265,7 @@ def _part(fields):
 
 
 def _tokenize(texts):
-    """Cuts texts into tokens of English; equal ones are one object."""
+    """Tokenizes English texts; equal tokens are one object."""
     tokens = {}
     rows = map_chunks(
         lambda lines: Tokenizer().tokenize(string_tensor(lines)).to_list(),
@@ -278,7 +279,7 @@ def _tokenize(texts):
 
 
 def _gather(entries, lemmas):
-    """Makes `Definitions` of `(headword, tokens, part of speech)` triples."""
+    """Builds `Definitions` from `(headword, tokens, part of speech)`."""
     senses = {}
     for word, tokens, part in entries:
         if tokens:
@@ -300,7 +301,7 @@ def to_bytes(definitions: Definitions) -> bytes:
 
 
 def from_bytes(data: bytes) -> Definitions:
-    """Reads the bytes of `to_bytes`.
+    """Restores definitions from the output of `to_bytes`.
 
     Raises:
         ValueError, KeyError, TypeError, OSError, EOFError: If it is damaged.

@@ -155,7 +155,7 @@ class DefinitionFeatures(FromArguments, tf.Module):
         return self._batch(padded, spelt)
 
     def source_inputs(self, words, ids) -> dict:
-        """Makes the inputs of a `Seq2Seq` beside its sources' ids.
+        """Builds the inputs of a `Seq2Seq`, except the ids of sources.
 
         `Translator` calls it.
 

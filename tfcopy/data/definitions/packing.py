@@ -161,7 +161,7 @@ def without_frequent(texts, ids, top_k, nothing):
 
 
 def check_options(**options):
-    """Raises a ValueError that names an option out of its range.
+    """Raises a ValueError if an option is out of its range.
 
     Args:
         **options: `exclude_top_k` may be -1, 0 or `None`; others are at least

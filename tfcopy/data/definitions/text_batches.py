@@ -38,7 +38,7 @@ _SPARE = 1.1
 
 
 class TextShapes:
-    """Few classes of shapes that batches are padded to.
+    """A small number of shapes that batches are padded to.
 
     Batches that were seen are sorted by their cells and cut into classes of
     equal number; a class is as long as the longest of its batches on each axis.

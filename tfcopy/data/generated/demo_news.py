@@ -164,7 +164,7 @@ class NewsGrammar:
         return name
 
     def _capitalised(self, draw) -> str:
-        """Draws until every word of a name has a capital."""
+        """Draws a name of which every word begins with a capital."""
         while True:
             name = draw()
             if not any(word[0].islower() for word in name.split(" ")):

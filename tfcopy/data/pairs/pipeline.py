@@ -283,7 +283,7 @@ def evaluation_batches(
 def evaluation_rows(
     encoded: EncodedCorpus, batch_size: int
 ) -> list[np.ndarray]:
-    """Returns the pairs of each of `evaluation_batches`."""
+    """Returns the rows of each batch of `evaluation_batches`."""
     order = np.lexsort((encoded.target_lengths, encoded.source_lengths))
     return cut_rows(order[::-1], batch_size)
 
@@ -291,7 +291,7 @@ def evaluation_rows(
 def training_rows(
     encoded: EncodedCorpus, batch_size: int | TokenLimit, **options
 ) -> list[np.ndarray]:
-    """Returns the pairs of each of `batches`."""
+    """Returns the rows of each batch of `batches`."""
     sides = [encoded.target_lengths, encoded.source_lengths]
     if isinstance(batch_size, TokenLimit) and batch_size.shapes is not None:
         sides.reverse()  # as in its shapes

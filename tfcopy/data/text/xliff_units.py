@@ -30,7 +30,7 @@ _KEPT = {"\r": "&#13;"}
 
 
 class XliffReader(XmlReader):
-    """Reader of a file as `Unit`s."""
+    """Reader of the `Unit`s of an XLIFF file."""
 
     names = ("trans-unit", "unit", "segment")
     _count = 0

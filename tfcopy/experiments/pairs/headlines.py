@@ -214,7 +214,7 @@ def prepare(config, folder, points):
 
 
 def pointers_per_100(data) -> dict:
-    """Counts the words pointed at, per hundred examples of each part."""
+    """Counts the words pointed at, per hundred examples of a split."""
     parts = {"train": data.train, "validation": data.validation}
     return {
         name: round(100 * float(np.sum(part.pointers >= 0)) / len(part), 1)

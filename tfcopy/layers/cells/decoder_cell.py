@@ -129,7 +129,7 @@ class DecoderCell(Configured, keras.layers.Layer):
         return self.prepare(annotations, mask)
 
     def search_state(self, state, memory):
-        """Returns the state before a search; by default as in training.
+        """Returns the initial state of a search; by default `state`.
 
         Args:
             state: From `initial_state`.

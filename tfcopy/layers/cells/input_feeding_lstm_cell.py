@@ -65,7 +65,7 @@ class InputFeedingLSTMCell(RecurrentCell):
 
     @property
     def state_size(self):
-        """Size of the first state, which comes from the encoder."""
+        """Size of the initial state, which the encoder provides."""
         return 2 * self.units
 
     def build(self, inputs_shape, annotations_shape):

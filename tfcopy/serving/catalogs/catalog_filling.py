@@ -149,7 +149,7 @@ class Filled(NamedTuple):
 
     @property
     def is_flawless(self) -> bool:
-        """Returns whether no entry is left open, or has remarks."""
+        """Returns whether all entries are filled, without any remarks."""
         outcomes = [row.outcome for row in self.rows]
         return not (self.left or any(x.lost or x.told for x in outcomes))
 

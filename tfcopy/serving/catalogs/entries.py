@@ -110,8 +110,8 @@ def read(path) -> Catalog:
         line = lines.setdefault(entry.key, entry.start + 1)
         if line != entry.start + 1:
             raise AskError(
-                f"{path}, line {entry.start + 1}: the entry of line "
-                f"{line} once more. `msguniq` removes one of them."
+                f"{path}, line {entry.start + 1}: duplicate of the entry in "
+                f"line {line}. Remove one of them, or run `msguniq`."
             )
     return catalog
 

@@ -194,7 +194,7 @@ def _translated(unit, data, found):
 
 
 def _with_state(tag, state):
-    """Returns a start tag with another state, without its substate."""
+    """Returns a start tag with a new state, and without `subState`."""
     tag = _ATTRIBUTE.sub(
         lambda x: b"" if x[1] in (b"state", b"subState") else x[0], tag
     )

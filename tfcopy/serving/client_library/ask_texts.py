@@ -166,7 +166,7 @@ def _in_order(row):
 
 
 def to_line(answer: str | dict) -> bytes:
-    """Returns an answer of `answering` as it is printed."""
+    """Returns the printed form of an answer of `answering`."""
     if isinstance(answer, dict):
         return to_json(answer)
     return answer.encode("utf-8", "replace")

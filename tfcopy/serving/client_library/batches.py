@@ -64,7 +64,7 @@ def in_batches_by_length(
 def in_parallel(
     function: Callable, items: Sequence, at_once: int
 ) -> Iterator[tuple[Any, Any]]:
-    """Yields `(item, function(item))` as they finish; an error ends it.
+    """Yields `(item, function(item))` as calls finish, until an error.
 
     Args:
         function: Function of an item.

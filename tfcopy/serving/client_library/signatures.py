@@ -1,4 +1,4 @@
-"""Signatures of a model's functions, and texts as their arrays.
+"""Signatures of a model, and conversion of texts to input arrays.
 
 The engines of `ExportedModel` are in `local_model`, for folders, and
 `remote_model`, for servers.
@@ -148,6 +148,6 @@ def check_process(name: str, library: str):
     if process != os.getpid():
         raise AskError(
             f"{name}: {library} was started in process {process}, before this "
-            "one was forked from it, and would hang here. Load models after "
-            "the fork only, or start processes by 'spawn'."
+            "one was forked from it, and would hang here. Load models only "
+            "after the fork, or start processes with 'spawn'."
         )

@@ -121,7 +121,7 @@ class _Connection(H11Protocol):
 
     @property
     def is_idle(self):
-        """Returns whether no request of it is being read or answered."""
+        """Returns whether the connection has no request in progress."""
         return self.cycle is None or self.cycle.response_complete
 
     @property
@@ -130,7 +130,7 @@ class _Connection(H11Protocol):
         return self.is_idle or self.cycle.more_body
 
     def is_overdue(self, now):
-        """Returns whether it has exceeded its time limit."""
+        """Returns whether the connection has exceeded its time limit."""
         takes_answer = self.transport.get_write_buffer_size()
         patience = _PATIENCE_OF_READERS if takes_answer else _PATIENCE
         return self.is_idle and now - self.since > patience

@@ -159,7 +159,7 @@ def load_all(
         if pair in models:
             raise AskError(
                 f"{models[pair].model.name} and {model.name} both translate "
-                f"{':'.join(pair)}. Name the one that is to be served."
+                f"{':'.join(pair)}. Name the one to serve."
             )
         words = max_words or model.config.get("max_source_length")
         models[pair] = Translating(model, pair, words or num_read(model))

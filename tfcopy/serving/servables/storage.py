@@ -212,8 +212,8 @@ def _content_of(path):
         check_fields(path, content, *_FIELDS)
     except FileNotFoundError:
         raise StorageError(
-            f"{path}: no such file. Repeat the recipe's command, which writes "
-            "it, and exports a finished run without training."
+            f"{path}: no such file. Repeat the recipe's command: it writes the "
+            "file, and exports a finished run without training it again."
         ) from None
     except DamagedFileError as error:
         raise StorageError(str(error)) from error
