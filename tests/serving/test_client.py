@@ -319,6 +319,7 @@ def test_answers_are_printed_without_control_characters(
         TRANSLATED | {"text": [1.0], "texts": [[1.0]]},
         {"copied_from": [[[0]]]},
         TRANSLATED | {"scores": [], "text": []},
+        TRANSLATED | {"texts": [[]]},
         TRANSLATED | {"tokens": [[]], "text": [0]},
         TRANSLATED | {"copied_from": [0], "scores": [[b"x"]], "text": [None]},
     ],

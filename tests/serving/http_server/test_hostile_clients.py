@@ -89,6 +89,23 @@ def test_the_end_comes_within_grace_whatever_is_under_way():
         assert found == [(503, error)] * 3
 
 
+def test_a_second_interrupt_ends_at_once():
+    with capitals("--grace", 60) as server:
+        thread = threading.Thread(target=lambda: _sleep(server))
+        thread.start()
+        time.sleep(0.5)
+        for _ in range(2):
+            server.process.send_signal(signal.SIGINT)
+            time.sleep(0.3)
+        assert server.process.wait(5) == 0
+        thread.join()
+
+
+def _sleep(server):
+    with contextlib.suppress(OSError):
+        server.translate("sleep")
+
+
 @contextlib.contextmanager
 def serving(app, proxies=()):
     """The address of a `Server` in a thread."""
@@ -154,6 +171,17 @@ def test_requests_that_are_read_or_answered_are_not_closed(monkeypatch):
             get = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
             connection.sendall(get + b"\r\n")
             assert connection.makefile("rb").read().endswith(b"x\r\n0\r\n\r\n")
+
+
+@pytest.mark.parametrize("size, status", [(50_000, b"200"), (99_000, b"400")])
+def test_a_query_string_may_be_long(size, status):
+    with serving(_answers) as place:
+        with socket.create_connection(place, timeout=5) as connection:
+            connection.sendall(b"GET /?q=" + b"a" * size)
+            time.sleep(0.2)
+            with contextlib.suppress(ConnectionError):
+                connection.sendall(b" HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert connection.recv(12) == b"HTTP/1.1 " + status
 
 
 def test_files_that_run_out_are_told_once(capfd, monkeypatch):

@@ -124,6 +124,9 @@ def translations_of(
             after the end, or `generate_probability`, `(N, T)`, and `attention`,
             `(N, T, S)`, for the alignment.
         count: Maximum number of translations; all if `None`.
+
+    Raises:
+        ValueError: If there is none.
     """
     if "texts" not in row:
         text = row["text"].decode(errors="replace")
@@ -153,6 +156,8 @@ def translations_of(
                 aligned_to=aligned,
             )
         )
+    if not answers:
+        raise ValueError("no hypothesis")
     return answers
 
 
@@ -356,7 +361,7 @@ def answering(model, options):
     numbers = itertools.count()
 
     def answer(examples):
-        texts = {"text": [x["text"] for x in examples]}
+        texts = {x: [y[x] for y in examples] for x in model.inputs}
         found = model.rows(signature, texts, read, more)
         return [form(x, next(numbers), options) for x in found]
 

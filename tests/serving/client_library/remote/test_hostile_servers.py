@@ -96,6 +96,34 @@ def test_deep_json_is_refused(answering, head, body):
     line_of(connection.predict, "single", INPUTS, TEXT)
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"model_version_status": [{"version": 1, "state": ["END"]}]},
+        {"model_version_status": [{"version": 1e400, "state": "END"}]},
+        {"model_version_status": 1},
+        {
+            "metadata": {
+                "signature_def": {"signature_def": {"a": {"inputs": 1}}}
+            }
+        },
+        {
+            "metadata": {
+                "signature_def": {
+                    "signature_def": {"a": {"inputs": {"x": {"dtype": []}}}}
+                }
+            }
+        },
+    ],
+)
+def test_json_of_another_form_is_refused(answering, answer):
+    body = json.dumps(answer).encode()
+    is_status = "model_version_status" in answer
+    connection = answering(body)
+    ask = connection.status if is_status else connection.signatures
+    assert "the response has no valid " in line_of(ask)
+
+
 def test_control_characters_are_not_told(answering):
     escape = b"\x1b]0;mine\x07\r\x9b"
     head = b"HTTP/1.1 500 Oops" + escape
