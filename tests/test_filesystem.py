@@ -52,6 +52,18 @@ def test_what_is_there(root):
     assert written > 1e9 or filesystem.is_url(root)  # memory has no clock
 
 
+def test_no_signal_can_end_a_copy_to_a_store_halfway(tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    source, target = tmp_path / "source", tmp_path / "target"
+    source.write_bytes(b"new")
+    target.write_bytes(b"old one")
+    monkeypatch.setattr("shutil.copyfileobj", interrupted)
+    filesystem.copy(source, target)
+    assert target.read_bytes() == b"new"
+
+
 def test_walk_visits_all_but_what_is_taken_out(root):
     tree(root)
     found = {

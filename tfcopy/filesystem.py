@@ -126,15 +126,19 @@ def check_utf8(path) -> None:
 
 def copy(source, target) -> None:
     """Copies a file as a whole, and replaces the one at `target`."""
+    source, target = os.fspath(source), os.fspath(target)
     with _os_errors(target):
-        if str(target).startswith("ram://"):
-            # TensorFlow's memory appends where it should replace.
-            with contextlib.suppress(FileNotFoundError):
-                remove(target)
-        # In TensorFlow's memory, `gfile.copy` loses a file named `checkpoint`
-        # beside a folder `checkpoints`.
+        if not target.startswith("ram://"):
+            # One call, which no signal interrupts: a file that is closed half
+            # written is complete for a store.
+            _gfile().copy(source, target, overwrite=True)
+            return
+        # TensorFlow's memory appends where it should replace, and `gfile.copy`
+        # loses a file named `checkpoint` beside a folder `checkpoints` there.
+        with contextlib.suppress(FileNotFoundError):
+            remove(target)
         with open(source, "rb") as read:
-            with _gfile().GFile(os.fspath(target), "wb") as write:
+            with _gfile().GFile(target, "wb") as write:
                 write.write(b"")  # makes the file, even an empty one
                 shutil.copyfileobj(read, write)
 

@@ -34,6 +34,9 @@ from tfcopy.training.warm_start import Words
 # Files of a system besides checkpoints and TensorBoard's events.
 _WRITTEN = (SERVABLE_NAME, "history.json")
 _EVENTS = "events.out.tfevents."
+# Flags of earlier releases whose other values would change a resumed run
+# unnoticed, and the values that remain.
+_REMOVED = {"activation": "relu", "restricted": False}
 
 
 class OwnFolder(RunFolder):
@@ -82,6 +85,8 @@ class OwnFolder(RunFolder):
         self._is_taken = False
 
     def _found(self, names):
+        if not names:  # A walk through a store takes long.
+            return []
         return [
             system
             for system in run_folder.system_folders(self.folder)
@@ -100,8 +105,8 @@ class OwnFolder(RunFolder):
                 that must stay the same.
 
         Raises:
-            RunError: If the run is of another recipe, or an earlier release
-                gave a system another name.
+            RunError: If the run is of another recipe or has a flag of an
+                earlier release, which may also have named a system otherwise.
             CheckpointError: naming a flag that has another value there.
         """
         if self.recipe not in (None, recipe):
@@ -109,6 +114,13 @@ class OwnFolder(RunFolder):
                 f"{self.folder}: a run of {self.recipe}, not of {recipe}. "
                 "Choose another --log_dir or --run."
             )
+        for name, value in _REMOVED.items():
+            if self.values.get(name, value) != value:
+                raise RunError(
+                    f"{self.folder}: a run with --{name} {self.values[name]}, "
+                    "which this release lacks. Choose another --run, or pass "
+                    "--fresh to start over."
+                )
         for system in self.begun:
             path, called = self.path(system), os.path.basename(system)
             check_system(path, identity_of(called))

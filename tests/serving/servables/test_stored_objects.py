@@ -64,6 +64,9 @@ def test_features_come_back_with_all_they_were_made_with(files):
     }
     after = Decoder(files, model=None)(earlier)
     assert Encoder(files)(after) == content
+    restricted = {**content, "only": content["vocabulary"]}
+    with pytest.raises(ValueError, match="--restricted, which is gone"):
+        Decoder(files, model=None)(restricted)
     # What was one object is one again: tables may be large.
     assert after.lookup.definitions is after.packer.definitions
     names = os.listdir(files.shared)

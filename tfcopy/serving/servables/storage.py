@@ -475,6 +475,8 @@ class Decoder:
         if kind is None:
             raise ValueError(f"there is no class {name}")
         gone = _GONE.get(kind, ())
+        if "only" in gone and content.get("only") is not None:
+            raise ValueError("it was trained with --restricted, which is gone")
         arguments = {k: self(x) for k, x in content.items() if k not in gone}
         if dataclasses.is_dataclass(kind):  # They are hashed.
             arguments = {
