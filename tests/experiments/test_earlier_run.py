@@ -236,7 +236,7 @@ def test_a_flag_that_was_removed_is_not_ignored(tmp_path):
     train(run)
     path = f"{run.folder}/config.json"
     content = read_json(path)
-    content["config"]["activation"] = "relu"  # the value that remains
+    content["config"] |= earlier_run._REMOVED  # the values that remain
     write_json(path, content)
     make_run(tmp_path)
     content["config"]["activation"] = "tanh"

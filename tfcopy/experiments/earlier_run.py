@@ -34,9 +34,19 @@ from tfcopy.training.warm_start import Words
 # Files of a system besides checkpoints and TensorBoard's events.
 _WRITTEN = (SERVABLE_NAME, "history.json")
 _EVENTS = "events.out.tfevents."
-# Flags of earlier releases whose other values would change a resumed run
-# unnoticed, and the values that remain.
-_REMOVED = {"activation": "relu", "restricted": False}
+# Flags that were removed, and the values that remain: with another one a run
+# would resume as something else.
+_REMOVED = {
+    **dict.fromkeys(("data_seed", "dialogues_seed", "news_seed", "depth"), 0),
+    **dict.fromkeys(("bidirectional", "full", "parses", "phrases"), False),
+    **dict.fromkeys(("layer_norm", "planner_layer_norm", "restricted"), False),
+    "activation": "relu",
+    "num_characters": 1_000,
+    "num_things": 3,
+    "pad_multiple": 1,
+    "refill_beams": True,
+    "rules_seed": 19920206,
+}
 
 
 class OwnFolder(RunFolder):
