@@ -161,7 +161,8 @@ def test_lost_weights_are_left_out(tmp_path, capsys):
     os.remove(tmp_path / "checkpoints" / "scored-0-000000010.npz")
     _, _, result = run(verbose=True, **options)
     assert (
-        "scored-0-000000010.npz is missing. Others" in capsys.readouterr().err
+        "scored-0-000000010.npz is missing. The others"
+        in capsys.readouterr().err
     )
     assert result.averaged_updates == [8, 12]
 

@@ -30,6 +30,9 @@ from tests.serving.servables.translators import (  # noqa: E402
 )
 from tfcopy.layers.copying import MASKED, CopyDistribution  # noqa: E402
 from tfcopy.serving import demo  # noqa: E402
+from tfcopy.serving.client_library.exported_model import (  # noqa: E402
+    ExportedModel,
+)
 from tfcopy.serving.client_library.signatures import Signature  # noqa: E402
 from tfcopy.serving.demo_page.demo_server import Models  # noqa: E402
 from tfcopy.serving.http_server import listening  # noqa: E402
@@ -83,7 +86,7 @@ class Hesitant(Copier):
         return distribution, attention, state
 
 
-class InProcess:
+class InProcess(ExportedModel):
     """A served model that was never exported, and its function."""
 
     def __init__(self, name, served, analyse):
@@ -93,11 +96,12 @@ class InProcess:
             key: 2 if key == "dictionary" else 1
             for key in analyse.structured_input_signature[1]
         }
-        self.signatures = {"analyse": Signature(inputs, ())}
+        names = ("serving_default", "analyse")
+        self.signatures = dict.fromkeys(names, Signature(inputs, ()))
 
-    def ask(self, signature, inputs):
-        texts = {k: x for k, x in inputs.items() if k != "dictionary"}
-        dictionary = inputs.get("dictionary")
+    def _ask_batch(self, signature, arrays):
+        texts = {name: x.tolist() for name, x in arrays.items()}
+        dictionary = texts.pop("dictionary", None)
         return text_models.ask(self._analyse, texts, dictionary)
 
 

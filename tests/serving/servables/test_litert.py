@@ -263,7 +263,7 @@ def test_what_has_no_program_is_told(tmp_path):
     )
     with pytest.raises(ValueError, match="no program of this search.*Bitwise"):
         exported(translator, tmp_path)
-    with pytest.raises(ValueError, match="no search with `definitions` or a"):
+    with pytest.raises(ValueError, match="no program of a search with .def"):
         random_translator(litert="int8", shortlist=SOURCE)
     content = {"kind": "Translator", "arguments": {}, "model": {"config": {}}}
     with pytest.raises(settings.SettingError, match="float32 or int8"):

@@ -235,7 +235,7 @@ def test_the_commands_send_a_glossary(saying, tmp_path, monkeypatch, told):
     assert answers[0] == "the ``a b`` DE ``a b`` ``est`` ``c``"
     assert answers[1:] == ["la sesión", ""]
     assert asked()[1][1] == "la séance"
-    assert "not --json" in asked("--glossary", str(path), "--json")[2]
+    assert "not with --json" in asked("--glossary", str(path), "--json")[2]
     path.write_text("of\n")
     error = asked("--glossary", str(path))[2]
     assert "line 1: expected phrase<TAB>translation" in error

@@ -138,8 +138,7 @@ def analyse(model, texts: Mapping[str, str], rows=()) -> dict[str, np.ndarray]:
 
     Raises:
         AskError: If the dictionary is incomplete, the texts are too long, or
-        the
-            model fails.
+            the model fails.
     """
     inputs = {name: [text] for name, text in texts.items()}
     size = sum(map(len, texts.values()))
