@@ -60,8 +60,10 @@ def _local_or_remote(local: Callable, remote: Callable) -> Callable:
 
 
 def _is_folder(gfile, url):
-    # `isdir` hides the errors of a store, which `exists` raises.
-    return gfile.isdir(url) or gfile.exists(url) and False
+    if gfile.isdir(url):
+        return True
+    gfile.exists(url)  # raises the errors of a store, which `isdir` hides
+    return False
 
 
 exists = _local_or_remote(os.path.exists, lambda gfile, x: gfile.exists(x))

@@ -76,12 +76,8 @@ class OwnFolder(RunFolder):
         except FormatError:
             raise
         except RunError:
-            self.recipe, self.values, self.begun, self.results = (
-                None,
-                {},
-                [],
-                {},
-            )
+            self.recipe = None
+            self.values, self.begun, self.results = {}, [], {}
             for name in (CONFIG_NAME, RESULTS_NAME):
                 try:
                     run_folder.read(self.folder, name)

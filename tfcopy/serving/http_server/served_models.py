@@ -33,6 +33,7 @@ from tfcopy.serving.client_library.transport import server_of
 from tfcopy.serving.http_server.api_messages import ApiError
 from tfcopy.serving.http_server.request_batches import RequestBatches
 from tfcopy.serving.http_server.text_parts import Segment
+from tfcopy.serving.segments import has_words
 
 _LANGUAGE = r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]+)*(?:@[a-z]+)?"
 _PLACE = re.compile(rf"(?:({_LANGUAGE}):({_LANGUAGE})=)?(.+)", re.DOTALL)
@@ -356,7 +357,7 @@ def detected(text: str, among: Iterable[str] | None = None) -> list[Detected]:
         among: Codes of the possible languages; any language if `None`.
     """
     found = []
-    if any(map(str.isalpha, text)):
+    if has_words(text):
         scores = _identifier().rank(text[:_LOOKED_AT])
         # Only ISO 639-1 codes: some 180 others are rarely meant.
         scores = [(language, x) for language, x in scores if len(language) == 2]
