@@ -94,7 +94,7 @@ def pytest_collection_modifyitems(config, items):
     """Gives slow tests their time, and others their tier.
 
     What Hypothesis draws is of both: a third of the examples in the first
-    tier, the others in the long one.
+    tier, all of them in the long one.
     """
     import hypothesis
 
@@ -117,14 +117,11 @@ def pytest_collection_modifyitems(config, items):
             drawn.add(function)
             if not is_first and not is_slow:
                 item.add_marker(pytest.mark.long)
-    is_of_both = is_first or config.option.markexpr == "long"
-    for function in drawn if is_of_both else ():
+    for function in drawn if is_first else ():
         # A test's own number stands above that of any profile.
         own = function._hypothesis_internal_use_settings
-        third = -(-own.max_examples // 3)
-        number = third if is_first else max(1, own.max_examples - third)
         function._hypothesis_internal_use_settings = hypothesis.settings(
-            own, max_examples=number
+            own, max_examples=-(-own.max_examples // 3)
         )
     # What takes longest is not left to the end.
     order = {name: i for i, name in enumerate(time_budget.BUDGET["first"])}
