@@ -20,7 +20,7 @@ import tensorflow as tf
 
 from benchmarks import timing
 from benchmarks.serving_latency import add_texts, read_texts
-from tfcopy.serving.client_library.local_model import LocalModel, find_version
+from tfcopy.runtime.local_model import LocalModel, find_version
 
 WARM_UP = 3
 

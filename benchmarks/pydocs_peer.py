@@ -122,7 +122,7 @@ def _answers(path, tokenizer):
     """The `Translation`s of a file of the peer."""
     import tensorflow as tf
 
-    from tfcopy.serving.client_library.answer_lines import Translation
+    from tfcopy.runtime.answer_lines import Translation
 
     lines = path.read_text(encoding="utf-8").split("\n")[:-1]
     rows = [

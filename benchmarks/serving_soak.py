@@ -25,8 +25,8 @@ import numpy as np
 import tqdm
 
 from benchmarks import serving_texts, timing
-from tfcopy.serving.client_library import ask_texts
-from tfcopy.serving.client_library.local_model import (
+from tfcopy.runtime import ask_texts
+from tfcopy.runtime.local_model import (
     LocalModel,
     find_version,
     read_config,

@@ -31,9 +31,9 @@ from tfcopy.file_forms import (
     plain,
     shortened,
 )
-from tfcopy.serving.client_library import ask_texts, local_model
-from tfcopy.serving.client_library.rest_transport import _error
-from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.runtime import ask_texts, local_model
+from tfcopy.runtime.rest_transport import _error
+from tfcopy.runtime.signatures import AskError
 from tfcopy.training import distribution
 
 

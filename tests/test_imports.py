@@ -24,7 +24,7 @@ FRAMEWORKS = ("tensorflow", "tf_keras", "jax", "torch")
 
 # Which parts each part may import, besides itself.
 ALLOWED = {
-    "__init__": ("serving", "models", "training"),
+    "__init__": ("runtime", "models", "training"),
     "keras_internals": (),
     "tokens": (),
     "filesystem": (),
@@ -48,7 +48,13 @@ ALLOWED = {
         *("keras_internals", "filesystem", "file_forms"),
     ),
     "evaluation": ("tokens", "data"),
+    # No TensorFlow unless an engine or a transport asks for it.
+    "runtime": (
+        *("tokens", "terminal", "flags", "atomic_files", "checked_files"),
+        *("filesystem", "file_forms"),
+    ),
     "serving": (
+        "runtime",
         *("tokens", "terminal", "flags", "atomic_files", "checked_files"),
         *("keras_internals", "filesystem", "file_forms"),
         *("layers", "models", "decoding", "data", "training"),

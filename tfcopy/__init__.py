@@ -19,9 +19,9 @@ _MODULES = ("data", "decoding", "evaluation", "layers", "losses", "models")
 _MODULES += ("recipes", "serving", "tokens", "training")
 # Names that users import from `tfcopy`, and the modules that define them.
 _NAMES = {
-    "AskError": "tfcopy.serving.client_library.signatures",
-    "Translation": "tfcopy.serving.client_library.answer_lines",
-    "load": "tfcopy.serving.client_library.exported_model",
+    "AskError": "tfcopy.runtime.signatures",
+    "Translation": "tfcopy.runtime.answer_lines",
+    "load": "tfcopy.runtime.exported_model",
 }
 __all__ = ["__version__", *_MODULES, *_NAMES]
 

@@ -126,14 +126,11 @@ def quiet():
     If TensorFlow is imported inside, it also looks for devices, which prints
     more. TF_CPP_MIN_LOG_LEVEL=0 shows all of it.
     """
-    # Where standard error is closed, another file may have its number.
-    if os.environ.get("TF_CPP_MIN_LOG_LEVEL") == "0" or sys.stderr is None:
+    if not _may_hide():
         yield
         return
-    sys.stderr.flush()
     kept = os.dup(2)
-    with open(os.devnull, "wb") as nowhere:
-        os.dup2(nowhere.fileno(), 2)
+    hide_errors()
     try:
         yield
         if "tensorflow" in sys.modules:
@@ -141,6 +138,20 @@ def quiet():
     finally:
         os.dup2(kept, 2)
         os.close(kept)
+
+
+def hide_errors() -> None:
+    """Drops what is written to standard error from here on."""
+    if _may_hide():
+        sys.stderr.flush()
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+
+
+def _may_hide():
+    # Where standard error is closed, another file may have its number.
+    wanted = os.environ.get("TF_CPP_MIN_LOG_LEVEL") == "0"
+    return not wanted and sys.stderr is not None
 
 
 class TolerantStream:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.serving.servables.translators import copier, random_translator
 from tfcopy.data import Dictionary
-from tfcopy.serving.client_library.local_model import LocalModel
+from tfcopy.runtime.local_model import LocalModel
 from tfcopy.serving.saved_model import export
 
 # Which the demo page shows.

@@ -12,9 +12,9 @@ import sys
 import pytest
 import tensorflow as tf
 
+from tfcopy.runtime import local_model
+from tfcopy.runtime.local_model import LocalModel, find_version
 from tfcopy.serving import ask
-from tfcopy.serving.client_library import local_model
-from tfcopy.serving.client_library.local_model import LocalModel, find_version
 
 LINES = "the session of Łukasz .\n\n北京 😀\r\n \t\nO'Brien-Şahin".encode()
 ANSWERS = ["the session of Łukasz .", "", "北京 😀", "", "O'Brien-Şahin"]
@@ -244,7 +244,7 @@ def test_a_model_that_fails_is_one_line(asked, monkeypatch, tmp_path):
 def test_the_end_looks_for_no_garbage():
     """To collect TensorFlow's objects would take seconds."""
     code = """
-from tfcopy.serving.client_library import commands
+from tfcopy.runtime import commands
 
 class Garbage:
     def __del__(self):

@@ -10,14 +10,14 @@ import pytest
 import tensorflow as tf
 
 from tfcopy import atomic_files
+from tfcopy.runtime import local_model
+from tfcopy.runtime.answer_lines import AnswerOptions
+from tfcopy.runtime.exported_model import ExportedModel
+from tfcopy.runtime.signatures import AskError, Signature
 from tfcopy.serving import batch
 from tfcopy.serving.batch_answers import record_files
 from tfcopy.serving.batch_answers.answering import Answerer
 from tfcopy.serving.batch_answers.record_files import Block, JsonBlock
-from tfcopy.serving.client_library import local_model
-from tfcopy.serving.client_library.answer_lines import AnswerOptions
-from tfcopy.serving.client_library.exported_model import ExportedModel
-from tfcopy.serving.client_library.signatures import AskError, Signature
 
 pytest.importorskip("apache_beam")
 pyarrow = pytest.importorskip("pyarrow")

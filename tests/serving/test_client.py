@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.serving.client_library.serving_server import ServingServer
+from tests.runtime.serving_server import ServingServer
 from tests.serving.servables.text_models import OTHERS, TEXTS, make
 from tests.serving.servables.translators import random_translator, sentences
+from tfcopy.runtime import local_model, remote_model
+from tfcopy.runtime.exported_model import ExportedModel
+from tfcopy.runtime.local_model import LocalModel
+from tfcopy.runtime.remote_model import RemoteModel
+from tfcopy.runtime.signatures import Signature
+from tfcopy.runtime.transport import VersionStatus
 from tfcopy.serving import ask, client
-from tfcopy.serving.client_library import local_model, remote_model
-from tfcopy.serving.client_library.exported_model import ExportedModel
-from tfcopy.serving.client_library.local_model import LocalModel
-from tfcopy.serving.client_library.remote_model import RemoteModel
-from tfcopy.serving.client_library.signatures import Signature
-from tfcopy.serving.client_library.transport import VersionStatus
 from tfcopy.serving.saved_model import export
 
 SENTENCES = [x.encode() for x in sentences(9)] + [b"", b"\xff\xfe is \x00"]

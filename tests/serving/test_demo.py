@@ -14,9 +14,9 @@ import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tfcopy.runtime.exported_model import ExportedModel
+from tfcopy.runtime.signatures import AskError, Signature
 from tfcopy.serving import demo
-from tfcopy.serving.client_library.exported_model import ExportedModel
-from tfcopy.serving.client_library.signatures import AskError, Signature
 from tfcopy.serving.demo_page.demo_server import (
     Models,
     analyse,

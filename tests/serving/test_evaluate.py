@@ -6,8 +6,8 @@ import os
 
 import pytest
 
+from tfcopy.runtime import exported_model
 from tfcopy.serving import evaluate
-from tfcopy.serving.client_library import exported_model
 
 SOURCES = ["the session", "Łukasz the x", "x", "the Wug session"]
 

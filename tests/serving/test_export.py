@@ -14,8 +14,8 @@ from tests.serving.servables.translators import (
     random_translator,
     sentences,
 )
+from tfcopy.runtime import operations
 from tfcopy.serving import saved_model
-from tfcopy.serving.client_library import operations
 from tfcopy.serving.saved_model import export
 
 # What a served graph needs of TensorFlow to work with text: no op of

@@ -17,9 +17,9 @@ from tests.serving.servables.translators import (
     random_translator,
     sentences,
 )
+from tfcopy.checked_files import checksum_of
 from tfcopy.data import Tokenizer
-from tfcopy.serving.client_library import litert_search
-from tfcopy.serving.client_library.local_model import LocalModel
+from tfcopy.runtime.local_model import LocalModel
 from tfcopy.serving.saved_model import export
 from tfcopy.serving.servables import litert_export
 from tfcopy.serving.serving_files import FILES
@@ -35,7 +35,7 @@ pytestmark = [
 ]
 OPTIONS = {
     "litert": "float32",
-    "max_source_length": 20,  # programs of 16 positions and of 32
+    "max_source_length": 20,  # programs of 16 positions and of 24
     "source_tokenizer": Tokenizer("space"),
     "target_tokenizer": Tokenizer("space"),
 }
@@ -153,9 +153,9 @@ def flip(path, place):
 
 def replace_programs(copied, programs):
     """Puts other programs into an export, with their checksum."""
-    old = litert_search.digest(copied / PROGRAMS)
+    old = checksum_of(copied / PROGRAMS)
     (copied / PROGRAMS).write_bytes(programs)
-    edit(copied / CONFIG, old, litert_search.digest(copied / PROGRAMS))
+    edit(copied / CONFIG, old, checksum_of(copied / PROGRAMS))
 
 
 def edit(path, old, new):
@@ -244,7 +244,7 @@ def test_programs_for_required_words_are_refused(program, copied):
 
 def test_more_words_than_any_program_reads_are_told(program, copied):
     edit(copied / CONFIG, '_length": 20', '_length": 99')
-    lines = b"x\n" + b"x " * 31 + b"\n" + b"x " * 32 + b"\nx\n"
+    lines = b"x\n" + b"x " * 23 + b"\n" + b"x " * 24 + b"\nx\n"
     status, output, error = run(program, copied, lines=lines)
     assert (status, output.count(b"\n")) == (1, 2)
     assert error == (

@@ -18,9 +18,9 @@ from tests.serving.servables.echo_model import serve as serve_tensorflow
 from tests.serving.servables.translators import copier
 from tfcopy.data import Tokenizer
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
+from tfcopy.runtime.local_model import LocalModel
+from tfcopy.runtime.signatures import AskError
 from tfcopy.serving import serve
-from tfcopy.serving.client_library.local_model import LocalModel
-from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.serving.http_server.served_models import (
     load_all,
     num_read,

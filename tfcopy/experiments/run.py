@@ -40,7 +40,7 @@ from tfcopy.experiments.earlier_run import (
     unlock,
 )
 from tfcopy.experiments.training_choices import Batching
-from tfcopy.serving.client_library.ask_texts import to_json
+from tfcopy.runtime.ask_texts import to_json
 from tfcopy.serving.run_folder import RESULTS_NAME
 from tfcopy.serving.saved_model import export, shown
 from tfcopy.serving.servables import storage

@@ -8,7 +8,7 @@ import dataclasses
 import functools
 
 from tfcopy.flags import Parser
-from tfcopy.serving.client_library import answer_lines, ask_texts, commands
+from tfcopy.runtime import answer_lines, ask_texts, commands
 from tfcopy.terminal import shown
 
 _DESCRIPTION = """\

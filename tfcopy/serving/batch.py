@@ -10,10 +10,10 @@ import time
 from tfcopy import atomic_files, checked_files, filesystem
 from tfcopy.data import parallel
 from tfcopy.flags import File, Folder, Parser, PositiveInt
+from tfcopy.runtime import answer_lines, commands
+from tfcopy.runtime.local_model import find_version
+from tfcopy.runtime.signatures import AskError
 from tfcopy.serving.batch_answers import record_files
-from tfcopy.serving.client_library import answer_lines, commands
-from tfcopy.serving.client_library.local_model import find_version
-from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.terminal import counted, one_line
 
 _PLAN = "batch.json"

@@ -4,8 +4,8 @@ import dataclasses
 import functools
 
 from tfcopy.flags import flag
+from tfcopy.runtime import commands
 from tfcopy.serving import ask
-from tfcopy.serving.client_library import commands
 
 
 @dataclasses.dataclass(kw_only=True)

@@ -8,8 +8,8 @@ import sys
 from typing import Annotated
 
 from tfcopy.flags import Check, Parser
-from tfcopy.serving.client_library import commands
-from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.runtime import commands
+from tfcopy.runtime.signatures import AskError
 from tfcopy.serving.demo_page.demo_server import Guard, Models
 from tfcopy.terminal import quiet
 

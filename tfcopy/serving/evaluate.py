@@ -9,8 +9,8 @@ from typing import Literal
 from tfcopy import filesystem
 from tfcopy.data.corpora.text_pairs import aligned_lines, read_lines
 from tfcopy.flags import File, Parser, PositiveInt, flag
-from tfcopy.serving.client_library import commands
-from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.runtime import commands
+from tfcopy.runtime.signatures import AskError
 from tfcopy.terminal import one_line, printable, quiet
 
 _DESCRIPTION = """\
@@ -127,7 +127,7 @@ def _answers(path, sources, options):
             )
         return {path: lines}
     # Imported late: answers in files need no TensorFlow.
-    from tfcopy.serving.client_library import exported_model
+    from tfcopy.runtime import exported_model
 
     answers = {}
     for name, engine in _engines(path, options).items():
@@ -144,11 +144,11 @@ def _answers(path, sources, options):
 
 def _engines(path, options):
     """Returns the engines to compare, by names of systems."""
-    from tfcopy.serving.client_library import litert_search, local_model
+    from tfcopy.runtime import litert_engine, local_model
 
     config = local_model.read_config(local_model.find_version(path))
     is_int8 = config.get("litert", {}).get("precision") == "int8"
-    if options.engine or not is_int8 or not litert_search.is_installed():
+    if options.engine or not is_int8 or not litert_engine.is_installed():
         return {path: options.engine}
     return {path + _IN_FLOAT: "tensorflow", path + _IN_INT8: "litert"}
 
@@ -201,7 +201,7 @@ _IN_FLOAT, _IN_INT8 = ", TensorFlow", ", LiteRT int8"
 
 def _vocabulary(options):
     """Returns the words that a model can generate, or `None`."""
-    from tfcopy.serving.client_library.local_model import find_version
+    from tfcopy.runtime.local_model import find_version
 
     path = options.vocabulary
     for folder in filter(filesystem.isdir, options.systems):

@@ -11,7 +11,7 @@ from typing import Literal
 
 from tfcopy import filesystem
 from tfcopy.flags import Folder, Parser, PositiveInt, flag, form
-from tfcopy.serving.client_library import commands
+from tfcopy.runtime import commands
 from tfcopy.terminal import quiet
 
 _DESCRIPTION = """\

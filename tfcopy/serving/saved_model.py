@@ -4,6 +4,9 @@
                           variables/
                           assets/                        vocabularies
                           assets.extra/tfcopy.json
+                          assets.extra/search.tflite     with `litert`,
+                          assets.extra/texts.json        answers without
+                                                         TensorFlow
                           assets.extra/tf_serving_warmup_requests
                           README.md                      the model card
 
@@ -32,13 +35,13 @@ import tensorflow as tf
 
 from tfcopy import filesystem
 from tfcopy.atomic_files import make_folder, publish_folder, scratch_folder
-from tfcopy.serving import model_card
-from tfcopy.serving.client_library import litert_search, operations
-from tfcopy.serving.client_library.local_model import (
+from tfcopy.runtime import operations
+from tfcopy.runtime.local_model import (
     CONFIG_NAME,
     FORMAT,
     numbers_in,
 )
+from tfcopy.serving import model_card
 from tfcopy.serving.servables import litert_export
 from tfcopy.terminal import one_line, quiet
 
@@ -150,10 +153,6 @@ def _write(served, folder, target, names, warmup_texts, details):
     signatures = served.signatures
     module = tf.Module(name="tfcopy")
     module.resources = served.resources
-    has_programs = getattr(served, "litert", None) is not None
-    if has_programs:
-        for function, graph in litert_export.text_functions(served).items():
-            setattr(module, function, graph)
     # What is served is not trained, and the loop's gradient cannot be saved.
     options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
     tf.saved_model.save(module, target, signatures, options)
@@ -162,11 +161,9 @@ def _write(served, folder, target, names, warmup_texts, details):
     os.makedirs(extra)
     examples = [_example(x) for x in warmup_texts]
     config = _config(served, recipe, examples, details)
-    if has_programs:
-        programs = os.path.join(extra, litert_search.FILE_NAME)
+    if getattr(served, "litert", None) is not None:
         with quiet():
-            told = litert_export.write(programs, searching, module, examples)
-        config["litert"] = told
+            config["litert"] = litert_export.write(target, searching, examples)
     path = os.path.join(extra, CONFIG_NAME)
     # Names of files may have bytes that are no text.
     text = {"encoding": "utf-8", "errors": "backslashreplace"}

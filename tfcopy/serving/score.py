@@ -10,7 +10,7 @@ import numpy as np
 
 from tfcopy.data.corpora.text_pairs import aligned_lines
 from tfcopy.flags import File, Parser, PositiveInt
-from tfcopy.serving.client_library import commands
+from tfcopy.runtime import commands
 from tfcopy.terminal import quiet
 
 _DESCRIPTION = """\

@@ -20,8 +20,8 @@ from tfcopy.flags import (
     PositiveInt,
     flag,
 )
-from tfcopy.serving.client_library import commands
-from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.runtime import commands
+from tfcopy.runtime.signatures import AskError
 from tfcopy.terminal import printable
 
 _DESCRIPTION = """\

@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from tfcopy import filesystem
 from tfcopy.atomic_files import write_atomically
 from tfcopy.flags import Parser, PositiveInt, form
-from tfcopy.serving.client_library import commands
-from tfcopy.serving.client_library.local_model import find_models
-from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.runtime import commands
+from tfcopy.runtime.local_model import find_models
+from tfcopy.runtime.signatures import AskError
 from tfcopy.terminal import printable
 
 FILES = pathlib.Path(__file__).with_name("server_files")

@@ -14,13 +14,13 @@ from tfcopy.data.corpora import gettext_catalogs
 from tfcopy.data.text.exchange_formats import is_memory
 from tfcopy.data.text.span_patterns import CHOICES, check_flag
 from tfcopy.flags import Check, File, Parser, PositiveInt, flag
+from tfcopy.runtime import commands
+from tfcopy.runtime.local_model import find_version, read_config
+from tfcopy.runtime.signatures import AskError
 from tfcopy.serving.catalogs import report
 from tfcopy.serving.catalogs.catalog_file import CatalogFile
 from tfcopy.serving.catalogs.catalog_filling import CatalogModel, fill_all
 from tfcopy.serving.catalogs.memory import Memory
-from tfcopy.serving.client_library import commands
-from tfcopy.serving.client_library.local_model import find_version, read_config
-from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.terminal import printable
 
 Percent = Annotated[

@@ -7,13 +7,13 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tfcopy.runtime.signatures import AskError
 from tfcopy.serving.batch_answers import record_files
 from tfcopy.serving.batch_answers.record_files import (
     Block,
     ExampleBlock,
     JsonBlock,
 )
-from tfcopy.serving.client_library.signatures import AskError
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")

@@ -10,8 +10,8 @@ import pytest
 
 from tfcopy.data.corpora.catalog_lines import lines_of
 from tfcopy.data.text.span_patterns import spans_of
-from tfcopy.serving.client_library.exported_model import ExportedModel
-from tfcopy.serving.client_library.signatures import Signature
+from tfcopy.runtime.exported_model import ExportedModel
+from tfcopy.runtime.signatures import Signature
 
 HEADER = """# Translators.
 msgid ""

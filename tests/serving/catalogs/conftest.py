@@ -1,8 +1,8 @@
 import pytest
 
 from tests.serving.catalogs.catalogs import MangledWords, ShoutingModel
+from tfcopy.runtime import local_model
 from tfcopy.serving import translate_po
-from tfcopy.serving.client_library import local_model
 
 
 @pytest.fixture

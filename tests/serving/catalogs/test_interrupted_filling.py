@@ -18,8 +18,8 @@ from tests.serving.catalogs.catalogs import (
     write,
 )
 from tfcopy import atomic_files
+from tfcopy.runtime import local_model
 from tfcopy.serving.catalogs import catalog_filling
-from tfcopy.serving.client_library import local_model
 
 MENU = "".join(
     f'\nmsgctxt "menu"\nmsgid "{text}"\nmsgstr ""\n'

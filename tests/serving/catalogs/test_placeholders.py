@@ -14,8 +14,8 @@ from tests.growth import check_linear
 from tests.serving.catalogs import catalogs
 from tests.serving.catalogs.catalogs import HEADER, quoted, write
 from tfcopy.data.text.span_patterns import ORDERED, spans_of
+from tfcopy.runtime import remote_model
 from tfcopy.serving.catalogs.stand_ins import masked
-from tfcopy.serving.client_library import remote_model
 
 
 def catalog(entries):

@@ -19,9 +19,9 @@ from tests.serving.catalogs.catalogs import (
     ShoutingModel,
     write,
 )
+from tfcopy.runtime import remote_model
+from tfcopy.runtime.signatures import Signature
 from tfcopy.serving import translate_po
-from tfcopy.serving.client_library import remote_model
-from tfcopy.serving.client_library.signatures import Signature
 
 
 def test_a_catalogue_is_filled(tmp_path, fill, model):

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.growth import check_linear
+from tfcopy.runtime.signatures import AskError
 from tfcopy.serving.catalogs.entries import Left, Suggestion
 from tfcopy.serving.catalogs.xliff import filled, units_of
-from tfcopy.serving.client_library.signatures import AskError
 
 FIRST = """<?xml version="1.0" encoding="UTF-8"?>
 <!-- kept -->

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.runtime.signatures import AskError
 from tfcopy.serving.demo_page import (
     demo_answers,
     demo_html,

@@ -29,11 +29,11 @@ from tests.serving.servables.translators import (  # noqa: E402
     eagerly,
 )
 from tfcopy.layers.copying import MASKED, CopyDistribution  # noqa: E402
-from tfcopy.serving import demo  # noqa: E402
-from tfcopy.serving.client_library.exported_model import (  # noqa: E402
+from tfcopy.runtime.exported_model import (  # noqa: E402
     ExportedModel,
 )
-from tfcopy.serving.client_library.signatures import Signature  # noqa: E402
+from tfcopy.runtime.signatures import Signature  # noqa: E402
+from tfcopy.serving import demo  # noqa: E402
 from tfcopy.serving.demo_page.demo_server import Models  # noqa: E402
 from tfcopy.serving.http_server import listening  # noqa: E402
 from tfcopy.serving.servables.text_model import NUM_SPECIALS  # noqa: E402

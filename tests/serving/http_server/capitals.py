@@ -7,8 +7,8 @@ import time
 import numpy as np
 from starlette.testclient import TestClient
 
-from tfcopy.serving.client_library.exported_model import ExportedModel
-from tfcopy.serving.client_library.signatures import Signature
+from tfcopy.runtime.exported_model import ExportedModel
+from tfcopy.runtime.signatures import Signature
 from tfcopy.serving.http_server.api_access import Access
 from tfcopy.serving.http_server.request_batches import Batching
 from tfcopy.serving.http_server.served_models import Translating

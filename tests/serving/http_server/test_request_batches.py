@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from tfcopy.serving.client_library.remote_model import RequestError
-from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.runtime.remote_model import RequestError
+from tfcopy.runtime.signatures import AskError
 from tfcopy.serving.http_server.request_batches import (
     Batching,
     RequestBatches,

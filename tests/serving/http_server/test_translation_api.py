@@ -11,8 +11,8 @@ from tests.serving.http_server.capitals import (
     served,
     translate,
 )
-from tfcopy.serving.client_library.remote_model import RequestError
-from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.runtime.remote_model import RequestError
+from tfcopy.runtime.signatures import AskError
 from tfcopy.serving.http_server import translation_service
 from tfcopy.serving.http_server.api_access import Access, read_keys
 

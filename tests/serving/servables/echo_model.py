@@ -2,8 +2,8 @@
 
 import tensorflow as tf
 
-from tests.serving.client_library.serving_server import ServingServer
-from tfcopy.serving.client_library.local_model import LocalModel
+from tests.runtime.serving_server import ServingServer
+from tfcopy.runtime.local_model import LocalModel
 
 NUMBERS = [float("nan"), float("inf"), float("-inf"), 0.1, -1e9, 1e-40]
 

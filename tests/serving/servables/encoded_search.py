@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfcopy import tokens as special
-from tfcopy.serving.client_library.batches import progress_bar
+from tfcopy.runtime.batches import progress_bar
 
 _IDS = tf.TensorSpec([None, None], tf.int32)
 

@@ -20,7 +20,7 @@ from tfcopy import models
 from tfcopy.data import hub_pieces
 from tfcopy.decoding import SearchOptions
 from tfcopy.models import from_backbone
-from tfcopy.serving.client_library import operations
+from tfcopy.runtime import operations
 from tfcopy.serving.saved_model import export
 from tfcopy.serving.servables import storage
 from tfcopy.serving.servables.storage import Decoder, Encoder, StoredFiles

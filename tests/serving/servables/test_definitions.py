@@ -23,7 +23,7 @@ from tfcopy.data.definitions import (
 from tfcopy.decoding import SearchOptions
 from tfcopy.layers import DefinitionEmbedding
 from tfcopy.models import gru_translator
-from tfcopy.serving.client_library import operations
+from tfcopy.runtime import operations
 from tfcopy.serving.saved_model import export
 from tfcopy.serving.servables.translator import Translator
 from tfcopy.tokens import PAD

@@ -13,7 +13,7 @@ from tfcopy.data.text.entities import Entities
 from tfcopy.decoding import SearchOptions
 from tfcopy.layers.copying import MASKED, CopyDistribution
 from tfcopy.models import gru_translator
-from tfcopy.serving.client_library import operations
+from tfcopy.runtime import operations
 from tfcopy.serving.saved_model import export
 from tfcopy.serving.servables.translator import Translator
 

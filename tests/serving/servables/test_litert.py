@@ -19,17 +19,18 @@ from tests.serving.servables.translators import (
     copier,
     random_translator,
 )
+from tfcopy.checked_files import checksum_of
 from tfcopy.data import Tokenizer
 from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.decoding import SearchOptions, beam_search
 from tfcopy.layers.tensorflow_loop import without_gradients
+from tfcopy.runtime import litert_engine, local_model
+from tfcopy.runtime.local_model import LocalModel
+from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.tensorflow_engine import TensorFlowEngine
 from tfcopy.serving import evaluate, saved_model
-from tfcopy.serving.client_library import litert_search
-from tfcopy.serving.client_library.local_model import LocalModel
-from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.serving.servables import litert_export, settings
-from tfcopy.serving.servables.translation import program_lengths
 
 pytest.importorskip("ai_edge_litert")
 pytestmark = pytest.mark.optimised_graphs
@@ -91,11 +92,11 @@ def test_a_program_finds_what_tensorflow_finds(model, options, tmp_path):
     path = tmp_path / "search.tflite"
     resources = [x.value for x in model.variables]
     path.write_bytes(
-        litert_export.convert({"search": function}, resources, "float32")
+        litert_export.convert({"free_1x6": function}, resources, "float32")
     )
     assert not unknown_shapes(path)
-    interpreter = litert_search._open(path)
-    found = interpreter.get_signature_runner("search")(**arrays)
+    programs = litert_engine.Programs(path)
+    found = programs.run("free_1x6", arrays)
     expected = function(*map(tf.constant, arrays.values()))
     assert found.keys() == expected.keys()
     for name, x in expected.items():
@@ -119,9 +120,10 @@ def unknown_shapes(path):
 
 
 def test_programs_have_few_lengths():
-    assert program_lengths(200) == [16, 32, 64, 128, 256]
-    assert program_lengths(15) == [16]
-    assert program_lengths(16) == [16, 32]  # and EOS
+    lengths = litert_export.program_lengths
+    assert lengths(200) == [16, 24, 32, 48, 64, 96, 128, 192, 256]
+    assert lengths(15) == [16]
+    assert lengths(16) == [16, 24]  # and EOS
 
 
 TERMS = Glossary([("the session", "la séance")])
@@ -198,21 +200,25 @@ def test_words_of_a_request_are_required(models):
 def test_a_program_answers(export, monkeypatch, engine):
     """And not TensorFlow; by default for a few texts at once alone."""
     found = []
-    answer = litert_search.LitertSearch.answer
 
-    def told(self, *arguments):
-        outputs = answer(self, *arguments)
-        found.append(outputs is not None)
-        return outputs
+    def told(kind):
+        answer = kind.answer
+
+        def answer_too(self, *arguments):
+            found.append(kind is litert_engine.LitertEngine)
+            return answer(self, *arguments)
+
+        monkeypatch.setattr(kind, "answer", answer_too)
 
     model = LocalModel(export, engine=engine, batch_size=64)
-    most = litert_search.MOST_ROWS
-    monkeypatch.setattr(litert_search.LitertSearch, "answer", told)
+    most = local_model.MOST_ROWS
+    told(litert_engine.LitertEngine)
+    told(TensorFlowEngine)
     for rows in (1, most, most + 1, 33):
         model.ask("serving_default", {"text": ["the session"] * rows})
     model.ask("analyse", {"text": ["the session"]})
     by_program = engine == "litert"
-    assert found == [True, True, by_program, by_program, False]
+    assert found == [True, True, by_program, by_program, True]
 
 
 @pytest.mark.parametrize(
@@ -301,7 +307,7 @@ def test_a_loss_of_int8_is_told(worse, capsys):
 @pytest.mark.long
 @pytest.mark.parametrize("fault", ["truncated", "flipped", "empty", "other's"])
 def test_a_damaged_file_is_told(copied, fault):
-    path = copied / "assets.extra" / litert_search.FILE_NAME
+    path = copied / "assets.extra" / litert_engine.FILE_NAME
     content = path.read_bytes()
     path.write_bytes(
         {
@@ -319,7 +325,7 @@ def test_a_damaged_file_is_told(copied, fault):
 
 @pytest.mark.long
 def test_a_missing_file_is_told(copied):
-    (copied / "assets.extra" / litert_search.FILE_NAME).unlink()
+    (copied / "assets.extra" / litert_engine.FILE_NAME).unlink()
     with pytest.raises(AskError, match="search.tflite.*(N|n)o such file"):
         LocalModel(copied)
 
@@ -329,10 +335,10 @@ def test_where_litert_is_not_installed(copied, monkeypatch):
     def missing(path):
         importlib.import_module("no_such_library")
 
-    monkeypatch.setattr(litert_search, "_open", missing)
+    monkeypatch.setattr(litert_engine, "Programs", missing)
     model = LocalModel(copied)
     assert len(model.ask("serving_default", {"text": TEXTS})["text"])
-    with pytest.raises(AskError, match=r'pip install "tfcopy\[litert\]"'):
+    with pytest.raises(AskError, match="pip install ai-edge-litert"):
         LocalModel(copied, engine="litert")
 
 
@@ -340,12 +346,12 @@ def test_where_litert_is_not_installed(copied, monkeypatch):
 def test_where_litert_is_installed_in_part(copied, monkeypatch):
     """Its package is there, and the library that this loads is not."""
 
-    def lacking(**options):
-        raise NameError("name '_interpreter_wrapper' is not defined")
+    def lacking(name):
+        raise NameError("name '_model_wrapper' is not defined")
 
-    interpreter = types.ModuleType("ai_edge_litert.interpreter")
-    interpreter.Interpreter = lacking
-    monkeypatch.setitem(sys.modules, interpreter.__name__, interpreter)
+    part = types.ModuleType("ai_edge_litert")
+    part.__getattr__ = lacking
+    monkeypatch.setitem(sys.modules, part.__name__, part)
     assert len(
         LocalModel(copied).ask("serving_default", {"text": TEXTS})["text"]
     )
@@ -358,16 +364,14 @@ def test_where_litert_is_installed_in_part(copied, monkeypatch):
 @pytest.mark.long
 @pytest.mark.parametrize("content", [b"", b"x" * 999, None])
 def test_programs_that_are_damaged_before_their_checksum(copied, content):
-    path = copied / "assets.extra" / litert_search.FILE_NAME
+    path = copied / "assets.extra" / litert_engine.FILE_NAME
     config = copied / "assets.extra" / "tfcopy.json"
-    old = litert_search.digest(path)
+    old = checksum_of(path)
     if content is None:
         content = bytearray(path.read_bytes())
         content[4:64] = bytes(60)
     path.write_bytes(content)
-    config.write_text(
-        config.read_text().replace(old, litert_search.digest(path))
-    )
+    config.write_text(config.read_text().replace(old, checksum_of(path)))
     with pytest.raises(AskError) as told:
         LocalModel(copied).ask("serving_default", {"text": TEXTS})
     assert "search.tflite: LiteRT cannot run its programs (" in str(told.value)

@@ -20,10 +20,10 @@ from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.data.text.span_patterns import ORDERED, spans_of
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.decoding import SearchOptions
+from tfcopy.runtime import answer_lines, local_model
+from tfcopy.runtime.local_model import LocalModel
+from tfcopy.runtime.signatures import AskError
 from tfcopy.serving import ask, saved_model
-from tfcopy.serving.client_library import answer_lines, local_model
-from tfcopy.serving.client_library.local_model import LocalModel
-from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.serving.servables import settings
 from tfcopy.serving.servables.storage import Decoder, Encoder, StoredFiles
 from tfcopy.serving.servables.translator import Translator

@@ -19,8 +19,8 @@ from tfcopy.data import (
 )
 from tfcopy.decoding import SearchOptions
 from tfcopy.models import gru_translator
+from tfcopy.runtime import operations
 from tfcopy.serving import ask
-from tfcopy.serving.client_library import operations
 from tfcopy.serving.saved_model import export
 from tfcopy.serving.servables.storage import Decoder, Encoder, StoredFiles
 from tfcopy.serving.servables.translator import Translator

@@ -22,7 +22,7 @@ from tfcopy.experiments.training_choices import (
     reported,
 )
 from tfcopy.layers import copying
-from tfcopy.serving.client_library.answer_lines import Shown, join_pieces
+from tfcopy.runtime.answer_lines import Shown, join_pieces
 from tfcopy.serving.servables.translator import Translator
 
 # Tensors of a batch that losses read.

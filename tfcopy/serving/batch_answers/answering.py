@@ -19,11 +19,11 @@ from apache_beam.ml.inference.base import ModelHandler, RunInference
 
 from tfcopy import atomic_files, filesystem
 from tfcopy.data import parallel
+from tfcopy.runtime import answer_lines
+from tfcopy.runtime.batches import in_batches
+from tfcopy.runtime.signatures import AskError
 from tfcopy.serving.batch_answers import record_files
 from tfcopy.serving.batch_answers.record_files import DICTIONARY, Block
-from tfcopy.serving.client_library import answer_lines
-from tfcopy.serving.client_library.batches import in_batches
-from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.terminal import one_line
 
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from tfcopy import file_forms, filesystem
 from tfcopy.file_forms import JsonError, parse_json
-from tfcopy.serving.client_library import ask_texts
-from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.runtime import ask_texts
+from tfcopy.runtime.signatures import AskError
 from tfcopy.terminal import one_line
 
 DICTIONARY = "dictionary"  # field of a list of texts

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 from tfcopy import filesystem
 from tfcopy.atomic_files import replacement
+from tfcopy.runtime.signatures import AskError
 from tfcopy.serving.catalogs import entries, xliff
-from tfcopy.serving.client_library.signatures import AskError
 
 
 class CatalogFile:

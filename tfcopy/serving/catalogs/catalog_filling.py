@@ -10,20 +10,20 @@ from typing import NamedTuple
 from tfcopy.data.corpora.catalog_lines import Entry
 from tfcopy.data.text.accelerators import letter_of, with_mark, without_mark
 from tfcopy.data.text.span_patterns import KINDS, places_of
-from tfcopy.serving.catalogs.catalog_file import CatalogFile
-from tfcopy.serving.catalogs.entries import Left, Suggestion
-from tfcopy.serving.catalogs.entry_texts import EntryTexts
-from tfcopy.serving.catalogs.memory import Memory
-from tfcopy.serving.client_library import ask_texts
-from tfcopy.serving.client_library.answer_lines import (
+from tfcopy.runtime import ask_texts
+from tfcopy.runtime.answer_lines import (
     Translation,
     is_cut,
     may_be_cut,
     size_of,
     translations_of,
 )
-from tfcopy.serving.client_library.batches import progress_bar
-from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.runtime.batches import progress_bar
+from tfcopy.runtime.signatures import AskError
+from tfcopy.serving.catalogs.catalog_file import CatalogFile
+from tfcopy.serving.catalogs.entries import Left, Suggestion
+from tfcopy.serving.catalogs.entry_texts import EntryTexts
+from tfcopy.serving.catalogs.memory import Memory
 
 # Seconds between writes of translations, and the minimum as a multiple of the
 # duration of a write: large catalogues take seconds.

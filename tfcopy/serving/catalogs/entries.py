@@ -17,7 +17,7 @@ from tfcopy.data.corpora.catalog_lines import (
     lines_of,
 )
 from tfcopy.data.corpora.gettext_catalogs import Catalog, read_catalog
-from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.runtime.signatures import AskError
 from tfcopy.terminal import printable
 
 __all__ = ["Left", "Suggestion", "content_of", "decoded", "filled", "read"]

@@ -18,9 +18,9 @@ from tfcopy.data.text.span_patterns import (
     spans_of,
     with_texts,
 )
+from tfcopy.runtime.answer_lines import Translation
 from tfcopy.serving.catalogs.entries import Left, Suggestion
 from tfcopy.serving.catalogs.stand_ins import masked
-from tfcopy.serving.client_library.answer_lines import Translation
 from tfcopy.serving.segments import has_words, lines_of
 from tfcopy.terminal import printable
 

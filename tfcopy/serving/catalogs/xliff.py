@@ -17,8 +17,8 @@ from tfcopy.data.corpora.gettext_catalogs import Catalog
 from tfcopy.data.text.languages import normal_code
 from tfcopy.data.text.span_patterns import with_texts
 from tfcopy.data.text.xliff_units import Unit, XliffReader
+from tfcopy.runtime.signatures import AskError
 from tfcopy.serving.catalogs.entries import content_of
-from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.terminal import printable
 
 _AUTHOR = "tfcopy"  # of notes

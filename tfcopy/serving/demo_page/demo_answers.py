@@ -5,7 +5,7 @@ Shapes: N hypotheses, T tokens of the longest, S source tokens.
 
 from typing import NamedTuple
 
-from tfcopy.serving.client_library.answer_lines import (
+from tfcopy.runtime.answer_lines import (
     Shown,
     found,
     join_pieces,

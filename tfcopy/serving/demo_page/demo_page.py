@@ -9,7 +9,7 @@ os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
 import gradio as gr  # noqa: E402
 
-from tfcopy.serving.client_library.signatures import AskError  # noqa: E402
+from tfcopy.runtime.signatures import AskError  # noqa: E402
 from tfcopy.serving.demo_page import (
     demo_answers,
     demo_html,

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from tfcopy import filesystem
-from tfcopy.serving.client_library.exported_model import ExportedModel, load
-from tfcopy.serving.client_library.local_model import (
+from tfcopy.runtime.exported_model import ExportedModel, load
+from tfcopy.runtime.local_model import (
     find_models,
     find_versions,
 )
-from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.runtime.signatures import AskError
 from tfcopy.serving.http_server.host_guard import HostGuard
 
 _KEPT = 3

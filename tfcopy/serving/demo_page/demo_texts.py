@@ -8,8 +8,8 @@ import math
 
 import numpy as np
 
-from tfcopy.serving.client_library.answer_lines import decoded
-from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.runtime.answer_lines import decoded
+from tfcopy.runtime.signatures import AskError
 from tfcopy.serving.demo_page import demo_html
 from tfcopy.serving.demo_page.demo_html import escape, paragraph, percent
 

@@ -8,7 +8,7 @@ from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
 
 from tfcopy import file_forms
-from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.runtime.signatures import AskError
 from tfcopy.serving.http_server.api_messages import ApiError
 
 # Wrong keys from an address before it is blocked for a while.

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import re2
 
-from tfcopy.serving.client_library.answer_lines import may_be_cut
+from tfcopy.runtime.answer_lines import may_be_cut
 from tfcopy.serving.http_server.text_parts import Parts, PlainText, Source
 
 _S = r"\ \t\n\f\r"

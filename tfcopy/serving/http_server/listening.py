@@ -18,7 +18,7 @@ import time
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.runtime.signatures import AskError
 
 # Time limits in seconds: for the headers of a request, from the start of the
 # connection or its last response, and for reading a response.

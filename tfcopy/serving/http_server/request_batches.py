@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from typing import Any, NamedTuple
 
-from tfcopy.serving.client_library.remote_model import RequestError
-from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.runtime.remote_model import RequestError
+from tfcopy.runtime.signatures import AskError
 
 
 class TooManyWait(Exception):

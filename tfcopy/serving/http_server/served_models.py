@@ -12,24 +12,24 @@ import babel
 
 from tfcopy import filesystem
 from tfcopy.data.text.languages import best_language, normal_code
-from tfcopy.serving.client_library.answer_lines import (
+from tfcopy.runtime.answer_lines import (
     is_cut,
     may_be_cut,
     num_words,
     translations_of,
 )
-from tfcopy.serving.client_library.ask_texts import padded
-from tfcopy.serving.client_library.exported_model import (
+from tfcopy.runtime.ask_texts import padded
+from tfcopy.runtime.exported_model import (
     ExportedModel,
     open_model,
 )
-from tfcopy.serving.client_library.local_model import (
+from tfcopy.runtime.local_model import (
     find_models,
     find_versions,
     is_saved_model,
 )
-from tfcopy.serving.client_library.signatures import AskError
-from tfcopy.serving.client_library.transport import server_of
+from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.transport import server_of
 from tfcopy.serving.http_server.api_messages import ApiError
 from tfcopy.serving.http_server.request_batches import RequestBatches
 from tfcopy.serving.http_server.text_parts import Segment

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import re2
 
 from tfcopy.data.text.span_patterns import pattern_of, with_texts
-from tfcopy.serving.client_library.answer_lines import may_be_cut
+from tfcopy.runtime.answer_lines import may_be_cut
 from tfcopy.serving.segments import has_words, lines_of, sentences_of
 
 # The name of a span: its number, as a private character, between two others.

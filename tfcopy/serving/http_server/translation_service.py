@@ -21,8 +21,8 @@ from prometheus_client import (
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from tfcopy.data.text.span_patterns import NAMES, PATTERNS, lost_spans
-from tfcopy.serving.client_library.remote_model import RemoteModel, RequestError
-from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.runtime.remote_model import RemoteModel, RequestError
+from tfcopy.runtime.signatures import AskError
 from tfcopy.serving.http_server.api_messages import ApiError, TranslateRequest
 from tfcopy.serving.http_server.html_parts import HtmlText
 from tfcopy.serving.http_server.request_batches import (

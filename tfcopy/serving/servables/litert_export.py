@@ -3,60 +3,91 @@
 TensorFlow starts some hundred operations at each step of a search; LiteRT runs
 a program of fixed shapes with hardly anything between its products. One file
 holds a program of one text for each of a few lengths; they share their weights.
-Functions of the SavedModel still tokenize texts and detokenize answers.
+Another file holds the functions that tokenize texts and detokenize answers.
 
 Shapes: B texts, S source positions, N hypotheses, L maximum length.
 """
 
 import dataclasses
+import os
 import tempfile
 
 import tensorflow as tf
 
+from tfcopy import checked_files
 from tfcopy.decoding import SearchResult
 from tfcopy.layers.tensorflow_loop import without_gradients
-from tfcopy.serving.client_library import litert_search
-from tfcopy.serving.client_library.litert_search import RESULTS, program_name
-from tfcopy.serving.servables.translation import (
-    RequestedTerms,
-    Sources,
-    program_lengths,
+from tfcopy.runtime.litert_engine import (
+    FILE_NAME,
+    LitertEngine,
+    program_name,
 )
+from tfcopy.runtime.text_operations import strings
+from tfcopy.serving.servables import text_export
+from tfcopy.serving.servables.translation import RequestedTerms, Sources
 
 _TEXT = tf.TensorSpec([None], tf.string, name="text")
 _LINES = tf.TensorSpec([None, None], tf.string, name="glossary")
+_RESULTS = ("ids", "scores", "copied_from", "generate_probs", "attention")
 
 
-def write(path, translator, module, examples) -> dict:
+def write(folder, translator, examples) -> dict:
     """Writes all programs of a translator, and compares them with TensorFlow.
 
     Args:
-        path: The file.
+        folder: Folder of the version, with its assets.
         translator: A `Translator`.
-        module: Module with its `text_functions`.
         examples: Dicts of texts by name, such as warm-up texts.
 
     Returns:
-        Facts about the file, for `tfcopy.json`.
+        Facts about the files, for `tfcopy.json`.
 
     Raises:
         ValueError: If LiteRT lacks an operation, or in float32 its answer to an
             example differs from TensorFlow's.
     """
+    extra = os.path.join(folder, "assets.extra")
     with without_gradients():
-        functions = {
+        programs = {
             program_name(kind, length): _program(translator, kind, length)
             for kind in kinds(translator)
-            for length in program_lengths(translator.max_source_length)
+            for length in program_lengths(translator.max_source_length, kind)
         }
+    path = os.path.join(extra, FILE_NAME)
     with open(path, "wb") as file:
-        file.write(convert(functions, translator.resources, translator.litert))
-    changed = _answers_changed(path, translator, module, examples)
-    return {
+        file.write(convert(programs, translator.resources, translator.litert))
+    functions, signatures = text_functions(translator)
+    facts = {
         "precision": translator.litert,
-        "sha256": litert_search.digest(path),
-        "examples_changed": changed,
+        "sha256": checked_files.checksum_of(path),
+        "texts": text_export.write(
+            extra,
+            functions,
+            translator.resources,
+            os.path.join(folder, "assets"),
+            signatures,
+        ),
     }
+    engine = LitertEngine(folder, facts, 1)
+    changed = _answers_changed(engine, translator, examples)
+    return {**facts, "examples_changed": changed}
+
+
+def program_lengths(longest: int, kind: str = "free") -> list[int]:
+    """Returns the source positions of programs for texts up to a length.
+
+    Args:
+        longest: Maximum number of words of a text; EOS follows.
+        kind: Kind of program, of which there are fewer for `analyse`.
+    """
+    lengths = [16]
+    while lengths[-1] <= longest:
+        # 16, 24, 32, 48, 64 and so on: a third of a program is padding at most.
+        last = lengths[-1]
+        is_power = last & (last - 1) == 0
+        more = last // 2 if is_power else last // 3
+        lengths.append(2 * last if kind == ANALYSED else last + more)
+    return lengths
 
 
 def convert(functions: dict, resources: list, precision: str) -> bytes:
@@ -90,19 +121,37 @@ def convert(functions: dict, resources: list, precision: str) -> bytes:
             ) from error
 
 
+# The kind of program that finds all that `analyse` returns.
+ANALYSED = "analysed"
+
+
 def kinds(translator) -> tuple[str, ...]:
-    """Returns `"free"`, and `"required"` if searches can be constrained."""
+    """Returns the kinds of programs; the first is that of `serving_default`.
+
+    `"required"` searches with required words, `"free"` without.
+    """
     if translator.options.must_copy or translator.glossary is not None:
-        return ("required",)
-    return ("free", "required") if translator.protects else ("free",)
+        return "required", ANALYSED
+    if translator.protects:
+        return "free", ANALYSED, "required"
+    return "free", ANALYSED
+
+
+def _options(translator, kind):
+    """Returns the `SearchOptions` of a kind of program."""
+    options = translator.search_options()
+    if kind == ANALYSED:
+        options = translator.search_options(
+            translator.options.num_beams, return_attention=True
+        )
+        kind = kinds(translator)[0]
+    return dataclasses.replace(
+        options, static_shapes=True, must_copy=kind == "required"
+    )
 
 
 def _program(translator, kind, length):
-    options = dataclasses.replace(
-        translator.search_options(),
-        static_shapes=True,
-        must_copy=kind == "required",
-    )
+    options = _options(translator, kind)
     names = ["ids", "copy_ids", "protected"][: 3 if options.must_copy else 2]
 
     def search(ids, copy_ids, protected=None):
@@ -118,37 +167,57 @@ def _program(translator, kind, length):
 
 
 def _results(options):
-    return RESULTS if options.return_attention else RESULTS[:-1]
+    return _RESULTS if options.return_attention else _RESULTS[:-1]
 
 
-def text_functions(translator) -> dict:
-    """Returns the functions before and after a search, by name.
+def text_functions(translator) -> tuple[dict, dict]:
+    """Returns the functions before and after a search, and signatures.
+
+    A function `read` maps a signature's inputs to a dict; a function `write`
+    maps this dict and the results of a program to the signature's outputs.
 
     Returns:
-        Dict of `read` and `write`, of the signature `serving_default`, and if
-        words may be required `read_with_glossary` and `write_with_glossary`. A
-        `read` maps the signature's inputs to a dict; a `write` maps this dict
-        and the results of a program to the signature's outputs.
+        `(functions, signatures)`: concrete functions by name, and for each
+        signature a dict of its `inputs` with their rank, the names of its
+        `outputs`, its functions `read` and `write`, and the kind of program
+        `search`.
     """
-    functions = {}
-    for name in ("", "_with_glossary")[: 1 + translator.protects]:
-        inputs = [_TEXT, _LINES] if name else [_TEXT]
-        read = tf.function(_reading(translator), inputs, autograph=False)
-        read = read.get_concrete_function()
-        found = {
-            key: tf.TensorSpec([None] * x.shape.rank, x.dtype, key)
-            for key, x in read.structured_outputs.items()
+    default = kinds(translator)[0]
+    parts = {"serving_default": ("", default), "analyse": ("", ANALYSED)}
+    if translator.protects:
+        parts["with_glossary"] = "_with_glossary", "required"
+    functions, signatures = {}, {}
+    for signature, (suffix, kind) in parts.items():
+        inputs = [_TEXT, _LINES] if suffix else [_TEXT]
+        read, write = f"read{suffix}", f"write_{signature}"
+        if read not in functions:
+            function = tf.function(
+                _reading(translator), inputs, autograph=False
+            )
+            functions[read] = function.get_concrete_function()
+        function = _written(translator, kind, functions[read])
+        functions[write] = function
+        signatures[signature] = {
+            "inputs": {x.name: x.shape.rank for x in inputs},
+            "outputs": sorted(function.structured_outputs),
+            **{"read": read, "search": kind, "write": write},
         }
-        options = translator.search_options()
-        for key in _results(options):
-            rank = {"scores": 2, "attention": 4}.get(key, 3)
-            is_id = key in ("ids", "copied_from")
-            dtype = tf.int32 if is_id else tf.float32
-            found[f"result_{key}"] = tf.TensorSpec([None] * rank, dtype)
-        write = tf.function(_writing(translator, options), autograph=False)
-        functions[f"read{name}"] = read
-        functions[f"write{name}"] = write.get_concrete_function(found)
-    return functions
+    return functions, signatures
+
+
+def _written(translator, kind, read):
+    options = _options(translator, kind)
+    found = {
+        key: tf.TensorSpec([None] * x.shape.rank, x.dtype, key)
+        for key, x in read.structured_outputs.items()
+    }
+    for key in _results(options):
+        rank = {"scores": 2, "attention": 4}.get(key, 3)
+        dtype = tf.int32 if key in ("ids", "copied_from") else tf.float32
+        name = f"result_{key}"
+        found[name] = tf.TensorSpec([None] * rank, dtype, name)
+    write = tf.function(_writing(translator, kind), autograph=False)
+    return write.get_concrete_function(found)
 
 
 def _reading(translator):
@@ -162,7 +231,9 @@ def _reading(translator):
     return read
 
 
-def _writing(translator, options):
+def _writing(translator, kind):
+    options = _options(translator, kind)
+
     def write(found):
         def made(kind, prefix=""):
             names = ((x, f"{prefix}{x}") for x in kind._fields)
@@ -172,29 +243,28 @@ def _writing(translator, options):
         outputs = translator.written(
             options, made(SearchResult, "result_"), made(Sources), terms
         )
-        return {name: outputs[name] for name in ("text", "score")}
+        if kind != ANALYSED:
+            return {name: outputs[name] for name in ("text", "score")}
+        del outputs["emission_probs"]
+        return outputs
 
     return write
 
 
-def _answers_changed(path, translator, module, examples):
+def _answers_changed(engine, translator, examples):
     """Counts the examples that int8 answers differently."""
-    search = litert_search.LitertSearch(path, module, 1)
     changed = 0
     for example in examples:
-        text = tf.constant([example["text"]])
-        found = search.answer("serving_default", {"text": text})
-        if found is None:
-            continue
-        found, expected = (
-            x["text"].numpy()[0].decode()
-            for x in (found, translator.translate(text))
-        )
+        text = example["text"]
+        inputs = {"text": strings([text.encode()])}
+        found = engine.answer("serving_default", inputs)["text"][0].decode()
+        expected = translator.translate(tf.constant([text]))
+        expected = expected["text"].numpy()[0].decode()
         changed += found != expected
         if found != expected and translator.litert != "int8":
             raise ValueError(
-                f"LiteRT answers {example['text']!r} otherwise than "
-                f"TensorFlow: {found!r}, not {expected!r}."
+                f"LiteRT answers {text!r} otherwise than TensorFlow: "
+                f"{found!r}, not {expected!r}."
             )
     return changed
 

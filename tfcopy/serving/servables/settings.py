@@ -15,7 +15,7 @@ from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.decoding import SearchOptions
 from tfcopy.flags import NonNegativeInt, PositiveInt
-from tfcopy.serving.client_library.litert_search import LITERT_PRECISIONS
+from tfcopy.runtime.litert_engine import LITERT_PRECISIONS
 from tfcopy.training.distribution import PRECISIONS
 
 # Flags of recipes, and the settings that they make.

@@ -24,9 +24,9 @@ from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.decoding import SearchOptions, SearchResult
 from tfcopy.decoding.hypotheses import EMPTY
 from tfcopy.layers.copying import MASKED
-from tfcopy.serving.client_library import answer_lines
-from tfcopy.serving.client_library.answer_lines import Translation
-from tfcopy.serving.client_library.batches import in_batches, num_at_once
+from tfcopy.runtime import answer_lines
+from tfcopy.runtime.answer_lines import Translation
+from tfcopy.runtime.batches import in_batches, num_at_once
 from tfcopy.serving.servables.output_weights import ConstantWeights, Shortlist
 from tfcopy.serving.servables.translation import (
     HypothesisWriter,

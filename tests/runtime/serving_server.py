@@ -25,8 +25,8 @@ from tensorflow_serving.apis import (
     prediction_service_pb2_grpc,
 )
 
-from tests.serving.client_library.serving_rest import RestHandler, Status
-from tfcopy.serving.client_library.signatures import AskError
+from tests.runtime.serving_rest import RestHandler, Status
+from tfcopy.runtime.signatures import AskError
 
 
 @dataclasses.dataclass

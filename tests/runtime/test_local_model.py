@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 from tests.serving.servables import echo_model
-from tfcopy.serving.client_library.local_model import LocalModel
-from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.runtime.local_model import LocalModel
+from tfcopy.runtime.signatures import AskError
 
 NAMES = ["a[b]", "a[b", "a\\b", "a*b", "a?b", "{a,b}", "a b\n", "-a", "a\udcff"]
 
@@ -62,11 +62,11 @@ def test_a_pickled_model_is_loaded_again(model, monkeypatch, tmp_path):
 
 
 def test_whatever_fails_is_one_line(model, monkeypatch):
-    def fail(**_):
+    def fail(*_):
         raise RuntimeError("first\nsecond")
 
-    monkeypatch.setattr(model, "_model", SimpleNamespace())
-    model._model.signatures = {"single": fail}
+    engine = SimpleNamespace(answer=fail)
+    monkeypatch.setattr(model, "_tensorflow", engine)
     with pytest.raises(AskError, match=r"cannot answer \(first second\)[.]$"):
         answer(model)
 

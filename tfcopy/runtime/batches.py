@@ -12,28 +12,33 @@ import os
 import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import tqdm
 
-from tfcopy.serving.client_library import transport
-from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.runtime import transport
+from tfcopy.runtime.signatures import AskError
 
 # Each batch needs memory of its own.
 _MOST_AT_ONCE = 16
 
 
-def num_at_once() -> int:
+def num_at_once(gpu: bool = True) -> int:
     """Returns the best number of concurrent batches for a local model.
 
     One for each core; one for a GPU, which a single batch uses fully.
-    """
-    # Imported late: it is slow.
-    import tensorflow as tf
 
-    if tf.config.list_physical_devices("GPU"):
-        return 1
+    Args:
+        gpu: Whether TensorFlow answers, by a GPU if there is one.
+    """
+    if gpu and find_spec("tensorflow"):
+        # Imported late: it is slow.
+        import tensorflow as tf
+
+        if tf.config.list_physical_devices("GPU"):
+            return 1
     try:
         cores = len(os.sched_getaffinity(0))
     except AttributeError:  # not on this system

@@ -16,15 +16,15 @@ from tensorflow_serving.apis import (
 )
 
 from tests.serving.servables.echo_model import address_of
-from tfcopy.serving.client_library import transport
-from tfcopy.serving.client_library.batches import joined
-from tfcopy.serving.client_library.remote_model import (
+from tfcopy.runtime import transport
+from tfcopy.runtime.batches import joined
+from tfcopy.runtime.remote_model import (
     Connection,
     RemoteModel,
     RequestError,
 )
-from tfcopy.serving.client_library.signatures import AskError
-from tfcopy.serving.client_library.transport import TensorInfo
+from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.transport import TensorInfo
 from tfcopy.terminal import one_line
 
 INPUTS = {"text": np.array([b"a", b"b"], object)}

@@ -10,8 +10,8 @@ import tensorflow as tf
 
 import tfcopy
 from tests.serving.servables.echo_model import serve
-from tfcopy.serving.client_library.exported_model import ExportedModel, load
-from tfcopy.serving.client_library.signatures import AskError, Signature
+from tfcopy.runtime.exported_model import ExportedModel, load
+from tfcopy.runtime.signatures import AskError, Signature
 
 TEXTS = ["the session of Łukasz .", "", "北京 😀"]
 

@@ -6,19 +6,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 import numpy as np
 
-from tfcopy.serving.client_library import answer_lines, ask_texts
-from tfcopy.serving.client_library.answer_lines import Translation
-from tfcopy.serving.client_library.batches import (
+from tfcopy.runtime import answer_lines, ask_texts
+from tfcopy.runtime.answer_lines import Translation
+from tfcopy.runtime.batches import (
     in_batches,
     in_batches_by_length,
     joined,
 )
-from tfcopy.serving.client_library.signatures import (
+from tfcopy.runtime.signatures import (
     AskError,
     check_whole,
     text_arrays,
 )
-from tfcopy.serving.client_library.transport import is_server, server_of
+from tfcopy.runtime.transport import is_server, server_of
 
 # Batches per thread in a chunk, so that no thread waits long for another.
 _ROUNDS = 4
@@ -109,7 +109,7 @@ def open_model(
         options["at_once"] = at_once
     # Imported late: a server needs no TensorFlow, a folder no gRPC.
     if address is not None:
-        from tfcopy.serving.client_library.remote_model import RemoteModel
+        from tfcopy.runtime.remote_model import RemoteModel
 
         return RemoteModel(address, model, **options)
     if others := options.keys() - {"version", "batch_size", "at_once"}:
@@ -117,7 +117,7 @@ def open_model(
             f"{model}: a folder has no {', '.join(sorted(others))}; these are "
             "options of a server."
         )
-    from tfcopy.serving.client_library.local_model import LocalModel
+    from tfcopy.runtime.local_model import LocalModel
 
     return LocalModel(model, engine=engine, trust=trust, **options)
 

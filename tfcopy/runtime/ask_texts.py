@@ -4,7 +4,7 @@ import json
 
 from tfcopy import file_forms
 from tfcopy.file_forms import JsonError, parse_json
-from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.runtime.signatures import AskError
 from tfcopy.terminal import shown
 
 # Outputs that are printed as plain text: the first that a model has.

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.serving.servables.echo_model import load, serve
-from tfcopy.serving.client_library import remote_model
-from tfcopy.serving.client_library.remote_model import RemoteModel
+from tfcopy.runtime import remote_model
+from tfcopy.runtime.remote_model import RemoteModel
 
 
 @pytest.fixture(scope="module")

@@ -16,9 +16,9 @@ from tensorflow_serving.apis import (
     prediction_service_pb2_grpc,
 )
 
-from tfcopy.serving.client_library import transport
-from tfcopy.serving.client_library.signatures import check_process
-from tfcopy.serving.client_library.transport import (
+from tfcopy.runtime import transport
+from tfcopy.runtime.signatures import check_process
+from tfcopy.runtime.transport import (
     Address,
     Failure,
     ModelSpec,
@@ -52,7 +52,7 @@ _UNREACHED = (
 
 
 class GrpcTransport:
-    """Transport by gRPC; see `tfcopy.serving.client_library.transport`.
+    """Transport by gRPC; see `tfcopy.runtime.transport`.
 
     Args:
         address: The server's `Address`.

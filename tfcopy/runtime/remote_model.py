@@ -10,13 +10,13 @@ import random
 import time
 from numbers import Real
 
-from tfcopy.serving.client_library.exported_model import ExportedModel
-from tfcopy.serving.client_library.signatures import (
+from tfcopy.runtime.exported_model import ExportedModel
+from tfcopy.runtime.signatures import (
     AskError,
     Signature,
     check_whole,
 )
-from tfcopy.serving.client_library.transport import (
+from tfcopy.runtime.transport import (
     UNAVAILABLE,
     Failure,
     ModelSpec,
@@ -213,7 +213,7 @@ def _transport(text, tls, root_certificate):
         if tls and not address.tls:
             raise AskError(f"{text}: for TLS write https:// in its place.")
         # Imported late, as gRPC: they need different packages.
-        from tfcopy.serving.client_library.rest_transport import (
+        from tfcopy.runtime.rest_transport import (
             RestTransport as Transport,
         )
     else:
@@ -231,7 +231,7 @@ def _transport(text, tls, root_certificate):
 def _grpc_transport(text):
     try:
         with quiet():
-            from tfcopy.serving.client_library.grpc_transport import (
+            from tfcopy.runtime.grpc_transport import (
                 GrpcTransport,
             )
     except ImportError as error:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from tests import helpers
-from tfcopy.serving.client_library.answer_lines import Shown, join_pieces
+from tfcopy.runtime.answer_lines import Shown, join_pieces
 
 ANSWER = Shown(
     ["⟨s⟩", "Łuk", "asz", "▁is", "▁he", "re"],

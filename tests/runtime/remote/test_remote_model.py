@@ -14,17 +14,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.serving.client_library.serving_server import ServingServer
-from tests.serving.client_library.test_local_model import fails
+from tests.runtime.serving_server import ServingServer
+from tests.runtime.test_local_model import fails
 from tests.serving.servables.echo_model import address_of, inputs_of
-from tfcopy.serving.client_library import remote_model
-from tfcopy.serving.client_library.batches import joined
-from tfcopy.serving.client_library.remote_model import (
+from tfcopy.runtime import remote_model
+from tfcopy.runtime.batches import joined
+from tfcopy.runtime.remote_model import (
     Connection,
     RemoteModel,
     RequestError,
 )
-from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.runtime.signatures import AskError
 
 BOTH = pytest.mark.parametrize("protocol", ["grpc", "rest"])
 
@@ -438,8 +438,8 @@ def test_rest_needs_neither_tensorflow_nor_grpc(server):
         import sys
         for name in ("tensorflow", "grpc", "tensorflow_serving"):
             sys.modules[name] = None
-        from tfcopy.serving.client_library.signatures import AskError
-        from tfcopy.serving.client_library.remote_model import RemoteModel
+        from tfcopy.runtime.signatures import AskError
+        from tfcopy.runtime.remote_model import RemoteModel
         model = RemoteModel(sys.argv[1], "echo")
         print(model.ask("single", {"text": ["a"]})["text"])
         loaded = {name.split(".")[0] for name in sys.modules}

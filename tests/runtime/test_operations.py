@@ -6,9 +6,9 @@ import shutil
 import pytest
 import tensorflow as tf
 
-from tfcopy.serving.client_library import operations
-from tfcopy.serving.client_library.exported_model import load
-from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.runtime import operations
+from tfcopy.runtime.exported_model import load
+from tfcopy.runtime.signatures import AskError
 
 
 class Module(tf.Module):

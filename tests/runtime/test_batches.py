@@ -4,13 +4,13 @@ import threading
 import numpy as np
 import pytest
 
-from tfcopy.serving.client_library import batches
-from tfcopy.serving.client_library.batches import (
+from tfcopy.runtime import batches
+from tfcopy.runtime.batches import (
     in_batches,
     in_parallel,
 )
-from tfcopy.serving.client_library.exported_model import ExportedModel
-from tfcopy.serving.client_library.signatures import Signature
+from tfcopy.runtime.exported_model import ExportedModel
+from tfcopy.runtime.signatures import Signature
 
 
 class Counter(ExportedModel):

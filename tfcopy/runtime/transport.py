@@ -22,7 +22,7 @@ from urllib.parse import quote, urlsplit
 import numpy as np
 
 from tfcopy import filesystem
-from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.runtime.signatures import AskError
 from tfcopy.terminal import one_line
 
 # gRPC status after which a request is repeated.

@@ -16,8 +16,8 @@ from urllib.parse import quote
 import numpy as np
 
 from tfcopy.file_forms import JsonError, parse_json
-from tfcopy.serving.client_library import transport
-from tfcopy.serving.client_library.transport import (
+from tfcopy.runtime import transport
+from tfcopy.runtime.transport import (
     UNAVAILABLE,
     Address,
     Failure,
@@ -107,7 +107,7 @@ _CODES = {
 
 
 class RestTransport:
-    """Transport by REST; see `tfcopy.serving.client_library.transport`.
+    """Transport by REST; see `tfcopy.runtime.transport`.
 
     Args:
         address: The server's `Address`.

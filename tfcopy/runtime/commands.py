@@ -9,8 +9,8 @@ import sys
 from typing import Literal
 
 from tfcopy.flags import File, NonNegativeInt, PositiveFloat, PositiveInt, flag
-from tfcopy.serving.client_library.signatures import AskError
-from tfcopy.serving.client_library.transport import server_of
+from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.transport import server_of
 from tfcopy.terminal import hide_notes, one_line
 
 
@@ -155,7 +155,7 @@ class ModelOptions(LoadingOptions):
             AskError: If the model is a folder.
         """
         # Imported late, so that --help is fast.
-        from tfcopy.serving.client_library.remote_model import Connection
+        from tfcopy.runtime.remote_model import Connection
 
         if self.server is None:
             raise AskError(
@@ -171,7 +171,7 @@ class ModelOptions(LoadingOptions):
             AskError: If the model cannot be loaded.
         """
         # Imported late, so that --help is fast.
-        from tfcopy.serving.client_library.exported_model import open_model
+        from tfcopy.runtime.exported_model import open_model
 
         return open_model(
             *(self.server, self.model),

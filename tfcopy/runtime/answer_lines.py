@@ -18,9 +18,9 @@ import numpy as np
 
 from tfcopy import file_forms
 from tfcopy.flags import File, PositiveInt
-from tfcopy.serving.client_library import ask_texts
-from tfcopy.serving.client_library.commands import write
-from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.runtime import ask_texts
+from tfcopy.runtime.commands import write
+from tfcopy.runtime.signatures import AskError
 from tfcopy.terminal import one_line, shown
 from tfcopy.tokens import BLANK, START
 

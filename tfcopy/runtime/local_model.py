@@ -1,4 +1,4 @@
-"""Engine of `ExportedModel` for folders, which needs TensorFlow alone.
+"""Exports in folders, and the engines that answer for them.
 
 An export is a folder of versions, which are named by numbers. `001` is version
 1, as in TensorFlow Serving.
@@ -6,22 +6,17 @@ An export is a folder of versions, which are named by numbers. `001` is version
 
 import contextlib
 import functools
-import logging
 import os
-import re
-import tempfile
+import threading
 from collections.abc import Iterator
+from importlib.util import find_spec
 
 from tfcopy import checked_files, filesystem
-from tfcopy.serving.client_library import litert_search, operations
-from tfcopy.serving.client_library.batches import num_at_once
-from tfcopy.serving.client_library.exported_model import ExportedModel
-from tfcopy.serving.client_library.signatures import (
-    AskError,
-    Signature,
-    check_process,
-    check_whole,
-)
+from tfcopy.runtime import litert_engine
+from tfcopy.runtime.batches import num_at_once
+from tfcopy.runtime.exported_model import ExportedModel
+from tfcopy.runtime.signatures import AskError, check_whole
+from tfcopy.runtime.tensorflow_engine import TensorFlowEngine
 from tfcopy.terminal import one_line, quiet
 
 
@@ -125,25 +120,26 @@ _FIELDS = {
     **{"texts": [str], "labels": [str], "examples": [dict], "pieces": dict},
     "source_tokenizer": {"protect": [str]},
     "search": {"num_beams": int},
-    "litert": {"precision": str, "sha256": str},
+    "litert": {"precision": str, "sha256": str, "texts": str},
 }
-_LITERAL = re.compile(r"[^*?\[\\\ud800-\udfff]*")
+
+# For larger batches, TensorFlow is faster than LiteRT in float32.
+MOST_ROWS = 6
 
 
 class LocalModel(ExportedModel):
-    """A SavedModel, loaded in this process.
+    """An export in a folder, which answers in this process.
 
     Args:
         folder: The folder of one version, or of numbered versions.
         version: Number of the version; the highest if not given.
         batch_size: Positive integer, maximum number of examples in a batch.
-        at_once: Positive integer, maximum number of concurrent batches;
-            `num_at_once()` if not given.
-        engine: Engine of the search: `"litert"` or `"tensorflow"`. By default
-            LiteRT if the export has its programs and LiteRT is installed; in
-            float32 only for small batches, since TensorFlow is faster for large
-            ones. TensorFlow always runs `analyse`, and texts that are too long
-            for all programs.
+        at_once: Positive integer, maximum number of concurrent batches; by
+            default one for each core, or for a GPU.
+        engine: `"litert"` or `"tensorflow"`. By default LiteRT if the export
+            has its programs and LiteRT is installed. Then TensorFlow, if it is
+            installed, answers large batches in float32 alone, since it is
+            faster; it is loaded for the first of them.
         trust: Whether to allow operations that no export has, such as writing
             files.
 
@@ -177,129 +173,85 @@ class LocalModel(ExportedModel):
             trust=trust,
         )
         self.config = read_config(self.name)
-        check_process(self.name, "TensorFlow")
-        try:
-            with quiet():
-                self.at_once = at_once or num_at_once()
-                programs = self._find_programs(engine)
-                self._model = _load(self.name, trust)
-                self._programs = self._open(programs, engine)
-                self.signatures = {
-                    name: _signature(function)
-                    for name, function in self._model.signatures.items()
-                }
+        self._trust = trust
+        self._loading = threading.Lock()
+        self._tensorflow = None
+        programs = self._programs(engine)
+        self.at_once = at_once or num_at_once(gpu=programs is None)
+        with _reported(self.name, "be loaded"):
+            self._litert = self._opened(programs, engine)
+            self._most_rows = None
+            if self._litert is None:
+                self.signatures = self._tensorflow_engine().signatures
                 self._warm_up()
-        except Exception as error:  # Damaged files cause errors of all kinds.
-            raise AskError(
-                f"{self.name}: cannot be loaded ({one_line(error)})."
-            ) from None
+                return
+            self.signatures = self._litert.signatures
+            is_float = programs["precision"] == "float32"
+            if is_float and not engine and find_spec("tensorflow"):
+                self._most_rows = MOST_ROWS
 
     def _ask_batch(self, signature, arrays):
-        import tensorflow as tf
+        rows = len(next(iter(arrays.values())))
+        is_small = 0 < rows <= (self._most_rows or rows)
+        with _reported(self.name, "answer"):
+            if self._litert is not None and is_small:
+                return self._litert.answer(signature, arrays)
+            return self._tensorflow_engine().answer(signature, arrays)
 
-        check_process(self.name, "TensorFlow")
-        try:
-            tensors = {
-                name: tf.constant(x.tolist(), tf.string, x.shape)
-                for name, x in arrays.items()
-            }
-            outputs = None
-            if self._programs is not None:
-                outputs = self._programs.answer(signature, tensors)
-            if outputs is None:
-                outputs = self._model.signatures[signature](**tensors)
-            return {name: x.numpy() for name, x in outputs.items()}
-        except AskError:
-            raise
-        except Exception as error:  # TensorFlow raises errors of all kinds.
+    def _programs(self, engine):
+        """Returns the facts about LiteRT's programs, if they are to be used."""
+        facts = self.config.get("litert")
+        if facts is None and engine == "litert":
             raise AskError(
-                f"{self.name}: cannot answer ({one_line(error)})."
-            ) from None
+                f"{self.name}: cannot be loaded (it has no programs of LiteRT)."
+            )
+        return None if engine == "tensorflow" else facts
 
-    def _find_programs(self, engine):
-        """Returns the path of the LiteRT programs, if they are to be used."""
-        told = self.config.get("litert")
-        if engine == "tensorflow" or (told is None and engine is None):
-            return None
-        if told is None:
-            raise ValueError("it has no programs of LiteRT")
-        path = os.path.join(self.name, "assets.extra", litert_search.FILE_NAME)
-        if litert_search.digest(path) != told["sha256"]:
-            raise ValueError(f"{path} is damaged, or of another export")
-        return path
-
-    def _open(self, programs, engine):
+    def _opened(self, programs, engine):
         if programs is None:
             return None
-        is_float = self.config["litert"]["precision"] == "float32"
         try:
-            return litert_search.LitertSearch(
-                programs,
-                self._model,
-                self.at_once,
-                litert_search.MOST_ROWS if is_float and not engine else None,
-            )
+            return litert_engine.LitertEngine(self.name, programs, self.at_once)
         except ImportError:
-            if engine is None:
+            if engine is None and find_spec("tensorflow"):
                 return None
             raise ValueError(
-                'LiteRT is not installed: pip install "tfcopy[litert]"; or '
-                "only in part: pip install --force-reinstall ai-edge-litert"
+                "LiteRT is not installed: pip install ai-edge-litert; or only "
+                "in part: pip install --force-reinstall ai-edge-litert"
             ) from None
+
+    def _tensorflow_engine(self):
+        with self._loading:
+            if self._tensorflow is None:
+                try:
+                    with quiet():
+                        self._tensorflow = TensorFlowEngine(
+                            self.name, self._trust
+                        )
+                except ModuleNotFoundError as error:
+                    raise ValueError(
+                        f'it needs {error.name}: pip install "tfcopy[train]"'
+                    ) from None
+        return self._tensorflow
 
     def _warm_up(self):
         # The first call is slow, and prints messages.
-        for name, (inputs, _) in self.signatures.items():
-            if inputs and all(inputs.values()):
-                blank = {1: ["a"], 2: [["a"]]}
-                self.ask(name, {key: blank[x] for key, x in inputs.items()})
-
-
-def _load(folder, trust):
-    # Imported late, so that --help and errors are fast.
-    import tensorflow as tf
-
-    logging.getLogger("absl").setLevel(logging.ERROR)
-    _check(folder, trust)
-    with _literal(folder) as path:
-        return tf.saved_model.load(path)
-
-
-def _check(folder, trust):
-    """Refuses operations that no export has, and imports needed ones."""
-    model = operations.read(folder)
-    strangers = [] if trust else operations.strangers(model)
-    if strangers:
-        raise ValueError(
-            f"it has what no export has: {', '.join(strangers)}. If you trust "
-            "who made it, pass `trust=True` or --trust"
-        )
-    if operations.has_pieces(model):
-        import tensorflow_text  # noqa: F401 its operations
+        with quiet():
+            for name, (inputs, _) in self.signatures.items():
+                if inputs and all(inputs.values()):
+                    blank = {1: ["a"], 2: [["a"]]}
+                    self.ask(name, {k: blank[x] for k, x in inputs.items()})
 
 
 @contextlib.contextmanager
-def _literal(folder):
-    """Yields a path of a folder that TensorFlow takes literally.
-
-    TensorFlow interprets some characters as patterns, and requires UTF-8.
-    """
-    if filesystem.is_url(folder) or _LITERAL.fullmatch(folder):
-        yield folder
-        return
-    with tempfile.TemporaryDirectory(prefix="tfcopy-") as links:
-        link = os.path.join(links, "model")
-        os.symlink(os.path.abspath(folder), link)
-        yield link
-
-
-def _signature(function):
-    specs = function.structured_input_signature[1]
-    ranks = {
-        name: spec.shape.rank if spec.dtype.name == "string" else 0
-        for name, spec in specs.items()
-    }
-    return Signature(ranks, tuple(function.structured_outputs))
+def _reported(name, work):
+    """Raises errors of all kinds as an `AskError` that names the model."""
+    try:
+        yield
+    except AskError:
+        raise
+    except Exception as error:  # Libraries raise errors of all kinds.
+        raise AskError(f"{name}: cannot {work} ({one_line(error)}).") from None
 
 
 def read_config(folder) -> dict:

@@ -1,0 +1,1 @@
+"""Answers of exported models: in folders, by two engines, and on servers."""

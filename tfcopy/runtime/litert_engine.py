@@ -1,0 +1,227 @@
+"""Answers of an export by LiteRT, without TensorFlow.
+
+A text program reads the texts, a program of LiteRT searches, and another text
+program writes the answers.
+
+Shapes: B texts, S source tokens, N hypotheses, T tokens of a hypothesis.
+"""
+
+import atexit
+import contextlib
+import functools
+import importlib.util
+import os
+import queue
+
+import numpy as np
+
+from tfcopy import checked_files, filesystem, tokens
+from tfcopy.runtime import text_program
+from tfcopy.runtime.signatures import AskError, Signature
+from tfcopy.terminal import hide_errors, one_line, quiet
+
+# Beside tfcopy.json, in the folder `assets.extra` of a version.
+FILE_NAME = "search.tflite"
+LITERT_PRECISIONS = ("float32", "int8")
+# Names and padding of the arrays that a search reads.
+PADDING = {
+    "ids": tokens.PAD,
+    "copy_ids": tokens.NO_COPY,
+    "protected": 0,
+}
+
+
+def program_name(kind: str, length: int) -> str:
+    """Returns the name of a program for one text, a signature of the file."""
+    return f"{kind}_1x{length}"
+
+
+def is_installed() -> bool:
+    """Returns whether LiteRT is installed."""
+    return importlib.util.find_spec("ai_edge_litert") is not None
+
+
+class LitertEngine:
+    """The programs of an export, with its functions of texts.
+
+    Args:
+        folder: Folder of the version.
+        facts: What its `tfcopy.json` holds of the programs.
+        at_once: Maximum number of batches at a time.
+
+    Raises:
+        ImportError: If LiteRT is not installed, or only in part.
+        AskError: If LiteRT cannot run the programs; `answer` raises it, too.
+        ValueError: If a file is damaged.
+        OSError: If a file cannot be read.
+    """
+
+    def __init__(self, folder, facts: dict, at_once: int):
+        extra = os.path.join(folder, "assets.extra")
+        texts = os.path.join(extra, text_program.FILE_NAME)
+        path = os.path.join(extra, FILE_NAME)
+        for file, checksum in ((path, "sha256"), (texts, "texts")):
+            if checked_files.checksum_of(file) != facts[checksum]:
+                raise ValueError(f"{file} is damaged, or of another export")
+        self._path = filesystem.local_cache(path, facts["sha256"])
+        self._texts = text_program.TextPrograms(
+            texts, os.path.join(folder, "assets"), extra
+        )
+        self.signatures = {
+            name: Signature(x["inputs"], tuple(x["outputs"]))
+            for name, x in self._texts.signatures.items()
+        }
+        self._free = queue.LifoQueue()
+        for _ in range(at_once):
+            self._free.put(None)
+        with self._programs() as programs:
+            self._sizes = programs.sizes
+
+    def answer(self, signature: str, inputs: dict) -> dict:
+        """Returns the outputs of a signature.
+
+        Args:
+            signature: Name of the signature.
+            inputs: Dict of arrays of `bytes`, of at least one text.
+        """
+        steps = self._texts.signatures[signature]
+        found = self._texts.run(steps["read"], inputs)
+        length, rows = found["longest"], len(found["ids"])
+        fits = [n for n in self._sizes[steps["search"]] if n >= length]
+        if not fits:
+            raise AskError(f"{self._path} has no program of {length} tokens.")
+        arrays = {
+            key: _padded(found[key], min(fits), PADDING[key])
+            for key in PADDING
+            if key in found
+        }
+        name = program_name(steps["search"], min(fits))
+        with self._programs() as programs:
+            results = [
+                programs.run(name, {k: x[i] for k, x in arrays.items()})
+                for i in range(rows)
+            ]
+        for key in results[0]:
+            x = [result[key] for result in results]
+            x = x[0] if rows == 1 else np.concatenate(x)
+            if key == "attention":
+                x = _padded(x, found["ids"].shape[1], 0)
+            found[f"result_{key}"] = x
+        return self._texts.run(steps["write"], found)
+
+    @contextlib.contextmanager
+    def _programs(self):
+        """Yields programs that no other thread runs."""
+        programs = self._free.get()
+        try:
+            if programs is None:
+                programs = Programs(self._path)
+            yield programs
+        except RuntimeError as error:
+            raise AskError(
+                f"{self._path}: LiteRT cannot run its programs "
+                f"({one_line(error)})."
+            ) from error
+        finally:
+            self._free.put(programs)
+
+
+class Programs:
+    """A file of LiteRT's programs of one text, for one thread at a time.
+
+    All programs share one copy of their weights, which XNNPACK keeps in memory.
+
+    Args:
+        path: The file.
+
+    Attributes:
+        sizes: Dict from the kinds of programs to their numbers of positions.
+
+    Raises:
+        ImportError: If LiteRT is not installed, or only in part.
+        RuntimeError: If LiteRT cannot read the file; `run` raises it, too.
+    """
+
+    def __init__(self, path):
+        with quiet():  # It lists the accelerators that this machine lacks.
+            try:
+                from ai_edge_litert import compiled_model, options
+            except NameError as error:  # from an import of a missing library
+                raise ImportError(str(error)) from error
+            # Each batch uses one core.
+            processor = options.CpuOptions(
+                num_threads=1, xnnpack_weight_cache_path=":memory"
+            )
+            model = compiled_model.CompiledModel.from_file(
+                os.fspath(path),
+                environment=_environment(),
+                options=options.Options(cpu_options=processor),
+            )
+        # The model, and the buffers of each program that has run.
+        self._held = {"model": model}
+        self.sizes = {}
+        for name in model.get_signature_list():
+            kind, _, size = name.partition("_1x")
+            self.sizes.setdefault(kind, []).append(int(size))
+
+    def run(self, name: str, inputs: dict) -> dict:
+        """Runs a program.
+
+        Args:
+            name: Its name.
+            inputs: Dict of int32 arrays, of a single text.
+
+        Returns:
+            Dict of arrays.
+        """
+        if name not in self._held:
+            with quiet():  # The first buffer lists the accelerators again.
+                self._held[name] = _buffers(self._held["model"], name)
+        given, results, kinds = self._held[name]
+        for key, buffer in given.items():
+            buffer.write(inputs[key])
+        self._held["model"].run_by_name(name, given, results)
+        return {
+            key: results[key].read(size, dtype).reshape(shape)
+            for key, (size, dtype, shape) in kinds.items()
+        }
+
+
+def _buffers(model, name):
+    """Returns a program's buffers, and what to read from those of its outputs.
+
+    Returns:
+        Dicts of buffers of inputs, buffers of outputs, and of numbers of
+        elements, dtypes and shapes of outputs.
+    """
+    inputs = model.get_input_tensor_details(name)
+    outputs = model.get_output_tensor_details(name)
+    given = {x: model.create_input_buffer_by_name(name, x) for x in inputs}
+    results = {x: model.create_output_buffer_by_name(name, x) for x in outputs}
+    for key, buffer in given.items():
+        buffer.write(np.zeros(inputs[key]["shape"], np.int32))
+    kinds = {
+        key: (int(np.prod(x["shape"])), np.dtype(x["dtype"]), x["shape"])
+        for key, x in outputs.items()
+    }
+    return given, results, kinds
+
+
+@functools.cache
+def _environment():
+    """Returns what all models share; LiteRT lists accelerators at its end."""
+    from ai_edge_litert import environment
+
+    atexit.register(hide_errors)
+    return environment.Environment.create()
+
+
+def _padded(x, width, value):
+    """Returns an array whose last dimension has a given width."""
+    x = x[..., :width]
+    padded = np.full((*x.shape[:-1], width), value, _DTYPES.get(x.dtype.kind))
+    padded[..., : x.shape[-1]] = x
+    return padded
+
+
+_DTYPES = {"i": np.int32, "f": np.float32}

@@ -1,0 +1,822 @@
+"""Operations of text programs, computed by NumPy.
+
+Each function computes what the TensorFlow operation that it is registered for
+computes, to the byte. Its positional arguments are the operation's inputs, its
+keywords those of the operation's attributes that matter.
+
+Values are NumPy arrays; strings are arrays of objects, `bytes`. Without a
+dimension, integers are `int`, truth values `bool`, strings `bytes`. Whether an
+integer has 32 or 64 bits is ignored.
+
+Reference: `tensorflow/core/api_def` describes all operations.
+"""
+
+import functools
+import inspect
+import operator
+import re
+import threading
+from collections.abc import Callable
+
+import numpy as np
+
+# Maximum number of elements of all arrays, and bytes of texts, of one run.
+LARGEST = 1 << 28
+OPERATIONS: dict[str, Callable] = {}
+_DTYPES = {"int8": np.int8, "uint8": np.uint8, "bool": bool}
+_DTYPES |= {"int32": np.int32, "int64": np.int64, "float32": np.float32}
+
+
+class ProgramError(ValueError):
+    """A program cannot be read or run."""
+
+
+def _operation(*names):
+    def register(function):
+        OPERATIONS.update(dict.fromkeys(names, function))
+        return function
+
+    return register
+
+
+def attributes_of(name: str) -> list[str]:
+    """Returns the attributes of an operation that its function reads."""
+    parameters = inspect.signature(OPERATIONS[name]).parameters.values()
+    return [x.name for x in parameters if x.kind is x.KEYWORD_ONLY]
+
+
+class Budget(threading.local):
+    """What is left to the program that a thread runs.
+
+    Attributes:
+        left: Elements of arrays and bytes of texts.
+    """
+
+    left = LARGEST
+
+    def spend(self, size: int) -> None:
+        """Takes elements or bytes from it.
+
+        Raises:
+            ProgramError: If more are needed than any export needs.
+        """
+        self.left -= size
+        if self.left < 0:
+            raise ProgramError("it needs too much memory, or does not end")
+
+
+budget = Budget()
+
+
+def check_size(size: int) -> None:
+    """Refuses arrays, or texts, that are too large before they are made."""
+    if size > budget.left:
+        budget.spend(size)
+
+
+def strings(values, shape=None) -> np.ndarray:
+    """Returns an array of `bytes`."""
+    values = list(values)
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array if shape is None else array.reshape(shape)
+
+
+def _array(x):
+    """Returns a value as an array; NumPy would cut NUL off the end of bytes."""
+    if type(x) is not bytes:
+        return np.asarray(x)
+    array = np.empty((), object)
+    array[()] = x
+    return array
+
+
+def _value(x):
+    """Returns a result of NumPy as a value."""
+    is_scalar = isinstance(x, (np.integer, np.bool_))
+    if is_scalar or (isinstance(x, np.ndarray) and not x.ndim):
+        return x if x.dtype.kind == "f" else x.item()
+    return x
+
+
+def _shape(x):
+    return () if type(x) is bytes else np.shape(x)
+
+
+def _integers(x):
+    return x.tolist() if isinstance(x, np.ndarray) else [int(x)]
+
+
+def _axes(x):
+    return tuple(_integers(x))
+
+
+# Numbers and truth values.
+
+
+def _binary(name, function, on_scalars=None):
+    def compute(x, y):
+        if type(x) is bytes or type(y) is bytes:
+            x, y = _array(x), _array(y)
+        elif on_scalars and type(x) is int and type(y) is int:
+            return on_scalars(x, y)
+        shapes = _shape(x), _shape(y)
+        if shapes[0] != shapes[1] and all(shapes):
+            check_size(np.prod(np.broadcast_shapes(*shapes), dtype=object))
+        return _value(function(x, y))
+
+    OPERATIONS[name] = compute
+
+
+for _name, _function in {
+    **{"AddV2": operator.add, "Sub": operator.sub, "Mul": operator.mul},
+    **{"FloorDiv": operator.floordiv, "FloorMod": operator.mod},
+    **{"Greater": operator.gt, "GreaterEqual": operator.ge},
+    **{"Less": operator.lt, "LessEqual": operator.le},
+    **{"Equal": operator.eq, "NotEqual": operator.ne},
+    **{"LogicalAnd": operator.and_, "LogicalOr": operator.or_},
+}.items():
+    _binary(_name, _function)
+_binary("Maximum", np.maximum, max)
+_binary("Minimum", np.minimum, min)
+
+
+@_operation("LogicalNot")
+def _logical_not(x):
+    return not x if isinstance(x, bool) else ~x
+
+
+@_operation("Neg")
+def _neg(x):
+    return -x
+
+
+@_operation("Cast")
+def _cast(x, *, DstT):
+    dtype = _DTYPES[DstT]
+    if dtype in (np.int32, np.int64) and _array(x).dtype.kind == "i":
+        return x
+    return _value(_array(x).astype(dtype))
+
+
+@_operation("SelectV2")
+def _select(condition, x, y):
+    shapes = [_shape(a) for a in (condition, x, y)]
+    if not any(shapes):
+        return x if condition else y
+    check_size(np.prod(np.broadcast_shapes(*shapes), dtype=object))
+    x, y = (_array(a) if type(a) is bytes else a for a in (x, y))
+    return np.where(condition, x, y)
+
+
+def _reduction(name, function, initial=None):
+    def reduce(x, axes, *, keep_dims=False):
+        x = np.asarray(x)
+        more = {} if initial is None else {"initial": initial(x.dtype)}
+        axes = _axes(axes)
+        if not axes:
+            return _value(x)
+        return _value(function(x, axis=axes, keepdims=keep_dims, **more))
+
+    OPERATIONS[name] = reduce
+
+
+def _lowest(dtype):
+    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+
+
+def _highest(dtype):
+    return np.inf if dtype.kind == "f" else np.iinfo(dtype).max
+
+
+_reduction("Max", np.max, _lowest)
+_reduction("Min", np.min, _highest)
+for _name in ("Sum", "Prod", "Any", "All"):
+    _reduction(_name, getattr(np, _name.lower()))
+
+
+@_operation("ArgMax")
+def _arg_max(x, axis):
+    return _value(np.argmax(x, axis))
+
+
+@_operation("Cumsum")
+def _cumsum(x, axis, *, exclusive=False, reverse=False):
+    if reverse:
+        x = np.flip(x, axis)
+    total = np.cumsum(x, axis, dtype=x.dtype)
+    if exclusive:
+        total = total - x
+    return np.flip(total, axis) if reverse else total
+
+
+@_operation("DenseBincount")
+def _bincount(x, size, weights):
+    check_size(size)
+    return np.bincount(x.ravel(), minlength=size)[:size]
+
+
+@_operation("TopKV2")
+def _top_k(x, k):
+    places = np.argsort(-x, axis=-1, kind="stable")[..., :k]
+    return np.take_along_axis(x, places, -1), places
+
+
+@_operation("LowerBound")
+def _lower_bound(rows, values):
+    return _bounds(rows, values, "left")
+
+
+@_operation("UpperBound")
+def _upper_bound(rows, values):
+    return _bounds(rows, values, "right")
+
+
+def _bounds(rows, values, side):
+    found = [np.searchsorted(*both, side) for both in zip(rows, values)]
+    return np.stack(found) if found else np.zeros(values.shape, int)
+
+
+@_operation("UnsortedSegmentMin")
+def _segment_min(x, segments, count):
+    check_size(count)
+    found = np.full(count, _highest(x.dtype), x.dtype)
+    np.minimum.at(found, segments, x)
+    return found
+
+
+@_operation("Unique")
+def _unique(x):
+    numbers = {}
+    places = [numbers.setdefault(v, len(numbers)) for v in x.tolist()]
+    kept = strings(numbers) if x.dtype == object else np.array([*numbers])
+    return kept.astype(x.dtype), np.array(places, int)
+
+
+# Shapes and places.
+
+
+@_operation("Identity", "StopGradient", "EnsureShape")
+def _identity(x):
+    return x
+
+
+@_operation("Size")
+def _size(x):
+    return _array(x).size
+
+
+@_operation("Shape")
+def _shape_of(x):
+    return np.array(_shape(x), int)
+
+
+@_operation("Rank")
+def _rank(x):
+    return len(_shape(x))
+
+
+@_operation("Fill")
+def _fill(shape, value):
+    shape = _axes(shape)
+    check_size(np.prod(shape, dtype=object))
+    return _filled(shape, value)
+
+
+def _filled(shape, value):
+    array = np.empty(shape, _array(value).dtype)
+    array[...] = value
+    return _value(array)
+
+
+@_operation("ZerosLike")
+def _zeros_like(x):
+    x = _array(x)
+    return _filled(x.shape, b"" if x.dtype == object else x.dtype.type(0))
+
+
+@_operation("Range")
+def _range(start, limit, delta):
+    check_size(abs((limit - start) // delta))
+    return np.arange(start, limit, delta)
+
+
+@_operation("Reshape")
+def _reshape(x, shape):
+    x, shape = _array(x), _axes(shape)
+    if -1 in shape and not x.size and 0 in shape:
+        # TensorFlow leaves out dimensions of 0 to find the one that is missing.
+        sizes = (np.prod([n for n in y if n > 0]) for y in (x.shape, shape))
+        missing = int(next(sizes) // next(sizes))
+        shape = [missing if n == -1 else n for n in shape]
+    return _value(x.reshape(shape))
+
+
+@_operation("Transpose")
+def _transpose(x, order):
+    return np.transpose(x, _axes(order))
+
+
+@_operation("ExpandDims")
+def _expand_dims(x, axis):
+    return np.expand_dims(_array(x), axis)
+
+
+@_operation("Squeeze")
+def _squeeze(x, *, squeeze_dims):
+    return _value(np.squeeze(x, tuple(squeeze_dims) or None))
+
+
+@_operation("Pack")
+def _pack(*values, axis=0):
+    if not any(map(_shape, values)):
+        is_text = type(values[0]) is bytes
+        return strings(values) if is_text else np.array(values)
+    return np.stack([_array(x) for x in values], axis)
+
+
+@_operation("Unpack")
+def _unpack(x, *, num, axis=0):
+    return tuple(_value(np.take(x, i, axis)) for i in range(num))
+
+
+@_operation("ConcatV2")
+def _concat(*values):
+    *values, axis = values
+    return np.concatenate(values, axis)
+
+
+@_operation("Tile")
+def _tile(x, times):
+    x = _array(x)
+    check_size(x.size * np.prod(_axes(times), dtype=object))
+    return np.tile(x, _axes(times))
+
+
+@_operation("Pad", "PadV2")
+def _pad(x, widths, value=None):
+    if value is None:
+        value = b"" if x.dtype == object else 0
+    widths = widths.tolist()
+    shape = [n + sum(more) for n, more in zip(x.shape, widths)]
+    check_size(np.prod(shape, dtype=object))
+    padded = _filled(shape, x.dtype.type(value) if x.dtype != object else value)
+    padded[tuple(slice(a, a + n) for (a, _), n in zip(widths, x.shape))] = x
+    return padded
+
+
+@_operation("StridedSlice")
+def strided_slice(
+    x,
+    begin,
+    end,
+    strides,
+    *,
+    begin_mask=0,
+    end_mask=0,
+    ellipsis_mask=0,
+    new_axis_mask=0,
+    shrink_axis_mask=0,
+):
+    masks = ellipsis_mask, new_axis_mask, shrink_axis_mask
+    masks += begin_mask, end_mask
+    place = slices(begin.tolist(), end.tolist(), strides.tolist(), masks)
+    return at(x, place)
+
+
+def slices(begin, end, strides, masks):
+    """Returns the index of NumPy for a slice of TensorFlow."""
+    ellipsis_mask, new_axis_mask, shrink_axis_mask, *open_masks = masks
+    index = []
+    for i, (first, last, stride) in enumerate(zip(begin, end, strides)):
+        if ellipsis_mask >> i & 1:
+            index.append(...)
+        elif new_axis_mask >> i & 1:
+            index.append(None)
+        elif shrink_axis_mask >> i & 1:
+            index.append(first)
+        else:
+            first, last = (
+                None if mask >> i & 1 else x
+                for mask, x in zip(open_masks, (first, last))
+            )
+            index.append(slice(first, last, stride))
+    return tuple(index)
+
+
+def at(x, index):
+    """Returns the part of a value at an index of NumPy."""
+    return _value(_array(x)[index])
+
+
+@_operation("GatherV2")
+def _gather(x, places, axis=0, *, batch_dims=0):
+    if not batch_dims:
+        found = x[places] if axis == 0 else np.take(x, places, axis)
+        return _value(found)
+    first = np.indices(places.shape[:batch_dims], sparse=True)
+    more = (1,) * (places.ndim - batch_dims)
+    first = [rows.reshape(rows.shape + more) for rows in first]
+    if axis != batch_dims:
+        raise ProgramError("it gathers from an axis that no export does")
+    return x[(*first, places)]
+
+
+@_operation("TensorScatterUpdate")
+def _scatter(x, places, values):
+    x = x.copy()
+    x[tuple(np.moveaxis(places, -1, 0))] = values
+    return x
+
+
+@_operation("Where")
+def _where(x):
+    return np.argwhere(x)
+
+
+# Ragged tensors: rows of different lengths, one after the other.
+
+
+def _splits(lengths):
+    splits = np.zeros(len(lengths) + 1, int)
+    np.cumsum(lengths, out=splits[1:])
+    return splits
+
+
+def _spread(starts, lengths, splits):
+    """Returns `starts[i], starts[i] + 1, ...` for all rows."""
+    check_size(int(splits[-1]))
+    return np.repeat(starts - splits[:-1], lengths) + np.arange(splits[-1])
+
+
+@_operation("RaggedRange")
+def _ragged_range(starts, limits, deltas):
+    arguments = np.broadcast_arrays(*np.atleast_1d(starts, limits, deltas))
+    starts, limits, deltas = arguments
+    if (deltas != 1).any():
+        raise ProgramError("it counts by other steps than 1")
+    lengths = np.maximum(limits - starts, 0)
+    splits = _splits(lengths)
+    return splits, _spread(starts, lengths, splits)
+
+
+@_operation("RaggedGather")
+def _ragged_gather(splits, values, places):
+    places = np.ravel(places)
+    starts, lengths = splits[places], np.diff(splits)[places]
+    found = _splits(lengths)
+    return found, values[_spread(starts, lengths, found)]
+
+
+@_operation("RaggedTensorToTensor")
+def _ragged_to_tensor(shape, values, default, *parts, row_partition_types):
+    kinds = [bytes(x) for x in row_partition_types]
+    if kinds == [b"ROW_SPLITS"]:
+        (splits,) = parts
+        rows = len(splits) - 1
+        lengths = np.diff(splits)
+        row = np.repeat(np.arange(rows), lengths)
+    elif kinds == [b"FIRST_DIM_SIZE", b"VALUE_ROWIDS"]:
+        rows, row = parts
+        lengths = np.bincount(row, minlength=rows)
+        splits = _splits(lengths)
+    else:
+        raise ProgramError(f"it has rows of rows ({len(kinds)} partitions)")
+    column = np.arange(len(row)) - splits[row]
+    shape = [-1] if not isinstance(shape, np.ndarray) else shape.tolist()
+    shape += [-1] * (1 + values.ndim - len(shape))
+    widest = int(lengths.max(initial=0))
+    wanted = rows, widest, *values.shape[1:]
+    shape = [x if n == -1 else n for n, x in zip(shape, wanted)]
+    check_size(np.prod(shape, dtype=object))
+    table = np.empty(shape, values.dtype)
+    table[...] = default
+    if widest > shape[1] or rows > shape[0]:
+        fits = (column < shape[1]) & (row < shape[0])
+        row, column, values = row[fits], column[fits], values[fits]
+    table[row, column] = values
+    return table
+
+
+# Lists of tensors, in loops.
+
+
+@_operation("TensorListFromTensor")
+def _list_of(x, shape):
+    return list(map(_value, x))
+
+
+@_operation("TensorListReserve")
+def _list_reserve(shape, size):
+    check_size(size)
+    return [None] * size
+
+
+@_operation("TensorListGetItem")
+def _list_get(values, place, shape):
+    return values[place]
+
+
+@_operation("TensorListSetItem")
+def _list_set(values, place, value):
+    check_size(len(values))
+    return [*values[:place], value, *values[place + 1 :]]
+
+
+@_operation("TensorListStack")
+def _list_stack(values, shape, *, element_dtype):
+    if values:
+        return _pack(*values)
+    dtype = object if element_dtype == "string" else _DTYPES[element_dtype]
+    return np.empty((0, *_axes(shape)), dtype)
+
+
+# Texts.
+
+# The bytes of a character after its first, in UTF-8.
+_CONTINUATIONS = bytes(range(0x80, 0xC0))
+_CHARACTER = re.compile(rb"(?s).[\x80-\xbf]*")
+
+
+def _each(function, x, *others):
+    """Applies a function to each string, beside those of other arrays."""
+    if not isinstance(x, np.ndarray):
+        return function(x, *others)
+    others = (np.broadcast_to(y, x.shape).ravel().tolist() for y in others)
+    return map(function, x.ravel().tolist(), *others), x.shape
+
+
+def _texts(found):
+    if type(found) is bytes:
+        budget.spend(len(found))
+        return found
+    texts, shape = [], found[1]
+    for text in found[0]:
+        texts.append(text)
+        budget.left -= len(text)
+        if budget.left < 0:
+            budget.spend(0)
+    return strings(texts, shape)
+
+
+def _joined(separator, parts):
+    check_size(sum(map(len, parts)) + len(separator) * len(parts))
+    return separator.join(parts)
+
+
+def _numbers(found, dtype=int):
+    if not isinstance(found, tuple):
+        return found
+    return np.array([*found[0]], dtype).reshape(found[1])
+
+
+@_operation("StringLength")
+def _string_length(x, *, unit=b"BYTE"):
+    if unit == b"BYTE":
+        return _numbers(_each(len, x))
+    return _numbers(
+        _each(lambda text: len(text.translate(None, _CONTINUATIONS)), x)
+    )
+
+
+@_operation("Substr")
+def _substr(x, begins, lengths, *, unit=b"BYTE"):
+    def part(text, begin, length):
+        if unit == b"BYTE":
+            begin += len(text) if begin < 0 else 0
+            return text[begin : begin + length]
+        characters = _CHARACTER.findall(text)
+        begin += len(characters) if begin < 0 else 0
+        return b"".join(characters[begin : begin + length])
+
+    if not isinstance(x, np.ndarray) and np.ndim(begins):
+        x = np.broadcast_to(_array(x), np.shape(begins))
+    return _texts(_each(part, x, begins, lengths))
+
+
+@_operation("StringStrip")
+def _strip(x):
+    return _texts(_each(lambda text: text.strip(b" \t\n\v\f\r"), x))
+
+
+@_operation("StringLower")
+def _lower(x, *, encoding=b""):
+    def lower(text):
+        return text.decode("utf-8", "replace").lower().encode()
+
+    return _texts(_each(lower if encoding else bytes.lower, x))
+
+
+@_operation("UnicodeTranscode")
+def _transcode(x):
+    def valid(text):
+        return text.decode("utf-8", "replace").encode()
+
+    return _texts(_each(valid, x))
+
+
+@_operation("UnicodeDecode")
+def _unicode_decode(x):
+    rows = [text.decode("utf-8", "replace") for text in x.tolist()]
+    splits = _splits([len(row) for row in rows])
+    return splits, np.array([ord(y) for row in rows for y in row], int)
+
+
+@_operation("UnicodeEncode")
+def _unicode_encode(codes, splits):
+    text = "".join("\ufffd" if 0xD800 <= x < 0xE000 else chr(x) for x in codes)
+    splits = splits.tolist()
+    return strings(text[i:j].encode() for i, j in zip(splits, splits[1:]))
+
+
+@_operation("StringSplitV2")
+def _split(x, separator):
+    rows = [text.split(separator or None) for text in x.tolist()]
+    lengths = np.array([len(row) for row in rows], int)
+    row = np.repeat(np.arange(len(rows)), lengths)
+    column = np.arange(len(row)) - np.repeat(_splits(lengths)[:-1], lengths)
+    words = strings(word for words in rows for word in words)
+    shape = np.array([len(rows), lengths.max(initial=0)])
+    return np.stack([row, column], 1), words, shape
+
+
+@_operation("StringJoin")
+def _join(*values, separator=b""):
+    arrays = [x for x in values if isinstance(x, np.ndarray)]
+    if not arrays:
+        return _joined(separator, values)
+    shape = np.broadcast_shapes(*(x.shape for x in arrays))
+    check_size(np.prod(shape, dtype=object))
+    values = (
+        np.broadcast_to(_array(x), shape).ravel().tolist() for x in values
+    )
+    rows = zip(*values)
+    return _texts(((_joined(separator, row) for row in rows), shape))
+
+
+@_operation("ReduceJoin")
+def _reduce_join(x, axes, *, keep_dims=False, separator=b""):
+    axis = _integers(axes)
+    if len(axis) != 1:
+        raise ProgramError("it joins texts along several axes")
+    rows = np.moveaxis(x, axis[0], -1)
+    shape = rows.shape[:-1]
+    flat = rows.reshape(int(np.prod(shape)), rows.shape[-1]).tolist()
+    joined = _texts(((_joined(separator, row) for row in flat), shape))
+    return np.expand_dims(joined, axis[0]) if keep_dims else _value(joined)
+
+
+@_operation("UnsortedSegmentJoin")
+def _segment_join(x, segments, count, *, separator=b""):
+    check_size(count)
+    rows = [[] for _ in range(count)]
+    for text, place in zip(x.ravel().tolist(), segments.ravel().tolist()):
+        # TensorFlow writes no separator after nothing.
+        if place >= 0 and (text or rows[place]):
+            rows[place].append(text)
+    return _texts(((_joined(separator, row) for row in rows), (count,)))
+
+
+@_operation("AsString")
+def _as_string(x):
+    return _texts(_each(lambda number: b"%d" % number, x))
+
+
+@_operation("StringToNumber")
+def _to_number(x, *, out_type):
+    return _numbers(_each(int, x), _DTYPES[out_type])
+
+
+@_operation("StringToHashBucketFast")
+def _hash(x, *, num_buckets):
+    """Hashes texts, unlike TensorFlow: programs compare hashes alone."""
+
+    def fnv(text):
+        value = 0xCBF29CE484222325
+        for byte in text:
+            value = (value ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+        return value % num_buckets
+
+    return _numbers(_each(fnv, x))
+
+
+@_operation("LookupTableFindV2")
+def _find(table, keys, default):
+    if not isinstance(keys, np.ndarray):
+        return table.get(keys, default)
+    get = table.get
+    found = [get(key, default) for key in keys.ravel().tolist()]
+    if type(default) is bytes:
+        return strings(found, keys.shape)
+    return np.array(found, int).reshape(keys.shape)
+
+
+# Regular expressions.
+
+
+@functools.lru_cache(1000)
+def compiled(pattern: bytes):
+    """Compiles a regular expression of RE2.
+
+    Raises:
+        ProgramError: If it is none, or too large.
+    """
+    import re2  # late: a program for words alone needs none
+
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return re2.compile(pattern, options)
+    except re2.error as error:
+        raise ProgramError(f"no regular expression: {error}") from error
+
+
+@_operation("StaticRegexFullMatch")
+def _full_match(x, *, pattern):
+    return _matches(x, pattern)
+
+
+@_operation("RegexFullMatch")
+def _matches(x, pattern):
+    match = compiled(pattern).fullmatch
+    return _numbers(_each(lambda text: match(text) is not None, x), bool)
+
+
+@_operation("StaticRegexReplace")
+def _static_replace(x, *, pattern, rewrite, replace_global=True):
+    return _replace(x, pattern, rewrite, replace_global=replace_global)
+
+
+@_operation("RegexReplace")
+def _replace(x, pattern, rewrite, *, replace_global=True):
+    found = compiled(pattern)
+    written = _rewriting(rewrite)
+    return _texts(_each(lambda y: _sub(found, written, y, replace_global), x))
+
+
+@functools.lru_cache(1000)
+def _rewriting(rewrite):
+    """Returns a text, or the function of a match that makes it."""
+    parts = re.split(rb"\\([0-9\\])", rewrite)
+    if len(parts) == 1:
+        return rewrite
+    texts, escapes = parts[::2], parts[1::2]
+    groups = [x if x == b"\\" else int(x) for x in escapes]
+
+    def write(match):
+        written = [texts[0]]
+        for group, text in zip(groups, texts[1:]):
+            is_text = type(group) is bytes
+            written += [group if is_text else match[group] or b"", text]
+        return b"".join(written)
+
+    return write
+
+
+def _sub(pattern, rewrite, text, everywhere):
+    """Replaces matches as RE2's `GlobalReplace` and `Replace` do."""
+    pieces, place, last = [], 0, -1
+    while place <= len(text) and (match := pattern.search(text, place)):
+        start, stop = match.span()
+        pieces.append(text[place:start])
+        if start == stop == last:
+            # An empty match is none at the end of the last one.
+            character = _CHARACTER.match(text, place)
+            stop = character.end() if character else place + 1
+            pieces.append(text[place:stop])
+            place = stop
+            continue
+        pieces.append(rewrite(match) if callable(rewrite) else rewrite)
+        place = last = stop
+        if not everywhere:
+            break
+    return _joined(b"", [*pieces, text[place:]]) if pieces else text
+
+
+# Subwords: a model of SentencePiece is a value.
+
+
+@_operation("SentencepieceTokenizeOp")
+def _cut_pieces(model, x, nbest, alpha, bos, eos, reverse, *, out_type):
+    if nbest not in (0, 1) or bos or eos or reverse:
+        raise ProgramError("it samples pieces, or adds marks to them")
+    kind = str if out_type == "string" else int
+    rows = [
+        model.encode(text.decode("utf-8", "replace"), out_type=kind)
+        for text in x.tolist()
+    ]
+    pieces = [piece for row in rows for piece in row]
+    if kind is int:
+        values = np.array(pieces, int)
+    else:
+        values = strings(piece.encode() for piece in pieces)
+    return values, _splits([len(row) for row in rows])
+
+
+@_operation("SentencepieceDetokenizeOp")
+def _join_pieces(model, values, splits, bos, eos, reverse):
+    values, splits = values.tolist(), splits.tolist()
+    return strings(
+        model.decode([x.decode() for x in values[i:j]]).encode()
+        for i, j in zip(splits, splits[1:])
+    )

@@ -1,0 +1,312 @@
+"""Functions of texts, exported from TensorFlow and run without it.
+
+An export's functions before and after a search cut texts and join them by the
+operations of TensorFlow with which the model was trained. The file `texts.json`
+lists these operations, so that there is no second tokenizer:
+
+    {"format": 1,
+     "files": {"source_vocabulary.txt": "<SHA-256>"},
+     "signatures": {"serving_default": {"read": "read", ...}},
+     "functions": {"read": {"inputs": ["text"], "size": 9, "steps": [...],
+                            "outputs": {"ids": 8, ...}}}}
+
+A function has `size` places for values: of its inputs first, then of the
+results of its steps. A step is `[operation, places of its inputs, attributes,
+places of its results]`. Functions that steps call have lists of outputs.
+
+Bytes in JSON are text, in which a byte that is not UTF-8 is half a character,
+as Python's `surrogateescape` writes it.
+"""
+
+import functools
+import hashlib
+import os
+from collections.abc import Callable
+
+import numpy as np
+
+from tfcopy import checked_files, filesystem
+from tfcopy.runtime.text_operations import (
+    LARGEST,
+    OPERATIONS,
+    ProgramError,
+    at,
+    attributes_of,
+    budget,
+    slices,
+    strings,
+)
+
+# Beside the programs of LiteRT, in the folder `assets.extra` of a version.
+FILE_NAME = "texts.json"
+FORMAT = 1
+# Operations whose attributes name functions.
+CALLS = {
+    **dict.fromkeys(("If", "StatelessIf"), ("then_branch", "else_branch")),
+    **dict.fromkeys(("While", "StatelessWhile"), ("cond", "body")),
+    **dict.fromkeys(("PartitionedCall", "StatefulPartitionedCall"), ("f",)),
+}
+# What a step costs, in elements of arrays: loops end after 16 million steps.
+# The longest of an export merges the bytes of a word of 4,096.
+_STEP = 16
+
+
+def encoded(value):
+    """Returns a value as JSON can hold it; see `decoded`."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    if not isinstance(value, np.ndarray):
+        return value.item() if isinstance(value, np.generic) else value
+    is_text = value.dtype == object
+    flat = [encoded(x) for x in value.ravel().tolist()]
+    dtype = "string" if is_text else str(value.dtype)
+    return {"dtype": dtype, "shape": list(value.shape), "values": flat}
+
+
+def decoded(value):
+    """Returns the value that `encoded` made JSON."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogateescape")
+    if not isinstance(value, dict):
+        return np.float32(value) if isinstance(value, float) else value
+    values, shape = value["values"], value["shape"]
+    if value["dtype"] == "string":
+        return strings(map(decoded, values), shape)
+    return np.array(values, value["dtype"]).reshape(shape)
+
+
+class TextPrograms:
+    """The functions of an export's texts.
+
+    Args:
+        path: The file `texts.json`.
+        assets: Folders of the files that it names.
+
+    Attributes:
+        signatures: For each signature a dict of its `inputs` with their rank,
+            the names of its `outputs`, its functions `read` and `write`, and
+            the kind of program `search`.
+
+    Raises:
+        ProgramError: If it cannot be read.
+        OSError: As above.
+    """
+
+    def __init__(self, path, *assets):
+        try:
+            content = checked_files.read_json(path)
+            if content["format"] != FORMAT:
+                raise ProgramError(
+                    f"it is of another release of tfcopy (format "
+                    f"{content['format']!r}; this one reads {FORMAT})"
+                )
+            self._files = {
+                name: _read_asset(name, checksum, assets)
+                for name, checksum in content["files"].items()
+            }
+            self._described = content["functions"]
+            self.signatures = content["signatures"]
+            self._functions = {}
+            self._names = {
+                name: (x["inputs"], [*x["outputs"]])
+                for name, x in self._described.items()
+                if isinstance(x["outputs"], dict)
+            }
+            for name in self._names:
+                self.function(name)
+        except (KeyError, TypeError, AttributeError, IndexError) as error:
+            raise ProgramError(
+                f"it is damaged ({type(error).__name__}: {error})"
+            ) from None
+
+    def run(self, name: str, inputs: dict) -> dict:
+        """Runs a function.
+
+        Args:
+            name: Its name.
+            inputs: Dict of arrays by the names of its inputs; others are
+                ignored.
+
+        Raises:
+            ProgramError: If it cannot run; a damaged file or a hostile one.
+        """
+        wanted, outputs = self._names[name]
+        budget.left = LARGEST
+        try:
+            found = self.function(name)(*(inputs[x] for x in wanted))
+        except ProgramError:
+            raise
+        except Exception as error:  # NumPy raises errors of all kinds.
+            raise ProgramError(
+                f"{name} failed ({type(error).__name__}: {error})"
+            ) from error
+        return dict(zip(outputs, found))
+
+    def function(self, name: str, callers=()) -> Callable:
+        """Returns a function, with the steps that it calls."""
+        if name in callers:
+            raise ProgramError(f"{name} calls itself")
+        if name not in self._functions:
+            self._functions[name] = Function(
+                self._described[name],
+                self._files,
+                functools.partial(self.function, callers=(*callers, name)),
+            )
+        return self._functions[name]
+
+
+def _read_asset(name, checksum, folders):
+    if os.path.basename(name) != name:
+        raise ProgramError(f"{name!r} is not a file of this export")
+    for folder in folders:
+        path = os.path.join(folder, name)
+        if filesystem.exists(path):
+            with filesystem.open(path, "rb") as file:
+                data = file.read()
+            if hashlib.sha256(data).hexdigest() != checksum:
+                raise ProgramError(f"{path} is damaged, or of another export")
+            return data
+    raise ProgramError(f"{name}: no such file in {folders[0]}")
+
+
+class Function:
+    """A function as a list of steps.
+
+    Args:
+        described: The function in JSON.
+        files: Dict from the names of assets to their content.
+        function: Function of a name that returns another `Function`.
+    """
+
+    def __init__(self, described, files, function):
+        self.inputs = len(described["inputs"])
+        outputs = described["outputs"]
+        if isinstance(outputs, dict):
+            outputs = list(outputs.values())
+        self._outputs = outputs
+        # The values of constants; the others are overwritten at each call.
+        self._values = [None] * described["size"]
+        self.steps = []
+        known = set()
+        for name, places, attributes, results in described["steps"]:
+            called = CALLS.get(name)
+            if name in CONSTANTS:
+                (place,) = results
+                self._values[place] = CONSTANTS[name](attributes, files)
+                known.add(place)
+                continue
+            constants = [
+                self._values[x] if x in known else None for x in places
+            ]
+            if called:
+                step = _call(name, [function(attributes[x]) for x in called])
+            else:
+                step = bound(name, attributes, constants)
+            is_one = len(results) == 1 and name not in (*CALLS, "Unpack")
+            place = results[0] if is_one else tuple(results)
+            self.steps.append((step, tuple(places), place))
+
+    def __call__(self, *arguments) -> list:
+        values = self._values.copy()
+        values[: self.inputs] = arguments
+        spent = _STEP * len(self.steps)
+        for step, places, result in self.steps:
+            found = step(*[values[x] for x in places])
+            if type(result) is int:
+                values[result] = found
+                if type(found) is np.ndarray:
+                    spent += found.size
+            else:
+                for place, value in zip(result, found, strict=True):
+                    values[place] = value
+                    if type(value) is np.ndarray:
+                        spent += value.size
+        budget.spend(spent)
+        return [values[x] for x in self._outputs]
+
+
+def _call(name, functions):
+    if len(functions) == 1:
+        return functions[0]
+    first, second = functions
+
+    def choose(condition, *inputs):
+        return (first if condition else second)(*inputs)
+
+    def loop(*state):
+        while first(*state)[0]:
+            state = second(*state)
+        return state
+
+    return choose if name.endswith("If") else loop
+
+
+def bound(name: str, attributes: dict, constants) -> Callable:
+    """Returns the function of a step.
+
+    Args:
+        name: Name of the operation.
+        attributes: Its attributes, as JSON holds them.
+        constants: The values of its inputs, `None` for those that vary.
+    """
+    if name not in OPERATIONS:
+        raise ProgramError(f"there is no operation {name}")
+    wrong = attributes.keys() - set(attributes_of(name))
+    if wrong:
+        raise ProgramError(f"{name} has no {', '.join(sorted(wrong))}")
+    attributes = {
+        key: _attribute(key, value) for key, value in attributes.items()
+    }
+    if name == "StridedSlice" and all(x is not None for x in constants[1:]):
+        masks = [attributes.get(f"{x}_mask", 0) for x in _MASKS]
+        index = slices(*(x.tolist() for x in constants[1:]), masks)
+        return lambda x, *_: at(x, index)
+    function = OPERATIONS[name]
+    return functools.partial(function, **attributes) if attributes else function
+
+
+_MASKS = "ellipsis", "new_axis", "shrink_axis", "begin", "end"
+# Attributes that are names in Python, not `bytes`.
+_NAMES = {"DstT", "out_type", "element_dtype"}
+
+
+def _attribute(key, value):
+    if isinstance(value, list):
+        return [_attribute(key, x) for x in value]
+    return (
+        decoded(value)
+        if isinstance(value, str) and key not in _NAMES
+        else value
+    )
+
+
+def _table(attributes, files):
+    """Returns a table as a dict: of its entries, or of a vocabulary's lines."""
+    if "file" not in attributes:
+        entries = (decoded(attributes[x]).tolist() for x in ("keys", "values"))
+        return dict(zip(*entries, strict=True))
+    lines = files[attributes["file"]].split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    if attributes["keys"] == "numbers":
+        return dict(enumerate(lines))
+    return dict(zip(lines, range(len(lines))))
+
+
+def _pieces(attributes, files):
+    import sentencepiece  # late: exports of words need none
+
+    model = sentencepiece.SentencePieceProcessor()
+    try:
+        model.LoadFromSerializedProto(files[attributes["file"]])
+    except RuntimeError as error:
+        raise ProgramError(f"no model of SentencePiece ({error})") from None
+    return model
+
+
+# Steps whose result is a constant.
+CONSTANTS = {
+    "Const": lambda attributes, files: decoded(attributes["value"]),
+    "Pieces": _pieces,
+    "Table": _table,
+}

@@ -1,1 +1,0 @@
-"""One interface to models: exported folders and servers."""
