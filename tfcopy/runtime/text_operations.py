@@ -13,6 +13,7 @@ Reference: `tensorflow/core/api_def` describes all operations.
 
 import functools
 import inspect
+import math
 import operator
 import re
 import threading
@@ -93,14 +94,15 @@ def _array(x):
 
 def _value(x):
     """Returns a result of NumPy as a value."""
-    is_scalar = isinstance(x, (np.integer, np.bool_))
-    if is_scalar or (isinstance(x, np.ndarray) and not x.ndim):
-        return x if x.dtype.kind == "f" else x.item()
-    return x
+    if type(x) is np.ndarray and x.ndim:
+        return x
+    if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind != "f":
+        return x.item()
+    return x[()] if type(x) is np.ndarray else x
 
 
 def _shape(x):
-    return () if type(x) is bytes else np.shape(x)
+    return x.shape if type(x) is np.ndarray else ()
 
 
 def _integers(x):
@@ -115,17 +117,29 @@ def _axes(x):
 
 
 def _binary(name, function, on_scalars=None):
+    on_scalars = on_scalars or function
+
     def compute(x, y):
+        if type(x) is not np.ndarray and type(y) is not np.ndarray:
+            return on_scalars(x, y)
         if type(x) is bytes or type(y) is bytes:
             x, y = _array(x), _array(y)
-        elif on_scalars and type(x) is int and type(y) is int:
-            return on_scalars(x, y)
-        shapes = _shape(x), _shape(y)
-        if shapes[0] != shapes[1] and all(shapes):
-            check_size(np.prod(np.broadcast_shapes(*shapes), dtype=object))
+        _check_broadcast(x, y)
         return _value(function(x, y))
 
     OPERATIONS[name] = compute
+
+
+def _check_broadcast(*values):
+    """Refuses arrays that are too large together."""
+    size = 1
+    for x in values:
+        if type(x) is np.ndarray:
+            size *= x.size
+    # The product is more than what they broadcast to.
+    if size > 1 << 20:
+        shape = np.broadcast_shapes(*map(_shape, values))
+        check_size(math.prod(shape))
 
 
 for _name, _function in {
@@ -161,11 +175,13 @@ def _cast(x, *, DstT):
 
 @_operation("SelectV2")
 def _select(condition, x, y):
-    shapes = [_shape(a) for a in (condition, x, y)]
-    if not any(shapes):
+    if type(condition) is bool and not any(map(_shape, (x, y))):
         return x if condition else y
-    check_size(np.prod(np.broadcast_shapes(*shapes), dtype=object))
-    x, y = (_array(a) if type(a) is bytes else a for a in (x, y))
+    _check_broadcast(condition, x, y)
+    if type(x) is bytes:
+        x = _array(x)
+    if type(y) is bytes:
+        y = _array(y)
     return np.where(condition, x, y)
 
 
@@ -181,18 +197,23 @@ def _reduction(name, function, initial=None):
     OPERATIONS[name] = reduce
 
 
+@functools.cache
 def _lowest(dtype):
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
+@functools.cache
 def _highest(dtype):
     return np.inf if dtype.kind == "f" else np.iinfo(dtype).max
 
 
-_reduction("Max", np.max, _lowest)
-_reduction("Min", np.min, _highest)
-for _name in ("Sum", "Prod", "Any", "All"):
-    _reduction(_name, getattr(np, _name.lower()))
+_reduction("Max", np.maximum.reduce, _lowest)
+_reduction("Min", np.minimum.reduce, _highest)
+for _name, _function in {
+    **{"Sum": np.add, "Prod": np.multiply},
+    **{"Any": np.logical_or, "All": np.logical_and},
+}.items():
+    _reduction(_name, _function.reduce)
 
 
 @_operation("ArgMax")
@@ -233,7 +254,9 @@ def _upper_bound(rows, values):
 
 
 def _bounds(rows, values, side):
-    found = [np.searchsorted(*both, side) for both in zip(rows, values)]
+    found = [x.searchsorted(y, side) for x, y in zip(rows, values)]
+    if len(found) == 1:
+        return found[0][None]
     return np.stack(found) if found else np.zeros(values.shape, int)
 
 
@@ -279,12 +302,14 @@ def _rank(x):
 @_operation("Fill")
 def _fill(shape, value):
     shape = _axes(shape)
-    check_size(np.prod(shape, dtype=object))
+    check_size(math.prod(shape))
     return _filled(shape, value)
 
 
 def _filled(shape, value):
-    array = np.empty(shape, _array(value).dtype)
+    if type(value) is not bytes:
+        return _value(np.full(shape, value))
+    array = np.empty(shape, object)
     array[...] = value
     return _value(array)
 
@@ -349,7 +374,7 @@ def _concat(*values):
 @_operation("Tile")
 def _tile(x, times):
     x = _array(x)
-    check_size(x.size * np.prod(_axes(times), dtype=object))
+    check_size(x.size * math.prod(_axes(times)))
     return np.tile(x, _axes(times))
 
 
@@ -359,7 +384,7 @@ def _pad(x, widths, value=None):
         value = b"" if x.dtype == object else 0
     widths = widths.tolist()
     shape = [n + sum(more) for n, more in zip(x.shape, widths)]
-    check_size(np.prod(shape, dtype=object))
+    check_size(math.prod(shape))
     padded = _filled(shape, x.dtype.type(value) if x.dtype != object else value)
     padded[tuple(slice(a, a + n) for (a, _), n in zip(widths, x.shape))] = x
     return padded
@@ -425,7 +450,7 @@ def _gather(x, places, axis=0, *, batch_dims=0):
 @_operation("TensorScatterUpdate")
 def _scatter(x, places, values):
     x = x.copy()
-    x[tuple(np.moveaxis(places, -1, 0))] = values
+    x[tuple(places[..., i] for i in range(places.shape[-1]))] = values
     return x
 
 
@@ -488,7 +513,7 @@ def _ragged_to_tensor(shape, values, default, *parts, row_partition_types):
     widest = int(lengths.max(initial=0))
     wanted = rows, widest, *values.shape[1:]
     shape = [x if n == -1 else n for n, x in zip(shape, wanted)]
-    check_size(np.prod(shape, dtype=object))
+    check_size(math.prod(shape))
     table = np.empty(shape, values.dtype)
     table[...] = default
     if widest > shape[1] or rows > shape[0]:
@@ -646,7 +671,7 @@ def _join(*values, separator=b""):
     if not arrays:
         return _joined(separator, values)
     shape = np.broadcast_shapes(*(x.shape for x in arrays))
-    check_size(np.prod(shape, dtype=object))
+    check_size(math.prod(shape))
     values = (
         np.broadcast_to(_array(x), shape).ravel().tolist() for x in values
     )
