@@ -31,6 +31,8 @@ from tfcopy.serving.servables.translation import RequestedTerms, Sources
 
 _TEXT = tf.TensorSpec([None], tf.string, name="text")
 _LINES = tf.TensorSpec([None, None], tf.string, name="glossary")
+# Elements of a weight that the converter makes integers.
+_LARGE = 1024
 _RESULTS = ("ids", "scores", "copied_from", "generate_probs", "attention")
 
 
@@ -91,12 +93,16 @@ def _integer_embeddings(translator):
         for layer in keras_internals.all_layers(model)
         if type(layer) is keras.layers.Embedding
     }
+    changed = []
     for layer in embeddings.values():
-        layer.call = _integer_lookup(np.asarray(layer.embeddings.value))
+        table = np.asarray(layer.embeddings.value)
+        if table.size >= _LARGE:
+            layer.call = _integer_lookup(table)
+            changed.append(layer)
     try:
         yield
     finally:
-        for layer in embeddings.values():
+        for layer in changed:
             del layer.call
 
 
