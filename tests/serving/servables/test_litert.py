@@ -16,6 +16,7 @@ from tensorflow.lite.python import schema_py_generated as schema
 from tests.decoding.searching import COPY_IDS, MODELS, SOURCE_IDS
 from tests.serving.servables.translators import (
     SOURCE,
+    TARGET,
     copier,
     random_translator,
 )
@@ -244,6 +245,25 @@ def test_options_of_a_translator(options, tmp_path):
     config = json.loads((folder / "assets.extra/tfcopy.json").read_text())
     assert config["litert"]["precision"] == options["litert"]
     assert config["litert"]["examples_changed"] == 0
+
+
+@pytest.mark.long
+def test_large_tables_stay_integers(tmp_path):
+    """A table of floats would be copied for each loop of each program."""
+    translator = random_translator(
+        litert="int8", max_source_length=15, dims=(128, 7)
+    )
+    folder = exported(translator, tmp_path)
+    content = (folder / "assets.extra" / litert_engine.FILE_NAME).read_bytes()
+    model = schema.ModelT.InitFromPackedBuf(content)
+    kinds = {
+        tensor.type
+        for graph in model.subgraphs
+        for tensor in graph.tensors
+        if tensor.shape is not None
+        and list(tensor.shape) in ([SOURCE.size, 128], [TARGET.size, 128])
+    }
+    assert kinds == {schema.TensorType.INT8}
 
 
 @pytest.mark.long
