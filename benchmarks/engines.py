@@ -1,4 +1,4 @@
-"""Our search in TensorFlow and in LiteRT, beside CTranslate2, on Multi30k.
+"""Answers by TensorFlow and without it, beside CTranslate2, on Multi30k.
 
     pip install ctranslate2
     python -m benchmarks.engines --multi30k DATA/multi30k/tok --workdir engines
@@ -8,8 +8,8 @@
 Trains, once, the models of docs/results.md's Multi30k (2,000 updates each, 45
 minutes in all): a Transformer with a softmax, one with pointer softmax, and the
 GRU with pointer softmax. Exports each of them for TensorFlow, in float32 and
-bfloat16, and with programs of LiteRT, in float32 and int8. The softmax
-Transformer has no deep output, so that CTranslate2 can run the same weights.
+bfloat16, and for the runtime, as LiteRT's programs in float32 and int8. The
+softmax Transformer has no deep output, so that CTranslate2 can run its weights.
 Its search ends when 5 hypotheses have ended, while 5 others go on; in ours each
 that ends leaves one less. So it ends sooner, with answers that are less likely;
 with patience 2 it waits for 10, and gives nearly always the answers of ours.
@@ -49,8 +49,8 @@ MODELS = {
 ENGINES = {
     "TensorFlow float32": ("export", "tensorflow", "float32"),
     "TensorFlow bfloat16": ("export", "tensorflow", "bfloat16"),
-    "LiteRT float32": ("export", "litert", "float32"),
-    "LiteRT int8": ("export", "litert", "int8"),
+    "runtime float32": ("export", "litert", "float32"),
+    "runtime int8": ("export", "litert", "int8"),
     "CTranslate2 float32": ("ctranslate2", "float32", "ctranslate2_float32"),
     "CTranslate2 int8": ("ctranslate2", "int8", "ctranslate2_int8"),
     "CTranslate2 float32, patience 2": (
