@@ -14,7 +14,10 @@ heavy = {"tensorflow", "keras", "numpy", "jax"} & set(sys.modules)
 assert not heavy, heavy
 """
 REGISTERED = """
-import tfcopy, keras, sys
+import tfcopy, importlib.util, sys
+assert importlib.util.find_spec("keras")  # which imports nothing
+assert "keras" not in sys.modules
+import keras
 found = keras.saving.get_registered_object("tfcopy>{name}")
 assert found is not None and found.__name__ == "{name}"
 assert keras.saving.get_registered_object("tfcopy>Seq2Seq") is not None

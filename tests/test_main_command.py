@@ -91,7 +91,6 @@ raise ImportError("no TensorFlow here")
 """
 USES = """
 ask model
-evaluate a --source a --reference a --vocabulary a
 score run --source a --target a
 export run
 translate_po model c.po

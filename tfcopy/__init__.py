@@ -11,8 +11,6 @@ Keras is imported as well, all layers and models are registered with it, and
 import importlib
 import sys
 
-from wrapt import register_post_import_hook
-
 __version__ = "0.1.0"
 
 _MODULES = ("data", "decoding", "evaluation", "layers", "losses", "models")
@@ -24,6 +22,9 @@ _NAMES = {
     "load": "tfcopy.runtime.exported_model",
 }
 __all__ = ["__version__", *_MODULES, *_NAMES]
+# Packages of the extra `train`, which answering does without.
+_OF_TRAIN = ("keras", "keras_hub", "rouge_score", "sacrebleu", "tensorboard")
+_OF_TRAIN += ("tensorflow", "tensorflow_datasets", "tensorflow_text", "yaml")
 
 
 def __getattr__(name):
@@ -49,4 +50,37 @@ def _register(keras):
             importlib.import_module("tfcopy.training")
 
 
-register_post_import_hook(_register, "keras")
+class _Finder:
+    """Registers classes with Keras, and names the extra of what is missing."""
+
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        if name not in _OF_TRAIN:
+            return None
+        others = sys.meta_path[sys.meta_path.index(cls) + 1 :]
+        specs = (x.find_spec(name, path, target) for x in others)
+        spec = next(filter(None, specs), None)
+        if spec is None and _is_imported_here():
+            raise ModuleNotFoundError(
+                f'{name} is not installed: pip install "tfcopy[train]"',
+                name=name,
+            )
+        # A folder of this name has no loader.
+        if name == "keras" and spec is not None and spec.loader:
+            execute = spec.loader.exec_module
+            spec.loader.exec_module = lambda x: (execute(x), _register(x))
+        return spec
+
+
+def _is_imported_here():
+    """Returns whether the running import is a statement of this package."""
+    frame = sys._getframe(2)
+    while frame.f_globals["__name__"] == "importlib._bootstrap":
+        frame = frame.f_back
+    spec = frame.f_globals.get("__spec__")
+    return spec is not None and spec.name.startswith("tfcopy.")
+
+
+sys.meta_path.insert(0, _Finder)
+if sys.modules.get("keras"):
+    _register(sys.modules["keras"])

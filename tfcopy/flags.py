@@ -186,7 +186,7 @@ class Parser(argparse.ArgumentParser):
                 self._print(values, skipped)
         try:
             return self.config_class(**values)
-        except ValueError as error:
+        except (ValueError, ImportError) as error:
             self.error(str(error))
 
     def error(self, message):

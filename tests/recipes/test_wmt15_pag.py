@@ -1,6 +1,5 @@
 """The whole command on a few sentences, and what can be wrong in it."""
 
-import sys
 import types
 
 import pytest
@@ -68,14 +67,6 @@ def test_pieces_are_learned_and_characters_are_said(tmp_path):
     assert {"▁a", "▁sea", "▁house"} <= set(source.words)
     assert {"▁", "Ł", "H"} <= set(target.words)
     assert all(len(word) == 1 for word in target.words[4:])
-
-
-def test_without_sentencepiece_it_says_what_to_install(
-    tmp_path, capsys, monkeypatch
-):
-    monkeypatch.setitem(sys.modules, "sentencepiece", None)
-    assert start(tmp_path) == 1
-    assert "pip install 'tfcopy[subwords]'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from tests.serving.servables.translators import copier, random_translator
-from tfcopy.data import Dictionary
+from tfcopy.data import Dictionary, Tokenizer
+from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.runtime.local_model import LocalModel
 from tfcopy.serving.saved_model import export
 
@@ -74,3 +75,18 @@ def random_export(random_served, tmp_path_factory):
     """The folder of a version of it."""
     folder = tmp_path_factory.mktemp("savedmodels") / "demo"
     return export(random_served, folder, warmup_texts=["the session", "x"])
+
+
+@pytest.fixture(scope="session")
+def int8_export(tmp_path_factory):
+    """A copier that LiteRT answers, without TensorFlow."""
+    tokenizer = ProtectedTokenizer(Tokenizer("space"), ("placeholders",))
+    model = copier(
+        litert="int8",
+        max_source_length=15,
+        source_tokenizer=tokenizer,
+        target_tokenizer=tokenizer,
+    )
+    languages = {"source_language": "en", "target_language": "fr"}
+    folder = tmp_path_factory.mktemp("savedmodels") / "int8"
+    return export(model, folder, warmup_texts=["a %s"], details=languages)

@@ -255,25 +255,20 @@ def _run(options):
     check_not_read({"--output": options.output}, {"--input": options.input})
     check_outputs({"--output": options.output})
     size = f"{options.vocab_size:,} pieces"
-    try:
-        if options.merges is not None:
-            size = f"{options.merges:,} merges"
-            lines = list(lines_of(options.input))
-            train_bpe(
-                lines, options.merges, options.output, protect=options.protect
-            )
-        else:
-            train(
-                lines_of(options.input),
-                options.vocab_size,
-                options.output,
-                model_type=options.model_type,
-                protect=options.protect,
-            )
-    except ImportError:
-        raise ValueError(
-            "SentencePiece is missing: pip install 'tfcopy[subwords]'."
-        ) from None
+    if options.merges is not None:
+        size = f"{options.merges:,} merges"
+        lines = list(lines_of(options.input))
+        train_bpe(
+            lines, options.merges, options.output, protect=options.protect
+        )
+    else:
+        train(
+            lines_of(options.input),
+            options.vocab_size,
+            options.output,
+            model_type=options.model_type,
+            protect=options.protect,
+        )
     print(f"{options.output}: {size}")
 
 

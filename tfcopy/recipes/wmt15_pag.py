@@ -10,8 +10,7 @@ draws where each attended and when it planned, and exports the best one.
     python -m tfcopy.recipes.wmt15_pag --train a.en a.de ...
     python -m tfcopy.recipes.wmt15_pag --preset paper       WMT 2015, by TFDS
 
-Needs SentencePiece: pip install "tfcopy[subwords]". The suffix _ln means layer
-normalisation: pag_ln is pag with it.
+The suffix _ln means layer normalisation: pag_ln is pag with it.
 Repeating an interrupted command resumes it where it stopped.
 """
 

@@ -16,10 +16,10 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-import tqdm
 
 from tfcopy.runtime import transport
 from tfcopy.runtime.signatures import AskError
+from tfcopy.terminal import quiet
 
 # Each batch needs memory of its own.
 _MOST_AT_ONCE = 16
@@ -34,8 +34,8 @@ def num_at_once(gpu: bool = True) -> int:
         gpu: Whether TensorFlow answers, by a GPU if there is one.
     """
     if gpu and find_spec("tensorflow"):
-        # Imported late: it is slow.
-        import tensorflow as tf
+        with quiet():
+            import tensorflow as tf  # late: it is slow
 
         if tf.config.list_physical_devices("GPU"):
             return 1
@@ -148,6 +148,8 @@ def in_batches(
 
 def progress_bar(total: int, progress: bool = True):
     """Returns a progress bar of texts, a context manager."""
+    import tqdm  # late: a single batch has no bar
+
     return tqdm.tqdm(
         total=total,
         desc="Translating",

@@ -9,7 +9,6 @@ Shapes: B texts, S source tokens, N hypotheses, T tokens of a hypothesis.
 import atexit
 import contextlib
 import functools
-import importlib.util
 import os
 import queue
 
@@ -34,11 +33,6 @@ PADDING = {
 def program_name(kind: str, length: int) -> str:
     """Returns the name of a program for one text, a signature of the file."""
     return f"{kind}_1x{length}"
-
-
-def is_installed() -> bool:
-    """Returns whether LiteRT is installed."""
-    return importlib.util.find_spec("ai_edge_litert") is not None
 
 
 class LitertEngine:

@@ -177,8 +177,8 @@ class LocalModel(ExportedModel):
         self._loading = threading.Lock()
         self._tensorflow = None
         programs = self._programs(engine)
-        self.at_once = at_once or num_at_once(gpu=programs is None)
         with _reported(self.name, "be loaded"):
+            self.at_once = at_once or num_at_once(gpu=programs is None)
             self._litert = self._opened(programs, engine)
             self._most_rows = None
             if self._litert is None:
@@ -223,15 +223,8 @@ class LocalModel(ExportedModel):
     def _tensorflow_engine(self):
         with self._loading:
             if self._tensorflow is None:
-                try:
-                    with quiet():
-                        self._tensorflow = TensorFlowEngine(
-                            self.name, self._trust
-                        )
-                except ModuleNotFoundError as error:
-                    raise ValueError(
-                        f'it needs {error.name}: pip install "tfcopy[train]"'
-                    ) from None
+                with quiet():
+                    self._tensorflow = TensorFlowEngine(self.name, self._trust)
         return self._tensorflow
 
     def _warm_up(self):

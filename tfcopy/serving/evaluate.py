@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import sys
+from importlib.util import find_spec
 from typing import Literal
 
 from tfcopy import filesystem
@@ -11,7 +12,7 @@ from tfcopy.data.corpora.text_pairs import aligned_lines, read_lines
 from tfcopy.flags import File, Parser, PositiveInt, flag
 from tfcopy.runtime import commands
 from tfcopy.runtime.signatures import AskError
-from tfcopy.terminal import one_line, printable, quiet
+from tfcopy.terminal import one_line, printable
 
 _DESCRIPTION = """\
 Scores answers to the lines of a file against references, and compares systems
@@ -20,7 +21,8 @@ a system were no better or worse than the first.
 
 SYSTEM is an exported model, or a file of answers, one per line. --source and
 --reference are files of lines, plain or compressed. An export with programs of
-int8 is evaluated without them, too, unless --engine is given."""
+int8 is evaluated without them, too, if TensorFlow is installed, unless --engine
+is given."""
 
 _EXAMPLES = """\
 examples:
@@ -144,11 +146,12 @@ def _answers(path, sources, options):
 
 def _engines(path, options):
     """Returns the engines to compare, by names of systems."""
-    from tfcopy.runtime import litert_engine, local_model
+    from tfcopy.runtime import local_model
 
     config = local_model.read_config(local_model.find_version(path))
     is_int8 = config.get("litert", {}).get("precision") == "int8"
-    if options.engine or not is_int8 or not litert_engine.is_installed():
+    both = ("ai_edge_litert", "tensorflow")
+    if options.engine or not is_int8 or not all(map(find_spec, both)):
         return {path: options.engine}
     return {path + _IN_FLOAT: "tensorflow", path + _IN_INT8: "litert"}
 
@@ -210,9 +213,13 @@ def _vocabulary(options):
         )
     if path is None or not filesystem.exists(path) and not options.vocabulary:
         return None
-    with quiet():
-        from tfcopy.data.text.vocabulary import Vocabulary
-    return Vocabulary.load(path)
+    words = frozenset(read_lines(path, once=True))
+    for word in words:
+        if word.split() != [word]:
+            raise AskError(
+                f"{path}: expected one word per line. Received: {word[:80]!r}."
+            )
+    return words
 
 
 def _add_copied_words(scores, sources, answers, reference, vocabulary):

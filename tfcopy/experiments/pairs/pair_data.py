@@ -342,11 +342,6 @@ class Pieces:
         print(f"Learning the pieces of {self.flag} {self.size:,}.")
         try:
             self.train(self.texts, self.size, path, protect=self.protect)
-        except ImportError as error:
-            raise ValueError(
-                f"{self.flag} needs SentencePiece: pip install "
-                "'tfcopy[subwords]', or give a --sentencepiece_model."
-            ) from error
         except ValueError as error:
             raise ValueError(f"{self.flag}: {error}") from error
         return SentencepieceTokenizer(path)

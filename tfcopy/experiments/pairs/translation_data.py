@@ -149,11 +149,6 @@ def counted_cuttings(alpha, corpus, tokenizers) -> dict:
         return {}
     try:
         cut = [BothCuttings(x, sampled(x, alpha)) for x in tokenizers]
-    except ImportError as error:
-        raise ValueError(
-            "--sample_pieces needs SentencePiece: pip install "
-            "'tfcopy[subwords]'."
-        ) from error
     except ValueError as error:
         raise ValueError(f"--sample_pieces: {error}") from error
     return {"texts": lambda: (corpus.train, cut), "texts_key": alpha}
