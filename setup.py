@@ -23,12 +23,16 @@ def long_description():
 # It asks for protobuf below 7 and pyarrow below 26.
 BEAM = ["apache-beam>=2.77,<3"]
 CATALOGS = ["rapidfuzz>=3"]
-CLIENT = ["grpcio>=1.64,<2", "tensorflow-serving-api>=2.21,<3"]
+# Its protocol buffers need TensorFlow.
+CLIENT = [
+    "grpcio>=1.64,<2",
+    "tensorflow>=2.21,<2.22",
+    "tensorflow-serving-api>=2.21,<3",
+]
 DOCS = ["mkdocs-material>=9.6,<10", "mkdocstrings[python]>=0.29"]
 DEMO = ["gradio>=6.31,<7"]
 FIGURES = ["matplotlib>=3.9"]
 JIEBA = ["jieba>=0.42.1"]
-LITERT = ["ai-edge-litert>=2.1,<3"]
 SERVE = [
     "fastapi>=0.115",
     "fastapi-offline>=1.7.4",
@@ -39,7 +43,23 @@ SERVE = [
     "uvicorn>=0.34",
 ]
 PROJECTION = ["scikit-learn>=1.5"]
-SUBWORDS = ["sentencepiece>=0.2.1"]
+# All but answering. There is no TensorFlow 2.21 for Python 3.14.
+TRAIN = [
+    "tensorflow>=2.21,<2.22",
+    "keras>=3.15,<4",
+    # 2.21.0 fails at import.
+    "tensorflow-text>=2.21.1,<2.22",
+    "tensorflow-datasets>=4.9.10,<5",
+    # TensorFlow Datasets imports it without asking for it.
+    "importlib_resources>=6",
+    # Once named keras-nlp.
+    "keras-hub>=0.32,<0.33",
+    # TensorFlow 2.21 no longer brings it.
+    "tensorboard>=2.21,<3",
+    "sacrebleu>=2.6,<3",
+    "rouge-score>=0.1.2",
+    "pyyaml>=6",
+]
 
 setup(
     name="tfcopy",
@@ -61,8 +81,7 @@ setup(
         "Topic :: Text Processing :: Linguistic",
     ],
     keywords="tensorflow keras copying pointer-generator copynet translation",
-    # There is no TensorFlow 2.21 for Python 3.14.
-    python_requires=">=3.11,<3.14",
+    python_requires=">=3.11",
     entry_points={"console_scripts": ["tfcopy=tfcopy.__main__:main"]},
     packages=find_packages(include=["tfcopy", "tfcopy.*"]),
     package_data={
@@ -77,29 +96,16 @@ setup(
         ],
     },
     install_requires=[
-        "tensorflow>=2.21,<2.22",
-        "keras>=3.15,<4",
-        # 2.21.0 fails at import.
-        "tensorflow-text>=2.21.1,<2.22",
-        "tensorflow-datasets>=4.9.10,<5",
-        # TensorFlow Datasets imports it without asking for it.
-        "importlib_resources>=6",
-        # Once named keras-nlp.
-        "keras-hub>=0.32,<0.33",
-        # TensorFlow 2.21 no longer brings it.
-        "tensorboard>=2.21,<3",
-        "google-re2>=1.1",
+        "ai-edge-litert>=2.3,<3",
         "babel>=2.16",
         "docutils>=0.20",
-        "sacrebleu>=2.6,<3",
-        "rouge-score>=0.1.2",
-        "pyyaml>=6",
-        "tqdm>=4.66",
-        "wrapt>=1.14",
+        "google-re2>=1.1",
         "numpy",
+        "sentencepiece>=0.2.1",
+        "tqdm>=4.66",
     ],
     extras_require={
-        "gpu": ["tensorflow[and-cuda]>=2.21,<2.22"],
+        "gpu": [*TRAIN, "tensorflow[and-cuda]>=2.21,<2.22"],
         "beam": BEAM,
         "catalogs": CATALOGS,
         "client": CLIENT,
@@ -107,10 +113,9 @@ setup(
         "docs": DOCS,
         "figures": FIGURES,
         "jieba": JIEBA,
-        "litert": LITERT,
         "projection": PROJECTION,
         "serve": SERVE,
-        "subwords": SUBWORDS,
+        "train": TRAIN,
         "dev": [
             *BEAM,
             *CATALOGS,
@@ -119,10 +124,9 @@ setup(
             *DOCS,
             *FIGURES,
             *JIEBA,
-            *LITERT,
             *PROJECTION,
             *SERVE,
-            *SUBWORDS,
+            *TRAIN,
             # Asks the server as others do.
             "libretranslatepy>=2.1.4",
             # With setuptools and wheel, what `.ci/run` builds and checks.

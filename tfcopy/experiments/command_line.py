@@ -60,7 +60,8 @@ def main(config_class, run, arguments=None):
             if os.environ.get("TFCOPY_DEBUG"):
                 raise
             print(f"\nError: {one_line(error)}", file=sys.stderr)
-            print("(TFCOPY_DEBUG=1 shows the traceback.)", file=sys.stderr)
+            if not isinstance(error, ImportError):
+                print("(TFCOPY_DEBUG=1 shows the traceback.)", file=sys.stderr)
             return 1
     return 0
 

@@ -107,7 +107,7 @@ def open_model(
     """
     if at_once is not None:
         options["at_once"] = at_once
-    # Imported late: a server needs no TensorFlow, a folder no gRPC.
+    # Imported late: a server needs no engine, a folder no gRPC.
     if address is not None:
         from tfcopy.runtime.remote_model import RemoteModel
 

@@ -1,7 +1,7 @@
 """The command `ask`: a line of text in, a line of text out.
 
-A model in a folder needs TensorFlow, and TensorFlow Text if it has subwords,
-but not the code that trained it. A model on a server needs neither.
+An export needs TensorFlow only if it has no programs of LiteRT; a model on a
+server needs it for gRPC.
 """
 
 import dataclasses

@@ -1,7 +1,4 @@
-"""The command `translate_po`: fills gettext catalogues and XLIFF.
-
-A model on a server needs no TensorFlow, and by REST no gRPC.
-"""
+"""The command `translate_po`: fills gettext catalogues and XLIFF."""
 
 import contextlib
 import dataclasses
