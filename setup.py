@@ -91,6 +91,7 @@ setup(
         "tfcopy.serving.demo_page": ["*.css"],
         "tfcopy.serving": [
             "server_files/*.*",
+            "server_files/Dockerfile",
             "server_files/c/*.[ch]",
             "server_files/c/Makefile",
         ],

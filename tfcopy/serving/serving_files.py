@@ -27,10 +27,11 @@ _OURS = b"# Written by tfcopy serving_files, which replaces it.\n"
 _DESCRIPTION = """\
 Writes the files that TensorFlow Serving is started with: models.config, which
 lists the exported models of a folder; compose.yaml, which serves them; the
-settings that it names; and a C program that runs a model on a phone. Run it
-again after exporting a new model: models.config is replaced as long as it has
-its first line. Any other file that differs is kept: move it away, or choose
-another --to. The server finds new versions of a listed model by itself."""
+settings that it names; a Dockerfile for `tfcopy serve`; and a C program that
+runs a model on a phone. Run it again after exporting a new model: models.config
+is replaced as long as it has its first line. Any other file that differs is
+kept: move it away, or choose another --to. The server finds new versions of a
+listed model by itself."""
 
 _EXAMPLES = """\
 examples:
@@ -83,7 +84,7 @@ def write(options: Options) -> None:
         os.path.join(options.to, path.relative_to(FILES)): path.read_bytes()
         for path in sorted(FILES.rglob("*"))
         # Not the program, where it was built.
-        if path.suffix or path.name == "Makefile"
+        if path.suffix or path.name in ("Dockerfile", "Makefile")
     }
     is_there = filesystem.isdir(options.models)
     models = find_models(options.models) if is_there else {}
