@@ -89,7 +89,7 @@ setup(
         "tfcopy.data.generated": ["tables/*.txt"],
         "tfcopy.serving.catalogs": ["*.html"],
         "tfcopy.serving.demo_page": ["*.css"],
-        "tfcopy.serving.web": ["page/*"],
+        "tfcopy.serving.web": ["package-lock.json", "page/*"],
         "tfcopy.serving": [
             "server_files/*.*",
             "server_files/Dockerfile",

@@ -38,6 +38,10 @@ COMMANDS = {
         "translate for Weblate and others, by LibreTranslate's API",
     ),
     "demo": ("tfcopy.serving.demo", "show exported models in the browser"),
+    "web": (
+        "tfcopy.serving.web.write_site",
+        "write a page that translates in the browser, without a server",
+    ),
     "translate_po": (
         "tfcopy.serving.translate_po",
         "fill untranslated entries of gettext (.po) and XLIFF",

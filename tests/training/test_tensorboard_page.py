@@ -9,7 +9,7 @@ import time
 import pytest
 
 from tests.recipes import starting
-from tests.serving.demo_page.browser import assert_offline, browser
+from tests.serving.web.browser import assert_offline, browser
 from tfcopy.recipes import europarl_ps
 
 pytestmark = pytest.mark.slow

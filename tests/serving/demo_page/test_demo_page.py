@@ -21,7 +21,7 @@ from keras import ops
 if importlib.util.find_spec("gradio") is None:
     pytest.skip("gradio is not installed", allow_module_level=True)
 
-from tests.serving.demo_page import browser as browsers  # noqa: E402
+from tests.serving.web import browser as browsers  # noqa: E402
 from tests.serving.servables import text_models  # noqa: E402
 from tests.serving.servables.translators import (  # noqa: E402
     Copier,

@@ -1,0 +1,122 @@
+"""The page as a visitor uses and sees it, for tests."""
+
+import contextlib
+import functools
+import http.server
+import threading
+
+from tests.serving.web.browser import browser
+
+WAIT = 200  # seconds: a test has 300, on a machine however busy
+RESULT = "#result section"
+
+
+class _Handler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    allow_reuse_address = True
+
+
+@contextlib.contextmanager
+def files_of(folder, port=0):
+    """The port of a file server on this machine, until the end."""
+    handler = functools.partial(_Handler, directory=str(folder))
+    with _Server(("127.0.0.1", port), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+class Page:
+    """A browser that shows the page."""
+
+    def __init__(self, driver):
+        self.driver = driver
+
+    def __getattr__(self, name):
+        return getattr(self.driver, name)
+
+    def all(self, css):
+        return self.driver.find_elements("css selector", css)
+
+    def texts(self, css):
+        """Returns the texts of elements, all at once: they may be replaced."""
+        return self.driver.execute_script(
+            "return [...document.querySelectorAll(arguments[0])]"
+            ".map(x => x.textContent)",
+            css,
+        )
+
+    def wait(self, condition):
+        """Waits until it is so, and returns what it says then."""
+        from selenium.common.exceptions import WebDriverException
+        from selenium.webdriver.support.ui import WebDriverWait
+
+        return WebDriverWait(
+            self.driver, WAIT, 0.05, ignored_exceptions=[WebDriverException]
+        ).until(lambda _: condition())
+
+    def click(self, css, number=0):
+        """Clicks an element, once it is there and can be clicked."""
+        self.wait(lambda: self.all(css)[number].click() is None)
+
+    def choose(self, name):
+        """Chooses a model by its name, and waits for its fields."""
+        from selenium.webdriver.support.ui import Select
+
+        self.wait(lambda: self.all("#model option"))
+        Select(self.all("#model")[0]).select_by_visible_text(name)
+        self.wait(lambda: self.texts("#facts")[0] or self.error())
+
+    def insert(self, css, text):
+        """Types any characters into a field, which it empties first."""
+        self.wait(lambda: self.all(css)[0].clear() is None)
+        self.click(css)
+        self.driver.execute_cdp_cmd("Input.insertText", {"text": text})
+
+    def type(self, *texts):
+        """Types texts into the fields, and Enter."""
+        from selenium.webdriver import Keys
+
+        names = self.texts("#texts label")
+        for name, text in zip(names, texts, strict=True):
+            field = f"#text-{name.lower()}"
+            self.insert(field, text)
+        self.all(field)[0].send_keys(Keys.ENTER)
+
+    def settle(self):
+        """Waits until an answer or an error is there."""
+        self.wait(
+            lambda: (
+                (self.all(RESULT) or self.error())
+                and not self.all("[aria-busy]")
+            )
+        )
+
+    def error(self):
+        """The error that the page shows; empty if there is none."""
+        return "".join(self.texts("#status.error"))
+
+    def section(self, title):
+        """The text of a section; empty if there is none."""
+        found = [x for x in self.texts(RESULT) if x.startswith(title)]
+        return found[0].removeprefix(title) if found else ""
+
+    def answer(self):
+        """The answer itself."""
+        return "".join(self.texts("#result section:nth-child(2) p.text"))
+
+
+@contextlib.contextmanager
+def opened(address, **options):
+    """A page at an address, in a browser of its own."""
+    with browser(**options) as driver:
+        driver.get(address)
+        yield Page(driver)

@@ -1,0 +1,300 @@
+"""A site of exports, in a real browser."""
+
+import contextlib
+import json
+import math
+import random
+import shutil
+
+import pytest
+from keras import ops
+
+from tests.serving.servables.translators import NAMES, Copier, copier
+from tests.serving.web.browser import assert_offline, set_color_scheme
+from tests.serving.web.page import RESULT, files_of, opened
+from tfcopy.data import SentencepieceTokenizer, Tokenizer, train_sentencepiece
+from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
+from tfcopy.decoding import SearchOptions
+from tfcopy.layers.copying import MASKED, CopyDistribution
+from tfcopy.runtime.local_model import LocalModel
+from tfcopy.runtime.signatures import AskError
+from tfcopy.serving import saved_model
+from tfcopy.serving.servables.text_model import NUM_SPECIALS
+from tfcopy.serving.web import litert_package, write_site
+
+pytest.importorskip("ai_edge_litert")
+pytestmark = pytest.mark.long
+
+FORMATS = ("rst", "placeholders")
+SIDES = "source_tokenizer", "target_tokenizer"
+MODELS = ("words", "subwords", "characters")
+NASTY = "<script>hacked=1</script> <img/src=x/onerror=hacked=1> ${1+1} {{a}}"
+ODD = [
+    "",
+    "the session of Łukasz is open .",
+    "the session , %s and ``x`` of {name} .",
+    NASTY,
+    "العربية שלום ‏test‎ 👩‍👩‍👧 🏳️‍🌈",
+    "a\u0301 \u200b\ufeff\u00a0\u3000 İ ﬁ ǅ \x01",
+    "the " * 30,
+]
+TEXTS = [f"the session of {x} , is open ." for x in NAMES]
+
+
+class Hesitant(Copier):
+    """Copies each word; or, less probably, generates the first it knows."""
+
+    def decode_step(self, ids, state, memory):
+        distribution, attention, state = super().decode_step(ids, state, memory)
+        is_end = distribution.log_generate > -1  # (B, K)
+        said = ops.arange(self.vocabulary_size) == NUM_SPECIALS
+        distribution = CopyDistribution(
+            ops.where(
+                is_end[..., None],
+                distribution.generate_logits,
+                ops.where(said, 0.0, MASKED),
+            ),
+            ops.where(is_end, 0.0, math.log(0.25)),
+            distribution.copy_log_probs + math.log(0.75),
+        )
+        return distribution, attention, state
+
+
+def options_of(name, folder):
+    """What makes the copier one of words, subwords or characters."""
+    if name == "words":
+        source = Tokenizer(language="en")
+        return {"model": Hesitant(), "source_tokenizer": source}
+    if name == "characters":
+        return dict.fromkeys(SIDES, Tokenizer("characters"))
+    path = str(folder / "pieces.model")
+    lines = [f"the session {x} is open , and so on ." for x in "abcdefgh"]
+    train_sentencepiece.train(lines, 25, path, protect=FORMATS)
+    inner = SentencepieceTokenizer(path)
+    search = SearchOptions(num_beams=2, max_length=24, must_copy=True)
+    tokenizers = dict.fromkeys(SIDES, ProtectedTokenizer(inner, FORMATS))
+    return {"options": search, **tokenizers}
+
+
+@pytest.fixture(scope="module")
+def exports(tmp_path_factory):
+    """Folders of exports of the copier, by their names."""
+    try:
+        litert_package.files()
+    except AskError as error:
+        pytest.skip(str(error))
+    folder = tmp_path_factory.mktemp("exports")
+    for name in MODELS:
+        options = options_of(name, folder)
+        translator = copier(litert="int8").copy(**options)
+        examples = [{"text": text} for text in (TEXTS[0], NASTY)]
+        saved_model.export(translator, folder / name, warmup_texts=examples)
+    return {name: str(folder / name) for name in MODELS}
+
+
+@pytest.fixture(scope="module")
+def site(exports, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site") / "site"
+    write_site.write_site(exports.values(), str(folder))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(site):
+    with files_of(site) as port, opened(f"http://127.0.0.1:{port}") as page:
+        yield page
+
+
+# Answers of the page, without its fields: `arguments` are a model's number,
+# texts, and the function to call.
+_ASK = """
+const [number, texts, done] = arguments;
+(async () => {
+  const { InBrowser } = await import("./backends.js");
+  const site = document.getElementById("site").textContent;
+  const { models, files } = JSON.parse(site);
+  const model = new InBrowser(models[number], files);
+  const found = [];
+  for (const text of texts) found.push(await model.answer({ text }, []));
+  return found;
+})().then(done, (error) => done(error.message));
+"""
+
+
+@pytest.mark.parametrize(
+    "count", [0, pytest.param(200, marks=pytest.mark.slow)]
+)
+@pytest.mark.parametrize("name", MODELS)
+def test_answers_are_those_of_the_runtime(page, exports, name, count):
+    draw = random.Random(0)
+    words = [*"the session of is open . , %s {x} ``y`` <a>".split(), *NAMES]
+    drawn = [" ".join(draw.choices(words, k=9)) for _ in range(count)]
+    texts = [*ODD, *TEXTS, *drawn]
+    page.set_script_timeout(200)
+    found = page.execute_async_script(_ASK, MODELS.index(name), texts)
+    assert not isinstance(found, str), found
+    model = LocalModel(exports[name], engine="litert")
+    for text, outputs in zip(texts, found, strict=True):
+        (expected,) = model.analyse([text])
+        for key in ("texts", "tokens", "source_tokens", "copied_from"):
+            plain = json.loads(json.dumps(expected[key].tolist(), default=str_))
+            assert outputs[key] == plain, (text, key)
+        assert outputs["scores"] == pytest.approx(expected["scores"], abs=1e-4)
+
+
+def str_(x):
+    return x.decode(errors="replace")
+
+
+def test_a_visitor_sees_what_was_copied(page):
+    page.refresh()
+    page.choose("words")
+    page.requests()
+    page.click("#examples button")
+    page.settle()
+    assert page.all("#text-text")[0].get_attribute("value") == TEXTS[0]
+    assert page.answer() == "the session of Łukasz , is open ."
+    copied = page.all("#result section:nth-child(2) mark.copied")
+    assert "copied from word 4, Łukasz" in copied[3].get_attribute("title")
+    assert page.section("Answer").startswith("8 of 8 words copied")
+    assert "75%" in page.section("Generate or copy?")
+    assert len(page.all(".map .framed")) == 8
+    assert "was copied from word 3" in page.texts("#result .note")[0]
+    assert_offline(page)
+
+
+def test_each_control_can_be_clicked(page):
+    page.choose("words")
+    page.type("the session")
+    page.settle()
+    assert page.answer() == "the session"
+    others = page.texts(".choices button")
+    page.click(".choices button", 1)
+    assert page.texts(".choices [aria-pressed=true]") == others[1:2]
+    assert others[1].endswith(page.answer()) and page.answer() != "the session"
+    page.choose("subwords")
+    page.click("summary")
+    page.insert("#lines", "session = %s Sitzung")
+    page.type("the session %s is ``x`` .")
+    page.settle()
+    assert "required translations" in page.texts("#result .note")[0]
+    page.insert("#lines", "session")
+    page.click("button.primary")
+    page.wait(lambda: "“session”: write two sides with =" in page.error())
+    page.choose("characters")
+    assert not page.texts(RESULT)
+    page.click("#examples button", 1)
+    page.settle()
+    assert page.answer() == NASTY[:20]
+    assert not page.execute_script("return window.hacked")
+
+
+def test_a_link_leads_to_an_answer(page):
+    page.choose("words")
+    page.type("the session & so %20 on")
+    page.settle()
+    page.click(".choices button", 1)
+    link, answer = page.driver.current_url, page.answer()
+    page.get("about:blank")
+    page.get(link)
+    page.settle()
+    assert page.answer() == answer != "the session & so %20 on"
+    page.get("about:blank")
+    page.get(f"{link.partition('#')[0]}#model=none")
+    page.wait(lambda: page.texts("#facts")[0])
+
+
+def test_a_long_text_and_an_old_browser_are_told(site):
+    lacking = "WebAssembly.validate = () => false"
+    with files_of(site) as port, opened(f"http://127.0.0.1:{port}") as page:
+        page.choose("words")
+        page.type("x" * 20_001)
+        page.settle()
+        assert "has 20,001 characters. The page takes up to" in page.error()
+        page.execute_script(lacking)
+        page.type("the session")
+        page.settle()
+        assert "lacks WebAssembly with SIMD" in page.error()
+        assert "Use a current Firefox" in page.error()
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("models/0/search.tflite.gzip", "altered"),
+        ("models/0/texts.json.gzip", "missing"),
+        ("litert/litert_wasm_compat_internal.wasm.gzip", "altered"),
+        ("text_operations.js", "altered"),
+    ],
+)
+def test_a_damaged_file_is_named(site, tmp_path, name, fault):
+    folder = shutil.copytree(site, tmp_path / "site")
+    path = folder / name
+    content = path.read_bytes()
+    path.unlink()
+    if fault == "altered":
+        path.write_bytes(content[:-9] + b"x" + content[-8:])
+    with files_of(folder) as port, opened(f"http://127.0.0.1:{port}") as page:
+        page.choose("words")
+        page.type("the session")
+        page.settle()
+        assert f"{name} is missing, or was altered" in page.error()
+        assert "`tfcopy web`" in page.error()
+        path.write_bytes(content)
+        page.type("the session")
+        page.settle()
+        assert page.answer() == "the session"
+
+
+def test_it_answers_without_a_connection(site):
+    with contextlib.ExitStack() as stack, contextlib.ExitStack() as server:
+        port = server.enter_context(files_of(site))
+        page = stack.enter_context(opened(f"http://127.0.0.1:{port}/"))
+        is_kept = "return Boolean(navigator.serviceWorker.controller)"
+        page.wait(lambda: page.execute_script(is_kept))
+        page.refresh()
+        answers = []
+        for _ in range(2):
+            page.choose("words")
+            page.type("the session")
+            page.settle()
+            answers.append(page.answer())
+            server.close()
+            page.refresh()
+        assert answers == ["the session"] * 2
+
+
+def test_two_tabs_answer_at_once(page):
+    first = page.current_window_handle
+    address = page.driver.current_url.partition("#")[0]
+    page.get(address)
+    page.switch_to.new_window("tab")
+    page.get(address)
+    second = page.current_window_handle
+    for handle, text in ((first, "the session"), (second, "is open")):
+        page.switch_to.window(handle)
+        page.choose("words")
+        page.type(text)
+    for handle, text in ((first, "the session"), (second, "is open")):
+        page.switch_to.window(handle)
+        page.settle()
+        assert page.answer() == text
+    page.close()
+    page.switch_to.window(first)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_narrow_windows_and_both_colour_schemes(page, scheme):
+    set_color_scheme(page, scheme)
+    page.set_window_size(400, 800)
+    page.choose("words")
+    page.type("the session of العربية is open , " + "x" * 90)
+    page.settle()
+    width = page.execute_script("return document.documentElement.scrollWidth")
+    assert width <= page.execute_script("return window.innerWidth")
+    colour = page.execute_script(
+        "return getComputedStyle(document.body).backgroundColor"
+    )
+    assert (sum(map(int, colour[4:-1].split(","))) < 200) == (scheme == "dark")
+    page.set_window_size(1280, 900)
+    set_color_scheme(page, "light")

@@ -1,0 +1,100 @@
+"""LiteRT.js, from the packages of npm that `package-lock.json` names.
+
+Its WebAssembly has 9 MB, which only sites without a server need: packages are
+downloaded when the first is written, and kept in the user's cache.
+"""
+
+import base64
+import hashlib
+import http.client
+import io
+import json
+import os
+import pathlib
+import tarfile
+import urllib.request
+
+from tfcopy.atomic_files import write_atomically
+from tfcopy.runtime.signatures import AskError
+from tfcopy.terminal import one_line
+
+_LOCK = pathlib.Path(__file__).with_name("package-lock.json")
+_REGISTRY = "https://registry.npmjs.org"
+_TIMEOUT = 60  # seconds
+_UTILITIES = "@litertjs/wasm-utils"
+# The WebAssembly without relaxed SIMD computes the same on all processors.
+_PROGRAM = "litert_wasm_compat_internal"
+_FILES = {
+    "@litertjs/core": {
+        "index.js": "dist/index.js",
+        f"{_PROGRAM}.js": f"wasm/{_PROGRAM}.js",
+        f"{_PROGRAM}.wasm": f"wasm/{_PROGRAM}.wasm",
+    },
+    _UTILITIES: {"wasm_utils.js": "dist/index.js"},
+}
+
+
+def version() -> str:
+    """Returns the version of LiteRT.js."""
+    return _locked("@litertjs/core")["version"]
+
+
+def files() -> dict[str, bytes]:
+    """Returns the files of LiteRT.js that a site needs, by name.
+
+    Raises:
+        AskError: If a package can be neither read nor downloaded, or is not the
+            one that the lock file names.
+    """
+    found = {}
+    for package, names in _FILES.items():
+        with tarfile.open(fileobj=io.BytesIO(_archive(package))) as archive:
+            for name, path in names.items():
+                found[name] = archive.extractfile(f"package/{path}").read()
+    # Browsers know no packages, but files beside each other.
+    found["index.js"] = found["index.js"].replace(
+        f'"{_UTILITIES}"'.encode(), b'"./wasm_utils.js"'
+    )
+    return found
+
+
+def _locked(package):
+    content = json.loads(_LOCK.read_text(encoding="utf-8"))
+    return content["packages"][f"node_modules/{package}"]
+
+
+def _archive(package):
+    facts = _locked(package)
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    name = facts["resolved"].rpartition("/")[2]
+    path = os.path.join(home, "tfcopy", name)
+    if os.path.exists(path):
+        content = pathlib.Path(path).read_bytes()
+        if _is_locked(content, facts):
+            return content
+    registry = os.environ.get("NPM_CONFIG_REGISTRY", _REGISTRY).rstrip("/")
+    content = _downloaded(facts["resolved"].replace(_REGISTRY, registry))
+    if not _is_locked(content, facts):
+        raise AskError(
+            f"{package} from {registry} is not the package that "
+            f"{_LOCK.name} names. Is NPM_CONFIG_REGISTRY right?"
+        )
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    write_atomically(path, lambda file: file.write(content))
+    return content
+
+
+def _is_locked(content, facts):
+    digest = base64.b64encode(hashlib.sha512(content).digest()).decode()
+    return facts["integrity"] == f"sha512-{digest}"
+
+
+def _downloaded(address):
+    try:
+        with urllib.request.urlopen(address, timeout=_TIMEOUT) as answer:
+            return answer.read()
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        raise AskError(
+            f"{address}: cannot be downloaded ({one_line(error)}). LiteRT.js "
+            "comes from npm; NPM_CONFIG_REGISTRY names another registry."
+        ) from None

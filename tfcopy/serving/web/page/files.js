@@ -1,0 +1,29 @@
+// Files of the site, which are what `tfcopy web` wrote.
+
+/** An error whose message is for the visitor. */
+export class FileError extends Error {}
+
+/**
+ * Returns the bytes of a file, which may be compressed.
+ *
+ * @param {string} name
+ * @param {object} files Hashes of all files by name.
+ */
+export async function fetched(name, files) {
+  const packed = `${name}.gzip`;
+  const path = packed in files ? packed : name;
+  try {
+    let answer = await fetch(path, { integrity: files[path] });
+    if (answer.ok && path === packed) {
+      const unpacking = new DecompressionStream("gzip");
+      answer = new Response(answer.body.pipeThrough(unpacking));
+    }
+    if (answer.ok) return new Uint8Array(await answer.arrayBuffer());
+  } catch {
+    // Without a connection, or of another hash: the same advice.
+  }
+  throw new FileError(
+    `${path} is missing, or was altered, or the connection failed. ` +
+      "Reload the page; if that does not help, write the folder again with `tfcopy web`.",
+  );
+}

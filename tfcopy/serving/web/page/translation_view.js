@@ -1,0 +1,200 @@
+// A translation: what it copied, how probable that was, the other hypotheses.
+
+import { attentionMap } from "./attention_map.js";
+import {
+  element,
+  findWords,
+  hues,
+  label,
+  note,
+  paragraph,
+  percent,
+  runningText,
+  section,
+  shortened,
+} from "./elements.js";
+import { readHypotheses } from "./hypotheses.js";
+
+// Below this probability a word was not copied, but replaced afterwards.
+const LEAST_COPYING = 1e-6;
+// Probabilities are hidden if all differ from 1 by less.
+const LEAST_SWITCH = 0.005;
+// Longer sources are shown above their answers, not beside them.
+const LONG = 280;
+const MOST_SWITCHES = 120;
+
+/**
+ * Returns the sections of an answer.
+ *
+ * @param {string} text The source.
+ * @param {object} outputs Of `analyse`, or `text` and `score` alone.
+ * @param {object} facts Of the model.
+ * @param {number} chosen Number of the hypothesis.
+ * @param {Function} choose Function of the number of another one.
+ */
+export function showTranslation(text, outputs, facts, chosen, choose) {
+  const [from, to] = [facts.source_language, facts.target_language];
+  if (!outputs.texts)
+    return pair(
+      text,
+      section("Source", "", paragraph([text], text, from)),
+      section(
+        "Answer",
+        `log-probability ${outputs.score.toFixed(2)}`,
+        paragraph([outputs.text], outputs.text, to),
+        note(
+          "With required translations, the model does not report what it copied.",
+        ),
+      ),
+    );
+  const hypotheses = readHypotheses(outputs, facts.pieces);
+  const found = hypotheses[chosen] ?? hypotheses[0];
+  const hue = hues(
+    hypotheses.flatMap((x) => x.copiedFrom).filter((j) => j >= 0),
+  );
+  const copied = (j, generate) => copiedAttributes(found, hue, j, generate);
+  const answer = (x) =>
+    runningText(x.text, x.words, (i, word) => {
+      const j = x.copiedFrom[i];
+      return j < 0 ? word : element("mark", copied(j, x.generate[i]), word);
+    });
+  const sections = pair(
+    text,
+    section(
+      "Source",
+      "",
+      paragraph(sourceNodes(text, found, copied), text, from),
+    ),
+    section("Answer", summary(found), paragraph(answer(found), found.text, to)),
+  );
+  if (found.words.length) sections.push(legend(found));
+  if (hypotheses.length > 1)
+    sections.push(nBest(hypotheses, hypotheses.indexOf(found), answer, choose));
+  if (!found.words.length) return sections;
+  return [...sections, ...switches(found, copied), map(found, hue, copied)];
+}
+
+const pair = (text, ...sections) =>
+  text.length < LONG ? [element("div", { class: "pair" }, sections)] : sections;
+
+function sourceNodes(text, found, copied) {
+  const used = new Set(found.copiedFrom);
+  // Without `</s>`.
+  const words = findWords(text, found.source)
+    ? found.source
+    : found.source.slice(0, -1);
+  return runningText(text, words, (j, word) =>
+    used.has(j) ? element("mark", copied(j), word) : word,
+  );
+}
+
+function copiedAttributes(found, hue, j, generate) {
+  let title = "copied into the answer";
+  if (generate !== undefined) {
+    const copying = 1 - generate;
+    title =
+      copying < LEAST_COPYING
+        ? `in the place of an unknown word: word ${j + 1}`
+        : `copied from word ${j + 1}, ${shortened(found.source[j])}, ` +
+          `with probability ${copying.toFixed(2)}`;
+  }
+  return {
+    class: "copied",
+    style: `--h:${hue.get(j)}`,
+    "data-from": j + 1,
+    title,
+  };
+}
+
+function summary({ copiedFrom, words, score }) {
+  const copied = copiedFrom.filter((j) => j >= 0).length;
+  const noun = words.length === 1 ? "word" : "words";
+  return `${copied} of ${words.length} ${noun} copied, log-probability ${score.toFixed(2)}`;
+}
+
+function legend(found) {
+  if (!found.copiedFrom.some((j) => j >= 0))
+    return note(
+      "No word of this answer was copied: the model generated all of " +
+        "them from its vocabulary.",
+    );
+  const example = { class: "copied", style: "--h:30", "data-from": 3 };
+  return note(
+    element("mark", example, "word"),
+    " was copied from word 3 of the " +
+      "source, which has the same colour. The model generated the plain words from " +
+      "its vocabulary.",
+  );
+}
+
+function nBest(hypotheses, chosen, answer, choose) {
+  const items = hypotheses.map((x, i) => {
+    const content = x.text.trim()
+      ? answer(x)
+      : [element("span", { class: "faint" }, "(empty)")];
+    const button = element(
+      "button",
+      { type: "button", "aria-pressed": String(i === chosen) },
+      element("span", { class: "score" }, x.score.toFixed(2)),
+      element("span", { dir: "auto" }, content),
+    );
+    button.onclick = () => choose(i);
+    return element("li", {}, button);
+  });
+  return section(
+    "Best answers",
+    "with log-probability; choose one to see its colours and attention",
+    element("ol", { class: "choices" }, items),
+  );
+}
+
+function switches(found, copied) {
+  if (Math.min(...found.generate) > 1 - LEAST_SWITCH) return []; // It cannot copy.
+  const items = found.words.slice(0, MOST_SWITCHES).map((word, i) => {
+    const [j, copying] = [found.copiedFrom[i], 1 - found.generate[i]];
+    const attributes = j < 0 ? {} : copied(j, found.generate[i]);
+    const title = `copy ${percent(copying)}, generate ${percent(1 - copying)}`;
+    return element(
+      "li",
+      {},
+      element("span", attributes, label(word)),
+      element("i", {
+        class: "switch",
+        style: `--p:${copying.toFixed(3)}`,
+        title,
+      }),
+      element("small", {}, `${Math.round(100 * copying)}%`),
+    );
+  });
+  const more = found.words.length - items.length;
+  return [
+    section(
+      "Generate or copy?",
+      "probability of each word to be copied, not generated",
+      element("ul", { class: "switches" }, items),
+      ...(more > 0 ? [note(`And ${more} more.`)] : []),
+    ),
+  ];
+}
+
+function map(found, hue, copied) {
+  const places = new Map(
+    found.copiedFrom.map((j, i) => [i, j]).filter(([, j]) => j >= 0),
+  );
+  const used = new Set(places.values());
+  return section(
+    "Attention",
+    "rows: the answer, columns: the source; copied words are framed",
+    ...attentionMap(found.words, found.source, found.attention, {
+      names: ["words of the answer", "words of the source"],
+      importance: found.source.map(
+        (_, j) =>
+          used.has(j) + Math.max(...found.attention.map((row) => row[j])),
+      ),
+      ofRow: (i) =>
+        places.has(i) ? copied(places.get(i), found.generate[i]) : {},
+      ofColumn: (j) => (used.has(j) ? copied(j) : {}),
+      hue: (i, j) => (places.get(i) === j ? hue.get(j) : undefined),
+    }),
+  );
+}

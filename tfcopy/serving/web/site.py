@@ -1,0 +1,138 @@
+"""The page `index.html`, and the facts about models that it shows."""
+
+import base64
+import hashlib
+import html
+import json
+import pathlib
+from collections.abc import Mapping, Sequence
+
+PAGE = pathlib.Path(__file__).with_name("page")
+_SCORES = {
+    "bleu": "BLEU",
+    "rouge1": "ROUGE-1",
+    "exact_match": "exact match",
+    "accuracy": "accuracy",
+    "perplexity": "perplexity",
+}
+# Facts that the page reads as the export stores them.
+_STORED = ("source_language", "target_language", "pieces", "labels")
+# Maximum number of examples, and of characters of all texts of one.
+_MOST_EXAMPLES, _LONGEST_EXAMPLE = 5, 300
+
+
+def integrity(content: bytes) -> str:
+    """Returns the hash of a file in the form that browsers compare."""
+    digest = hashlib.sha256(content).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+def page_files() -> dict[str, bytes]:
+    """Returns the content of the page's files, except its index, by name."""
+    return {
+        path.name: path.read_bytes()
+        for path in sorted(PAGE.iterdir())
+        if path.name != "index.html"
+    }
+
+
+def index(
+    models: Sequence[Mapping],
+    files: Mapping[str, bytes],
+    hashes: Mapping[str, str] | None = None,
+    licences: str = "",
+) -> bytes:
+    """Returns `index.html`.
+
+    Args:
+        models: Facts about each model.
+        files: The page's files.
+        hashes: Hashes of all files of a site without a server.
+        licences: HTML about the licences of other software.
+    """
+    known = {name: integrity(x) for name, x in files.items()}
+    scripts = {
+        f"./{name}": x for name, x in known.items() if name.endswith(".js")
+    }
+    page = (PAGE / "index.html").read_text(encoding="utf-8")
+    for old, new in (
+        ('{"integrity": {}}', _json({"integrity": scripts})),
+        ('{"models": []}', _json({"models": models, "files": hashes})),
+        ('src="page.js"', f'src="page.js" integrity="{known["page.js"]}"'),
+        ('href="style.css"', _link("style.css", known)),
+        ("<!-- licences -->", licences),
+    ):
+        page = page.replace(old, new)
+    return page.encode()
+
+
+def _link(name, known):
+    return f'href="{name}" integrity="{known[name]}"'
+
+
+def _json(content):
+    """Returns JSON inside of an element `script`, which nothing ends."""
+    return json.dumps(content).replace("<", "\\u003c")
+
+
+def text_names(model) -> list[str]:
+    """Returns the names of a model's texts, in its own order if known."""
+    names = [*model.config.get("texts", ()), *model.inputs]
+    return sorted(model.inputs, key=names.index)
+
+
+def facts_of(model) -> dict:
+    """Returns the facts about an `ExportedModel` that the page shows.
+
+    Raises:
+        AskError: If it is not an export of tfcopy.
+    """
+    names = text_names(model)
+    lines = None
+    if "dictionary" in model.signatures["analyse"].inputs:
+        lines = "dictionary"
+    elif "with_glossary" in model.signatures:
+        lines = "glossary"
+    return {
+        **{x: model.config[x] for x in _STORED if x in model.config},
+        "texts": names,
+        "lines": lines,
+        "examples": _examples(names, model.config),
+        "summary": _summary(model.config),
+    }
+
+
+def _examples(names, config):
+    """Returns distinct examples that are not too long."""
+    examples = {}
+    for example in config.get("examples", ()):
+        texts = tuple(str(example.get(name, "")) for name in names)
+        is_short = sum(map(len, texts)) <= _LONGEST_EXAMPLE
+        if is_short and all(text.strip() for text in texts):
+            examples[texts] = dict(zip(names, texts))
+    return list(examples.values())[:_MOST_EXAMPLES]
+
+
+def _summary(config):
+    parts = [config.get("system")]
+    parts += [
+        f"{title} {config[name]:.1f}"
+        for name, title in _SCORES.items()
+        if isinstance(config.get(name), (int, float))
+    ]
+    for name in ("source_vocabulary_size", "text_vocabulary_size"):
+        if name in config:
+            parts.append(f"vocabulary of {config[name]:,} words")
+    if "search" in config:
+        parts.append(f"{config['search'].get('num_beams')} beams")
+    if "num_headwords" in config:
+        parts.append(f"{config['num_headwords']:,} defined words")
+    if "created" in config:
+        parts.append(f"exported {config['created'][:10]}")
+    return " · ".join(filter(None, parts))
+
+
+def licence_of(name: str, version: str, address: str, licence: str) -> str:
+    """Returns HTML about the licence of other software."""
+    link = f'<a href="{html.escape(address)}">{html.escape(name)}</a>'
+    return f"With {link} {html.escape(version)} ({html.escape(licence)})."

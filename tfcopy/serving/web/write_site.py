@@ -1,0 +1,172 @@
+"""The command `web`: a folder that answers in the browser, without a server."""
+
+import dataclasses
+import gzip
+import os
+import re
+import sys
+import tempfile
+
+from tfcopy import checked_files, filesystem
+from tfcopy.atomic_files import publish_folder
+from tfcopy.flags import Parser
+from tfcopy.runtime import commands, litert_engine, text_program
+from tfcopy.runtime.local_model import LocalModel
+from tfcopy.runtime.signatures import AskError
+from tfcopy.serving.web import litert_package, site
+
+_DESCRIPTION = """\
+Writes a folder of files that any web server serves: a page on which translators
+answer in the browser, with their copied words in colours. Texts stay in the
+browser. EXPORT has programs of LiteRT: export it with --set litert=int8.
+
+LiteRT.js comes from npm, once; the page loads nothing but the folder's files,
+and answers without a connection after the first answer."""
+
+_EXAMPLES = """\
+examples:
+  %(prog)s savedmodels/europarl_ps --to site
+  python -m http.server --directory site"""
+
+# Constructs of RE2 that the page's regular expressions lack.
+_TOKEN = re.compile(r"\\.|\(\?[A-Za-z-]*|\[:\^|.", re.DOTALL)
+_LACKING = re.compile(r"\\C|\(\?[a-z-]*U.*|\[:\^")
+
+
+@dataclasses.dataclass(kw_only=True)
+class Options:
+    """Flags of the command.
+
+    Attributes:
+        exports: folders of exports
+        to: folder to write, which must not exist
+    """
+
+    positional = {"exports": "EXPORT"}
+
+    exports: list[str]
+    to: str
+
+
+def main(arguments=None):
+    """Runs the command, and returns its exit status."""
+    options = Parser(Options, _DESCRIPTION, _EXAMPLES).parse(arguments)
+    return commands.run("web", lambda: write_site(options.exports, options.to))
+
+
+def write_site(exports, to) -> None:
+    """Writes a folder for exports.
+
+    Args:
+        exports: Folders of exports.
+        to: The new folder.
+
+    Raises:
+        AskError: If an export cannot answer in the browser, or LiteRT.js cannot
+            be downloaded.
+        OSError: If the folder exists or cannot be written.
+    """
+    if filesystem.exists(to):
+        raise AskError(f"{to} exists. Choose another --to, or remove it.")
+    page = site.page_files()
+    files, models = dict(page), []
+    for name, content in litert_package.files().items():
+        packed = name.endswith(".wasm")
+        files |= _packed({f"litert/{name}": content}, packed)
+    size = sum(map(len, files.values()))
+    for path in exports:
+        with LocalModel(path, engine="litert") as model:
+            folder = f"models/{len(models)}"
+            found = _packed(_model_files(folder, model.name), True)
+            facts = {
+                "name": _name(model.name, [x["name"] for x in models]),
+                "folder": folder,
+                "bytes": size + sum(map(len, found.values())),
+                **site.facts_of(model),
+            }
+        files |= found
+        models.append(facts)
+    hashes = {name: site.integrity(x) for name, x in files.items()}
+    about = site.licence_of(
+        "LiteRT.js",
+        litert_package.version(),
+        "https://github.com/google-ai-edge/LiteRT",
+        "Apache License 2.0",
+    )
+    files["index.html"] = site.index(models, page, hashes, about)
+    _write(files, to)
+    size = sum(map(len, files.values()))
+    print(
+        f"{to}: {len(files)} files, {size / 1e6:.1f} MB. See it: "
+        f"python -m http.server --directory {to}"
+    )
+
+
+def _packed(files, is_packed):
+    """Compresses files, which the page unpacks itself."""
+    if not is_packed:
+        return files
+    return {
+        f"{name}.gzip": gzip.compress(x, mtime=0) for name, x in files.items()
+    }
+
+
+def _model_files(folder, path):
+    """Returns the files of an export that answer, checked."""
+    extra = os.path.join(path, "assets.extra")
+    texts = os.path.join(extra, text_program.FILE_NAME)
+    content = checked_files.read_json(texts)
+    _check_patterns(path, content)
+    files = {
+        text_program.FILE_NAME: texts,
+        litert_engine.FILE_NAME: os.path.join(extra, litert_engine.FILE_NAME),
+    }
+    for name in content["files"]:
+        places = (os.path.join(x, name) for x in ("assets", "assets.extra"))
+        places = (os.path.join(path, place) for place in places)
+        files[name] = next(filter(filesystem.exists, places))
+    found = {}
+    for name, place in files.items():
+        with filesystem.open(place, "rb") as file:
+            found[f"{folder}/{name}"] = file.read()
+    return found
+
+
+def _check_patterns(path, content):
+    """Refuses regular expressions that JavaScript lacks."""
+    for function in content["functions"].values():
+        for _, _, attributes, _ in function["steps"]:
+            pattern = attributes.get("pattern", "")
+            for token in _TOKEN.findall(pattern):
+                if _LACKING.fullmatch(token):
+                    raise AskError(
+                        f"{path}: the regular expression {pattern!r} has "
+                        f"{token}, which the page does not know."
+                    )
+
+
+def _name(path, others):
+    """Returns a name for an export: that of its folder of versions."""
+    folder = filesystem.abspath(path)
+    if os.path.basename(folder).isdecimal():
+        folder = os.path.dirname(folder)
+    name = os.path.basename(folder)
+    return name if name not in others else f"{name} ({len(others) + 1})"
+
+
+def _write(files, to):
+    scratch = os.path.dirname(filesystem.abspath(to))
+    if filesystem.is_url(to):
+        scratch = None
+    with tempfile.TemporaryDirectory(dir=scratch) as folder:
+        made = os.path.join(folder, "site")
+        for name, content in files.items():
+            path = os.path.join(made, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "wb") as file:
+                file.write(content)
+        publish_folder(made, to, "index.html")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
