@@ -30,7 +30,7 @@ CLIENT = [
     "tensorflow-serving-api>=2.21,<3",
 ]
 DOCS = ["mkdocs-material>=9.6,<10", "mkdocstrings[python]>=0.29"]
-DEMO = ["gradio>=6.31,<7"]
+DEMO = ["uvicorn>=0.34"]
 FIGURES = ["matplotlib>=3.9"]
 JIEBA = ["jieba>=0.42.1"]
 SERVE = [
@@ -88,7 +88,6 @@ setup(
         "tfcopy": ["py.typed"],
         "tfcopy.data.generated": ["tables/*.txt"],
         "tfcopy.serving.catalogs": ["*.html"],
-        "tfcopy.serving.demo_page": ["*.css"],
         "tfcopy.serving.web": ["package-lock.json", "page/*"],
         "tfcopy.serving": [
             "server_files/*.*",

@@ -10,8 +10,7 @@ from typing import Annotated
 from tfcopy.flags import Check, Parser
 from tfcopy.runtime import commands
 from tfcopy.runtime.signatures import AskError
-from tfcopy.serving.demo_page.demo_server import Guard, Models
-from tfcopy.terminal import quiet
+from tfcopy.serving.web.page_server import Guard, Models, PageServer
 
 _DESCRIPTION = """\
 Shows exported models in the browser: type a text and see the answer, with each
@@ -31,7 +30,8 @@ examples:
   %(prog)s savedmodels --port 8080
   %(prog)s savedmodels --host 0.0.0.0      # for other machines, too
 
-Needs Gradio: pip install "tfcopy[demo]". Ctrl-C stops it."""
+Needs uvicorn: pip install "tfcopy[demo]". Ctrl-C stops it. A page without a
+server: tfcopy web --help."""
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -64,12 +64,11 @@ def main(arguments=None):
 
 def _serve(options):
     models = Models(options.folder, **options.loading)
-    if importlib.util.find_spec("gradio") is None:
-        raise AskError('Gradio is not installed: pip install "tfcopy[demo]"')
+    if importlib.util.find_spec("uvicorn") is None:
+        raise AskError('uvicorn is not installed: pip install "tfcopy[demo]"')
     from tfcopy.serving.http_server.listening import address_of, listen
 
     with listen(options.host, options.port) as listening:
-        print("Starting ...", flush=True)
         server = serve(models, [options.host, socket.gethostname()])
         address = address_of(listening)
         print(f"Open {address} (Ctrl-C stops it)", flush=True)
@@ -86,13 +85,9 @@ def serve(models, names=()):
     Returns:
         A `Server`; its `run` takes a list of listening sockets.
     """
-    with quiet():
-        import fastapi
+    from tfcopy.serving.http_server.listening import Server
 
-        from tfcopy.serving.demo_page.demo_page import mount
-        from tfcopy.serving.http_server.listening import Server
-
-    app = Guard(mount(fastapi.FastAPI(openapi_url=None), models), names)
+    app = Guard(PageServer(models), names)
     # Open pages keep connections, which must not delay the end.
     return Server(app, grace=1, program="demo")
 

@@ -40,11 +40,13 @@ async function attempt(message, task) {
 /** Shows the fields of a model; one on the server is loaded for that. */
 async function choose(name) {
   const model = models.find((x) => x.name === name) ?? models[0];
+  if (!model) return say("There are no models. Export one, and reload.", true);
   state.backend = model.folder
     ? new InBrowser(model, files)
     : new OnServer(model);
   state.facts = null;
   at("model").value = model.name;
+  at("facts").textContent = "";
   at("result").replaceChildren();
   await attempt(model.folder ? "" : "Loading the model …", async (isWanted) => {
     const facts = await state.backend.load();
@@ -54,7 +56,7 @@ async function choose(name) {
 
 function showFields(facts) {
   state.facts = facts;
-  at("facts").textContent = facts.summary;
+  at("facts").textContent = facts.summary || "An exported model";
   at("texts").replaceChildren(...facts.texts.map(field));
   at("examples").replaceChildren(...facts.examples.map(example));
   at("lines-part").hidden = !facts.lines;
@@ -82,6 +84,7 @@ function field(name) {
     event.preventDefault();
     at("form").requestSubmit();
   };
+  area.value = at(id)?.value ?? "";
   const title = name[0].toUpperCase() + name.slice(1);
   return element("div", {}, element("label", { for: id }, title), area);
 }
@@ -149,8 +152,7 @@ async function ask(texts, chosen = 0) {
 /** Shows the answer with one of its hypotheses. */
 function show(chosen) {
   const { texts, outputs, facts, lines } = state.answer;
-  const isTranslation =
-    !outputs.is_known && "score" in outputs && facts.texts.length === 1;
+  const isTranslation = outputs.copied_from || facts.lines === "glossary";
   const headwords = lines.map((line) => line.split("\t")[0]);
   const sections = isTranslation
     ? showTranslation(Object.values(texts)[0], outputs, facts, chosen, (i) => {

@@ -1,1 +1,0 @@
-"""The demo page, HTML without scripts from elsewhere."""
