@@ -87,10 +87,10 @@ getmtime = _local_or_remote(
 )
 
 
-def walk(path) -> Iterator[tuple[str, list[str], list[str]]]:
+def walk(path, onerror=None) -> Iterator[tuple[str, list[str], list[str]]]:
     """Yields folders, each before its content; the lists may be changed."""
     if not is_url(path):
-        yield from os.walk(path)
+        yield from os.walk(path, onerror=onerror)
         return
     with _os_errors(path):
         for folder, folders, files in _gfile().walk(path):

@@ -285,8 +285,8 @@ def test_the_system_that_is_named_after_its_head_tells_its_other_parts():
 FILES = """prepared train validation test train_file validation_file test_file
     tfds data_dir download bin_dir data dictionary wordnet vectors vocabulary
     source_vocabulary target_vocabulary source_vectors target_vectors
-    catalogs sentencepiece_model train_tags validation_tags test_tags
-    guided_alignment"""
+    catalogs hold_out names sentencepiece_model train_tags validation_tags
+    test_tags guided_alignment"""
 HOW_LONG = """systems datasets tokenizations updates eval_every save_every
     patience epochs
     coverage_updates anneal_epoch"""

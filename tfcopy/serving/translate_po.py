@@ -82,9 +82,9 @@ class Options(commands.ModelOptions):
         max_words: tokens of a text that the model reads; entries with longer
             texts stay as they are (default: the export's, or 200)
         batch_size: texts in a batch
-        memory: files of existing translations, .po, TMX or XLIFF; an entry
-            with the same text takes its translation from there, not from the
-            model
+        memory: files of existing translations, .po, .mo, TMX or XLIFF, or
+            folders of catalogues, such as /usr/share/locale; an entry with the
+            same text takes its translation from there, not from the model
         fuzzy: add to the model's translation a comment with the most similar
             text of --memory, if this percentage of its letters, such as 85, is
             the same
@@ -199,7 +199,7 @@ def _memory(options, model):
     source = model.source_language or "en"
     target = options.language or model.language
     for path in options.memory or ():
-        if target is None and is_memory(path):
+        if target is None and (is_memory(path) or filesystem.isdir(path)):
             raise AskError(
                 f"--memory: the language that {path} is to be read in is not "
                 "known. Give --language."

@@ -125,7 +125,7 @@ def test_whole_files_are_held_out(tmp_path):
 
 def test_a_twentieth_of_many_files_is_held_out():
     files = {f"{i}.po": ["an entry"] for i in range(420)}
-    parts = gettext_catalogs._held_out(files, seed=0)
+    parts = gettext_catalogs._held_out(files, [*files])
     assert [len(part) for part in parts] == [378, 21, 21]
 
 
@@ -172,7 +172,7 @@ def test_what_cannot_be_read_is_named(tmp_path):
     bad(path, broken.encode(), r"a\.po: not a catalogue \(.*line 8")
     bad(path, HEADER.replace("es_AR", "fr").encode(), "is in 'fr'.*'es'")
     path.unlink()
-    bad(tmp_path / "b.mo", b"\xde\x12\x04\x95\0\0\0\0", "compiled .*msgunfmt")
+    bad(tmp_path / "b.mo", b"\xde\x12\x04\x95\0\0\0\0", "damaged compiled")
     (tmp_path / "b.mo").unlink()
     with pytest.raises(CorpusError, match=r"no \.po file there"):
         gettext_catalogs.load(tmp_path, target_language="es")

@@ -5,6 +5,7 @@ import html.parser
 import importlib.util
 import re
 
+import polib
 import pytest
 
 from tests.serving.catalogs.catalogs import HEADER
@@ -46,6 +47,24 @@ def folder(tmp_path):
     (tmp_path / "a.po").write_text(HEADER + OPEN)
     (tmp_path / "old.po").write_text(HEADER + MEMORY)
     return tmp_path
+
+
+def test_a_folder_of_compiled_catalogues_is_a_memory(folder, fill, model):
+    for language in ("es", "fr"):
+        path = folder / "locale" / language / "LC_MESSAGES" / "old.mo"
+        path.parent.mkdir(parents=True)
+        text = (HEADER + MEMORY).replace("Use %s", f"Use {language}")
+        polib.pofile(text).save_as_mofile(path)
+    status, out, error = fill(folder / "a.po", "--memory", folder / "locale")
+    assert (status, error) == (0, "")
+    assert out.splitlines() == [
+        f"{folder / 'locale'}: catalogues in es: 1.",
+        f"{folder / 'a.po'}: 4 entries filled, 2 of them from memory.",
+    ]
+    assert model.asked == ["Open the file", "Use %s"]
+    assert "# tfcopy: from old.mo" in (folder / "a.po").read_text()
+    status, out, error = fill(path, "--memory", folder / "a.po")
+    assert (status, out) == (2, "") and "compiled catalogue (.mo)" in error
 
 
 def test_what_is_known_is_not_asked(folder, fill, model):

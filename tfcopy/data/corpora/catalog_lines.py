@@ -380,24 +380,34 @@ _CHARSET = re.compile(rb"charset=([\w.:-]+)", re.IGNORECASE)
 _NO_CHARSET = ("charset", "utf8", "utf_8")
 
 
-def decoded(path, content: bytes) -> tuple[str, str]:
-    """Decodes a catalogue by the encoding in its header.
+def charset_of(path, content: bytes) -> str:
+    """Returns the encoding that a catalogue, or its header, names.
 
     Raises:
-        CorpusError: naming the line, if it is another one.
+        CorpusError: naming the line, if text in it cannot be read.
     """
     found = _CHARSET.search(content)
     charset = found[1].decode() if found else "UTF-8"
     if charset.lower().replace("-", "_") in _NO_CHARSET:
         charset = "UTF-8"
-    if charset == "UTF-8" and content.startswith(codecs.BOM_UTF8):
-        charset = "UTF-8-SIG"  # which keeps the mark
     if not _is_like_ascii(charset):
         line = content.count(b"\n", 0, found.start()) + 1
         raise CorpusError(
             f"{path}, line {line}: the header names the charset {charset}, "
             "which cannot be read. Convert it: `msgconv --to-code UTF-8`."
         )
+    return charset
+
+
+def decoded(path, content: bytes) -> tuple[str, str]:
+    """Decodes a catalogue by the encoding in its header.
+
+    Raises:
+        CorpusError: naming the line, if it is another one.
+    """
+    charset = charset_of(path, content)
+    if charset == "UTF-8" and content.startswith(codecs.BOM_UTF8):
+        charset = "UTF-8-SIG"  # which keeps the mark
     try:
         return content.decode(charset), charset
     except UnicodeError as error:

@@ -114,10 +114,13 @@ class TranslationCorpus(Corpus):
         generated: Whether tfcopy generated the sentences itself.
         source_language: ISO 639 code, such as `"en"`.
         target_language: ISO 639 code, such as `"fr"`.
+        held_out: Names of the programs whose texts are the test set, if no
+            other text of theirs is trained on.
     """
 
     source_language: str = dataclasses.field(kw_only=True)
     target_language: str = dataclasses.field(kw_only=True)
+    held_out: tuple[str, ...] = ()
 
     @property
     def _key(self) -> tuple:

@@ -86,8 +86,13 @@ class TranslationConfig(CorpusConfig, VocabulariesConfig):
         train: Two text files to train on, source and target, one example per
             line, or one translation memory, TMX or XLIFF, of which the units in
             --source_language and --target_language count; plain or compressed.
-        catalogs: Folder of gettext catalogues (.po) with translations; files
-            are held out whole for validation and test.
+        catalogs: Folder of gettext catalogues with translations, .po or
+            compiled, such as /usr/share/locale. Files are held out whole for
+            validation and test, and of compiled ones whole programs. A program
+            is a file's name without language: git for fr/LC_MESSAGES/git.mo.
+        hold_out: Programs of --catalogs to test on, such as git bash, instead
+            of those that a hash of their names chooses.
+        names: Read lists of names (iso-codes), too, of compiled --catalogs.
         source_language: Language code of the source.
         target_language: Language code of the target.
         bleu_tokenize: Tokenisation by sacreBLEU: 13a, intl, zh, char, or none
@@ -96,6 +101,8 @@ class TranslationConfig(CorpusConfig, VocabulariesConfig):
 
     train: list[str] | None = corpus_file()
     catalogs: str | None = corpus_file(corpus="folder")
+    hold_out: list[str] = data([], fixed=False)
+    names: bool = data(False, fixed=False)
     source_language: str = data.common("en")
     target_language: str = data.common("fr")
     bleu_tokenize: Literal["13a", "none", "intl", "zh", "char"] = results("13a")

@@ -67,7 +67,11 @@ def load_corpus(
         return corpus
     if config.catalogs is not None:
         return gettext_catalogs.load(
-            config.catalogs, seed=config.seed, **languages
+            config.catalogs,
+            seed=config.seed,
+            hold_out=config.hold_out,
+            names=config.names,
+            **languages,
         )
     if config.tfds is not None:
         return tfds_corpora.load(

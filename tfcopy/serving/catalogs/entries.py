@@ -105,6 +105,11 @@ def read(path) -> Catalog:
         CorpusError: If it is not a catalogue; the message names the line.
     """
     catalog = read_catalog(path)
+    if catalog.text is None:
+        raise AskError(
+            f"{path} is a compiled catalogue (.mo). Give the .po file that it "
+            "was made from, or make one by `msgunfmt`."
+        )
     lines = {}
     for entry in catalog.entries:
         line = lines.setdefault(entry.key, entry.start + 1)

@@ -1,4 +1,4 @@
-"""Translation memories of catalogues, TMX and XLIFF.
+"""Translation memories: catalogues, TMX and XLIFF.
 
 Translations of the same text are reused; those of similar texts are shown to
 translators.
@@ -8,8 +8,9 @@ import collections
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from tfcopy import filesystem
 from tfcopy.data.corpora.catalog_lines import Entry
-from tfcopy.data.corpora.gettext_catalogs import read_catalog
+from tfcopy.data.corpora.gettext_catalogs import of_language, read_catalog
 from tfcopy.data.text import exchange_formats
 
 
@@ -65,7 +66,7 @@ class Memory:
         """Adds a catalogue, TMX or XLIFF; returns remarks about the file.
 
         Args:
-            path: Path of the file.
+            path: Path of the file, or of a folder of catalogues.
             source_language, target_language: Codes of languages, for the units
                 of TMX and XLIFF, and the header of a catalogue.
             is_given: As in `Header.check_language`.
@@ -74,6 +75,11 @@ class Memory:
             OSError, ValueError: If it cannot be read, or has no translation
                 into the language; the message names the file.
         """
+        if filesystem.isdir(path):
+            found, _ = of_language(path, target_language)
+            for name, catalog in found.items():
+                self.add_entries(catalog.entries, name)
+            return [f"catalogues in {target_language}: {len(found):,}."]
         if not exchange_formats.is_memory(path):
             catalog = read_catalog(path)
             catalog.header.check_language(target_language, is_given)
