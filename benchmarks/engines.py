@@ -151,6 +151,7 @@ def train(name, options, folder):
         warmup=min(config.warmup, options.updates // 5),
         eval_every=250,
         savedmodel_dir=str(folder / "of_recipe"),
+        litert="none",
     )
     change = without_deep_output if system == "nmt" else lambda make: make
     changed = change(models.gru_translator)

@@ -86,6 +86,7 @@ def trained(tmp_path_factory):
         )
         pathlib.Path("locale").mkdir()
         arguments = [*TINY, "--train", "test.en", "test.fr", "--run=demo"]
+        arguments.append("--litert=none")
         status = command_line.main(
             europarl_ps.Config, europarl_ps.run, arguments
         )

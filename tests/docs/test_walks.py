@@ -28,7 +28,7 @@ NOT_RUN = ("pip install ", "docker ", "curl ")
 NOT_RUN += () if shutil.which("msgfmt") else ("msgfmt ",)
 TINY = """--units 8 --encoder_units 8 --embedding_dim 8 --updates 4
 --eval_every 2 --batch_size 8 --max_target_length 8 --num_beams 2
---systems pointer_softmax"""
+--systems pointer_softmax --litert none"""
 
 
 @pytest.fixture(scope="module")

@@ -298,7 +298,7 @@ SEARCH = """num_beams length_penalty search_candidates merge
     decode_initial_attention unfinished_compete same_in_every_batch
     shortlist must_copy glossary"""
 # Where it is computed changes rounding and what dropout draws.
-WHERE = "preset run license log_dir savedmodel_dir fresh devices xla"
+WHERE = "preset run license log_dir savedmodel_dir fresh devices xla litert"
 HARMLESS = set(" ".join((FILES, HOW_LONG, DRAWN, TESTS, SEARCH, WHERE)).split())
 # Most words of an answer; of some recipes of what is trained on, too.
 CUT_IN_TRAINING = ("cnn_dailymail_pg", "gigaword_ps", "lcsts_copynet")

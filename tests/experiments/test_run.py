@@ -30,8 +30,13 @@ class Config(config.TrainingConfig, config.RunConfig):
 class Served(typing.NamedTuple):
     """Stands for a `Translator`."""
 
+    litert: str = "int8"
+
     def with_files(self, folder):
         return self
+
+    def copy(self, litert):
+        return Served(litert)
 
 
 @pytest.fixture
@@ -46,6 +51,9 @@ def saved(monkeypatch):
         calls.append(("export", served, folder, options))
         return f"{folder}/1"
 
+    monkeypatch.setattr(
+        run_module, "read_config", lambda _: {"engines": "TensorFlow."}
+    )
     monkeypatch.setattr(run_module.storage, "save", save)
     monkeypatch.setattr(run_module, "export", export)
     return calls
@@ -238,6 +246,26 @@ def test_the_results_tell_what_was_exported(tmp_path, saved, capsys):
     assert "python -m tfcopy.serving.ask" in out
     # Within single quotes of the shell.
     assert shlex.quote('{"instances": ["it\'s a text"]}') in out
+
+
+@pytest.mark.parametrize("precision", ["int8", "float32"])
+def test_a_run_remembers_the_precision_of_its_export(
+    precision, tmp_path, saved, capsys, monkeypatch
+):
+    run = make_run(tmp_path)
+    pairs = [("a", "b")]
+    system = run.build(
+        "a", make_model, lambda model: Served(), [""], pairs=pairs
+    )
+    run.results["a"] = {"bleu": 1.5}
+    found = {"litert": {"precision": precision}, "engines": "This and that."}
+    monkeypatch.setattr(run_module, "read_config", lambda _: found)
+    run.finish(reporting.ExportChoice("a", "bleu", {}), paper={})
+    assert "Engines: This and that.\n" in capsys.readouterr().out
+    (_, _, _, first), (*_, exported), *again = saved
+    assert exported["pairs"] == pairs
+    stored = ("save", Served("float32"), system.folder, first)
+    assert again == ([stored] if precision == "float32" else [])
 
 
 def test_a_result_has_the_name_of_what_it_is_of(tmp_path, saved, capsys):

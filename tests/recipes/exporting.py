@@ -58,6 +58,7 @@ def rebuilt(run, *arguments):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(saved_model, "export", keep)
+        patch.setattr(export_command, "read_config", lambda _: {"engines": ""})
         assert export(run, *arguments) == 0
     return asked[0]
 

@@ -19,6 +19,8 @@ def start(recipe, settings, folder, *arguments):
     """
     folders = [f"--log_dir={folder}/logs", f"--savedmodel_dir={folder}/served"]
     folders.append("--run=demo")  # Whatever the data.
+    if "litert" in recipe.Config.__dataclass_fields__:
+        folders.append("--litert=none")  # It takes seconds.
     try:
         return command_line.main(
             recipe.Config,

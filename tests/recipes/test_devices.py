@@ -31,7 +31,7 @@ from tfcopy.experiments import command_line
 # Masks and noise are drawn for each replica; Adam divides by gradients that are
 # nothing but rounding. Without these all is equal. (A planner draws noise
 # whenever it is trained.)
-QUIET = "--dropout 0 --noise 0 --optimizer adagrad"
+QUIET = "--dropout 0 --noise 0 --optimizer adagrad --litert none"
 RECIPES = {
     # Nine pairs a batch, five of which go to the first device.
     "europarl_ps": [*test_europarl_ps.TINY, "--batch_tokens", "63"],

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import types
 
@@ -29,6 +30,8 @@ from tfcopy.experiments.pairs import (
 )
 from tfcopy.experiments.pairs.pair_training import SamplePictures
 from tfcopy.recipes import europarl_ps
+from tfcopy.runtime.litert_engine import Programs
+from tfcopy.runtime.local_model import LocalModel
 from tfcopy.serving.servables.translator import Translator
 from tfcopy.tokens import SPECIAL_TOKENS
 from tfcopy.training.checkpoints import Checkpoints
@@ -97,6 +100,30 @@ def test_results_hold_what_was_agreed(finished):
     assert scores["updates"] == 4
     assert scores["history"]["updates"] == [2, 4]
     assert (finished / "logs" / "demo" / "dev_nll.png").exists()
+
+
+@pytest.mark.long
+def test_programs_are_exported_and_tested(finished, corpus, tmp_path, capsys):
+    folder = tmp_path / "copy"
+    shutil.copytree(finished, folder)
+    assert start(folder, "--train", corpus, "--litert", "int8") == 0
+    out = capsys.readouterr().out
+    config = exporting.config_of(results(folder)["savedmodel"])
+    assert f"\nEngines: {config['engines']}\n" in out
+    facts = config["litert"]
+    assert facts["int8"]["texts"] == 3
+    assert config["engines"].startswith(
+        f"TensorFlow; LiteRT in {facts['precision']} ("
+    )
+    with LocalModel(results(folder)["savedmodel"], engine="litert") as model:
+        assert len(model.translate(["the name3 is 3 .", "long " * 199])) == 2
+    # Between the longest text in training and `max_source_length` is nothing.
+    programs = Programs(
+        f"{results(folder)['savedmodel']}/assets.extra/search.tflite"
+    )
+    assert programs.sizes["free"] == [16, 256]
+    served, _ = exporting.rebuilt(folder / "logs" / "demo")
+    assert served.litert == facts["precision"]
 
 
 @pytest.mark.long
@@ -397,7 +424,8 @@ def test_search_is_as_the_flags_say(tmp_path):
     data = types.SimpleNamespace(
         vocabularies=(words, words), tokenizers=(Tokenizer(language="en"),) * 2
     )
-    data.examples, data.vectors = [], (None, None)
+    data.examples, data.test, data.vectors = [], [], (None, None)
+    data.train = types.SimpleNamespace(longest=(9, 9))
     translator = translation_systems.build(
         starting.TranslatorsOnly(config), "nmt", "softmax", data
     )

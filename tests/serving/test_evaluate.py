@@ -59,6 +59,7 @@ def test_the_table_tells_intervals_and_the_difference(
     assert "BLEU" in out and "rouge1" in out and "p=" in out
     assert f"p: compared with {texts / 'other'}." in out
     assert "nrefs:1|bs:1000" in out
+    assert out.endswith(f"\n{random_export}, engines: TensorFlow.\n")
 
 
 def test_files_may_be_pipes_and_have_any_name(texts, monkeypatch, capsys):

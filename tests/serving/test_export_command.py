@@ -127,6 +127,11 @@ def test_a_run_that_is_under_way(run, tmp_path, capsys):
             "--set max_length=x",
             "--set max_length must be a non-negative integer",
         ),
+        (
+            "--set litert=int8 sample=true",
+            "LiteRT has no program of a search that samples",
+        ),
+        ("--set litert=int4", "--set litert must be float32 or int8 or none"),
     ],
 )
 def test_what_does_not_fit_the_run(run, capsys, arguments, message):
@@ -215,6 +220,9 @@ def test_several_runs_make_an_ensemble(run, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(
         "tfcopy.serving.saved_model.export",
         lambda served, *_, **more: found.update(more, served=served) or "1",
+    )
+    monkeypatch.setattr(
+        "tfcopy.serving.export.read_config", lambda _: {"engines": ""}
     )
     other = tmp_path / "other"
     shutil.copytree(run, other)

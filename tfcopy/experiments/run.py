@@ -15,6 +15,7 @@ import random
 import shlex
 import tempfile
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from tfcopy import atomic_files, filesystem, training
@@ -41,6 +42,7 @@ from tfcopy.experiments.earlier_run import (
 )
 from tfcopy.experiments.training_choices import Batching
 from tfcopy.runtime.ask_texts import to_json
+from tfcopy.runtime.local_model import read_config
 from tfcopy.serving.run_folder import RESULTS_NAME
 from tfcopy.serving.saved_model import export, shown
 from tfcopy.serving.servables import storage
@@ -63,6 +65,7 @@ class System:
         trained: The model that is trained: the same, or one of its weights.
         served: What is exported: a `Translator` or a `TextModel`.
         warmup_texts: Texts that an export is asked first.
+        pairs: Texts of the test set and their references.
         details: Dict of what else an export remembers.
     """
 
@@ -76,6 +79,7 @@ class System:
     trained: Any
     served: Any
     warmup_texts: list
+    pairs: Sequence
     details: dict
 
     @property
@@ -219,6 +223,7 @@ class Run:
         make_served,
         warmup_texts,
         *,
+        pairs=(),
         part="",
         make_trained=None,
         more_identity={},
@@ -234,6 +239,7 @@ class Run:
             make_model: Function without arguments that returns the model.
             make_served: Function of the model that returns its servable.
             warmup_texts: Texts that an export is asked first.
+            pairs: Texts of the test set and their references.
             part: Subfolder of the run that the system belongs to.
             make_trained: Function of the model that returns the model to
                 train, which has the same weights; by default itself.
@@ -261,14 +267,6 @@ class Run:
         served = make_served(model)
         flags = {"flags": changed(config), "origin": origin(config)}
         details = {"system": name, **flags, **details}
-        storage.save(
-            served,
-            folder,
-            warmup_texts=warmup_texts,
-            details={"recipe": self.config.recipe, **details},
-            model=trained,
-            identity=own_identity,
-        )
         is_resumed = filesystem.isdir(os.path.join(shared, "checkpoints"))
         if config.init_from and (self.config.fresh or not is_resumed):
             print(take_weights(config.init_from, name, model, served))
@@ -284,8 +282,10 @@ class Run:
             # So that its graphs serve the pictures, the scores and the export.
             served=served.with_files(folder),
             warmup_texts=warmup_texts,
+            pairs=pairs,
             details=details,
         )
+        self._store(system, served, folder)
         print(f"{system.num_parameters:,} parameters")
         self.systems[f"{part}/{name}" if part else name] = system
         return system
@@ -328,8 +328,16 @@ class Run:
                         "parameters": system.num_parameters,
                         "scores": self.results.get(choice.system, {}),
                     },
+                    pairs=system.pairs,
                 )
             )
+            exported = read_config(path)
+            print(f"\nEngines: {exported['engines']}")
+            programs = exported.get("litert", {}).get("precision")
+            if programs and programs != system.served.litert:
+                # So that `tfcopy export` makes the same.
+                served = system.served.copy(litert=programs)
+                self._store(system, served, system.folder)
             more = {
                 "savedmodel": path,
                 "exported": choice.system,
@@ -360,6 +368,17 @@ class Run:
             self._print_next_steps(system, path, seconds)
         print("\n".join(["", *(claim["sentence"] for claim in claims)]))
         return report
+
+    def _store(self, system, served, folder):
+        """Stores all that rebuilds a system, but its weights."""
+        storage.save(
+            served,
+            folder,
+            warmup_texts=system.warmup_texts,
+            details={"recipe": self.config.recipe, **system.details},
+            model=system.trained,
+            identity=system.identity,
+        )
 
     def _print_next_steps(self, system, path, seconds):
         recipe = self.config.recipe

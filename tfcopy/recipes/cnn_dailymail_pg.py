@@ -312,7 +312,9 @@ def build(run, name, data):
             append_eos=config.backbone is not None,
         )
 
-    return run.build(name, make_model, make_translator, ["A story ."])
+    return run.build(
+        name, make_model, make_translator, ["A story ."], pairs=data.test
+    )
 
 
 def train(run, system, data):

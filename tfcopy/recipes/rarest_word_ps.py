@@ -70,8 +70,11 @@ def run(config):
         system = run.build(
             name,
             lambda: rarest_word_steps.make_model(config, task),
-            lambda model: rarest_word_steps.make_translator(model, data.task),
+            lambda model: rarest_word_steps.make_translator(
+                model, data.task, config.litert
+            ),
             texts,
+            pairs=data.examples,
         )
         run.results[name] = rarest_word_steps.train_and_test(system, data)
         answers[name] = system.served.translate_all(texts)

@@ -114,7 +114,7 @@ FORMAT = 1
 # Types of the fields that are read, all optional.
 _SCORES = {"right": float, "bleu": float, "chrf": float}
 _FIELDS = {
-    **dict.fromkeys(("created", "system", "task"), str),
+    **dict.fromkeys(("created", "engines", "system", "task"), str),
     **dict.fromkeys(("source_language", "target_language"), str),
     **dict.fromkeys(("max_source_length", "num_headwords"), int),
     **dict.fromkeys(("source_vocabulary_size", "text_vocabulary_size"), int),

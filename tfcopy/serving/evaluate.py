@@ -114,6 +114,8 @@ def _evaluate(options):
         text = json.dumps(scores, ensure_ascii=False) + "\n"
     else:
         text = _table(scores)
+        folders = filter(filesystem.isdir, options.systems)
+        text += "".join(map(_engines_line, folders))
     # File names may have bytes that are not UTF-8.
     commands.write(text.encode("utf-8", "backslashreplace"))
 
@@ -146,14 +148,26 @@ def _answers(path, sources, options):
 
 def _engines(path, options):
     """Returns the engines to compare, by names of systems."""
-    from tfcopy.runtime import local_model
 
-    config = local_model.read_config(local_model.find_version(path))
+    config = _config(path)
     is_int8 = config.get("litert", {}).get("precision") == "int8"
     both = ("ai_edge_litert", "tensorflow")
     if options.engine or not is_int8 or not all(map(find_spec, both)):
         return {path: options.engine}
     return {path + _IN_FLOAT: "tensorflow", path + _IN_INT8: "litert"}
+
+
+def _config(path):
+    """Reads what an export stores about itself."""
+    # Imported late: answers in files need no model.
+    from tfcopy.runtime.local_model import find_version, read_config
+
+    return read_config(find_version(path))
+
+
+def _engines_line(path):
+    engines = _config(path).get("engines", "TensorFlow.")
+    return f"{printable(path)}, engines: {printable(engines)}\n"
 
 
 def _scores(answers, references, options):

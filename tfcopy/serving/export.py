@@ -12,6 +12,8 @@ from typing import Literal
 from tfcopy import filesystem
 from tfcopy.flags import Folder, Parser, PositiveInt, flag, form
 from tfcopy.runtime import commands
+from tfcopy.runtime.litert_engine import LITERT_PRECISIONS
+from tfcopy.runtime.local_model import read_config
 from tfcopy.terminal import quiet
 
 _DESCRIPTION = """\
@@ -96,7 +98,7 @@ def _export(options):
 
     # Imported here, so that wrong flags are reported at once.
     from tfcopy.serving import saved_model
-    from tfcopy.serving.servables import settings, storage
+    from tfcopy.serving.servables import litert_export, settings, storage
 
     try:
         stored = [
@@ -113,6 +115,8 @@ def _export(options):
             dict(zip(names, (x.served for x in stored), strict=True))
         )
         details = {**details, "ensemble": folders}
+    if changes.get("litert") in LITERT_PRECISIONS:
+        litert_export.check(served)
     path = saved_model.export(
         served,
         directory,
@@ -131,6 +135,7 @@ def _export(options):
         f"{systems[0]} of {' and '.join(folders)}, {options.checkpoint} "
         f"weights: {path}"
     )
+    print(f"Engines: {read_config(path)['engines']}")
     folder = shlex.quote(os.path.dirname(path))
     print(f"Ask it: python -m tfcopy.serving.ask {folder}")
 

@@ -67,7 +67,9 @@ In Python:
 
 TensorFlow Serving loads the parent of this folder as a model. It was exported
 by TensorFlow {config["tensorflow"]} and Keras {config["keras"]} on
-{config["created"]}."""
+{config["created"]}.
+
+Engines: {_text(config.get("engines", "TensorFlow."))}"""
 
 
 def _origin(config):

@@ -27,6 +27,7 @@ Reference: `tensorflow_serving/apis/*.proto`.
 
 import json
 import os
+import shutil
 import time
 from collections.abc import Mapping, Sequence
 
@@ -36,11 +37,13 @@ import tensorflow as tf
 from tfcopy import filesystem
 from tfcopy.atomic_files import make_folder, publish_folder, scratch_folder
 from tfcopy.runtime import operations
+from tfcopy.runtime.litert_engine import LITERT_PRECISIONS
 from tfcopy.runtime.local_model import (
     CONFIG_NAME,
     FORMAT,
     numbers_in,
 )
+from tfcopy.runtime.signatures import AskError
 from tfcopy.serving import model_card
 from tfcopy.serving.servables import litert_export
 from tfcopy.terminal import one_line, quiet
@@ -93,6 +96,7 @@ def export(
     version: int | None = None,
     warmup_texts: Sequence[str | Mapping] = ("",),
     details: Mapping | None = None,
+    pairs: Sequence[tuple[str, str]] = (),
 ) -> str:
     """Writes a new version, all of it or nothing.
 
@@ -111,6 +115,8 @@ def export(
             `dictionary`, a list of lines, for models that take one. The demo
             page shows them as examples.
         details: Further content of `assets.extra/tfcopy.json`.
+        pairs: Texts of a test set and their references, which decide on the
+            precision of the programs of LiteRT; see `litert_export.write`.
 
     Returns:
         The folder that was written, `<directory>/<version>`.
@@ -137,7 +143,10 @@ def export(
         with scratch_folder(directory, ".exporting-") as temporary:
             os.chmod(temporary, 0o755)
             target = os.path.join(temporary, "model")
-            _write(served, temporary, target, names, warmup_texts, details)
+            _write(
+                *(served, temporary, target, names),
+                *(warmup_texts, details, pairs),
+            )
             return _publish(target, directory, version)
     except (OSError, tf.errors.OpError) as error:
         reason = getattr(error, "strerror", None) or one_line(error)
@@ -146,7 +155,7 @@ def export(
         ) from error
 
 
-def _write(served, folder, target, names, warmup_texts, details):
+def _write(served, folder, target, names, warmup_texts, details, pairs):
     name, recipe = names
     searching = served.with_files(folder)
     served = searching.with_constants()
@@ -161,9 +170,8 @@ def _write(served, folder, target, names, warmup_texts, details):
     os.makedirs(extra)
     examples = [_example(x) for x in warmup_texts]
     config = _config(served, recipe, examples, details)
-    if getattr(served, "litert", None) is not None:
-        with quiet():
-            config["litert"] = litert_export.write(target, searching, examples)
+    if getattr(served, "litert", None) in LITERT_PRECISIONS:
+        config |= _programs(target, searching, examples, pairs)
     path = os.path.join(extra, CONFIG_NAME)
     # Names of files may have bytes that are no text.
     text = {"encoding": "utf-8", "errors": "backslashreplace"}
@@ -188,6 +196,20 @@ def _write(served, folder, target, names, warmup_texts, details):
     with tf.io.TFRecordWriter(os.path.join(extra, FILE_NAME)) as writer:
         for signature, inputs in requests:
             writer.write(prediction_log(signature, inputs, name))
+
+
+def _programs(target, served, examples, pairs):
+    """Writes programs of LiteRT, if it can run them; returns facts."""
+    try:
+        with quiet():
+            facts = litert_export.write(target, served, examples, pairs)
+    except (AskError, ImportError, ValueError) as error:
+        extra = os.path.join(target, "assets.extra")
+        shutil.rmtree(extra)
+        os.mkdir(extra)
+        return {"engines": f"TensorFlow alone. {one_line(error)}"}
+    described = litert_export.described(facts)
+    return {"litert": facts, "engines": f"TensorFlow; {described}"}
 
 
 def _example(texts):
@@ -218,6 +240,7 @@ def _config(served, recipe, examples, details):
         "recipe": recipe,
         **served.config,
         "examples": examples,
+        "engines": "TensorFlow.",
         "tensorflow": tf.__version__,
         "keras": keras.__version__,
         "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),

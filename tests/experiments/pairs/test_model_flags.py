@@ -33,7 +33,7 @@ from tfcopy.recipes import (
 )
 
 WORDS = types.SimpleNamespace(size=9)
-DATA = types.SimpleNamespace(vocabularies=(WORDS, WORDS), examples=[])
+DATA = types.SimpleNamespace(vocabularies=(WORDS, WORDS), examples=[], test=[])
 SIZES = {"embedding_dim": 8, "units": 8}
 TRANSFORMERS = {
     "encoder": "transformer",

@@ -3,6 +3,7 @@
 import dataclasses
 import importlib
 import json
+import os
 import pathlib
 import shutil
 import sys
@@ -21,7 +22,7 @@ from tests.serving.servables.translators import (
     random_translator,
 )
 from tfcopy.checked_files import checksum_of
-from tfcopy.data import Tokenizer
+from tfcopy.data import Dictionary, Tokenizer
 from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.decoding import SearchOptions, beam_search
@@ -109,6 +110,32 @@ def test_a_program_finds_what_tensorflow_finds(model, options, tmp_path):
             )
 
 
+@pytest.mark.long
+def test_programs_share_their_scales(tmp_path, monkeypatch):
+    weights = tf.Variable(np.random.default_rng(0).normal(size=(64, 2048)))
+    weights = tf.Variable(tf.cast(weights, tf.float32))
+
+    @tf.function(autograph=False)
+    def multiply(ids):
+        return {"y": tf.cast(ids, tf.float32) @ weights}
+
+    specs = {
+        f"free_1x{n}": tf.TensorSpec([n, 64], tf.int32, "ids") for n in (1, 2)
+    }
+    functions = {k: multiply.get_concrete_function(x) for k, x in specs.items()}
+    inputs = {"ids": np.arange(64, dtype="int32")[None]}
+    found, sizes = [], []
+    for path in (tmp_path / "shared", tmp_path / "repeated"):
+        path.write_bytes(litert_export.convert(functions, [weights], "int8"))
+        sizes.append(path.stat().st_size)
+        found.append(litert_engine.Programs(path).run("free_1x1", inputs)["y"])
+        monkeypatch.setattr(litert_export, "_with_shared_scales", bytes)
+    # Four bytes of a scale, and eight of a zero point.
+    assert sizes[1] - sizes[0] >= 2048 * 12
+    np.testing.assert_array_equal(*found)
+    np.testing.assert_allclose(found[0], inputs["ids"] @ weights, atol=9)
+
+
 def unknown_shapes(path):
     """Tensors for which LiteRT would prepare a loop at each of its steps."""
     model = schema.ModelT.InitFromPackedBuf(path.read_bytes())
@@ -125,6 +152,15 @@ def test_programs_have_few_lengths():
     assert lengths(200) == [16, 24, 32, 48, 64, 96, 128, 192, 256]
     assert lengths(15) == [16]
     assert lengths(16) == [16, 24]  # and EOS
+
+
+@pytest.mark.parametrize(
+    ("usual", "expected"), [(8, [16, 256]), (17, [16, 24, 256]), (300, None)]
+)
+def test_texts_longer_than_usual_share_a_program(usual, expected):
+    lengths = litert_export.program_lengths
+    assert lengths(200, usual=usual) == (expected or lengths(200))
+    assert lengths(200, "analysed", 17) == [16, 32, 256]
 
 
 TERMS = Glossary([("the session", "la séance")])
@@ -244,7 +280,30 @@ def test_options_of_a_translator(options, tmp_path):
     assert_same(both(folder), "serving_default", {"text": TEXTS})
     config = json.loads((folder / "assets.extra/tfcopy.json").read_text())
     assert config["litert"]["precision"] == options["litert"]
-    assert config["litert"]["examples_changed"] == 0
+    precision = config["litert"]["precision"]
+    assert config["litert"][precision] == {"texts": 1, "answers": 0}
+    text = f"{precision} changes 0 of 1 answers.\n"
+    assert text in (folder / "README.md").read_text()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("better", [True, False])
+def test_int8_is_exported_unless_it_is_worse(better, tmp_path, monkeypatch):
+    found = iter([["open", "session"], ["open", "is"]])
+    monkeypatch.setattr(litert_export, "_answers", lambda *_: next(found))
+    path = saved_model.export(
+        copier(litert="int8", max_source_length=15),
+        tmp_path / "model",
+        pairs=[("open", "open"), ("is", "session" if better else "is")],
+    )
+    facts = local_model.read_config(path)["litert"]
+    changed = {"texts": 2, "answers": 1, "better": better, "worse": not better}
+    assert facts["int8"] == changed
+    assert facts["precision"] == ("int8" if better else "float32")
+    assert ("float32" in facts) == (not better)
+    card = (pathlib.Path(path) / "README.md").read_text()
+    assert f"Engines: TensorFlow; LiteRT in {facts['precision']} (" in card
+    assert f"1 of 2 answers, {better:d} better, {not better:d} worse." in card
 
 
 @pytest.mark.long
@@ -276,21 +335,55 @@ def test_a_wrong_program_is_not_exported(tmp_path, monkeypatch):
 
     monkeypatch.setattr(litert_export, "_program", other)
     translator = copier(litert="float32", max_source_length=15)
-    with pytest.raises(ValueError, match="LiteRT answers 'the session of"):
-        exported(translator, tmp_path)
-    assert not any((tmp_path / "model").iterdir())
+    check_without_programs(
+        translator, tmp_path, "LiteRT answers 1 of 1 texts worse than TensorFl"
+    )
+
+
+def check_without_programs(translator, folder, reason):
+    folder = exported(translator, folder)
+    config = local_model.read_config(folder)
+    assert config["engines"].startswith(f"TensorFlow alone. {reason}")
+    assert "litert" not in config
+    names = {"tfcopy.json", saved_model.FILE_NAME}
+    assert {*os.listdir(folder / "assets.extra")} == names
+    card = (folder / "README.md").read_text()
+    assert f"Engines: TensorFlow alone. {reason}" in card
 
 
 @pytest.mark.long
-def test_what_has_no_program_is_told(tmp_path):
-    sampling = SearchOptions(sample=True, max_length=4)
-    translator = random_translator(
-        litert="float32", max_source_length=15, options=sampling
+def test_an_unknown_operation_of_a_search_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(litert_export, "check", lambda _: None)
+    options = SearchOptions(sample=True, max_length=4)
+    check_without_programs(
+        copier(litert="int8", max_source_length=15, options=options),
+        tmp_path,
+        "LiteRT has no program of this search (TF Select ops: Bitwise",
     )
-    with pytest.raises(ValueError, match="no program of this search.*Bitwise"):
-        exported(translator, tmp_path)
-    with pytest.raises(ValueError, match="no program of a search with .def"):
-        random_translator(litert="int8", shortlist=SOURCE)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"options": SearchOptions(sample=True)}, "samples"),
+        ({"shortlist": Dictionary([("is", "est", 1.0)])}, "has a shortlist"),
+        ({"definitions": tf.Module()}, "looks up definitions"),
+        ({"dtype": "mixed_bfloat16"}, "computes in bfloat16"),
+    ],
+)
+def test_what_has_no_program_is_told(options, reason, tmp_path):
+    translator = random_translator(litert="int8", **options)
+    with pytest.raises(ValueError, match=f"of a search that {reason}"):
+        litert_export.check(translator)
+
+
+def test_an_export_where_litert_is_not_installed(monkeypatch):
+    monkeypatch.setattr(litert_export, "is_installed", lambda: False)
+    with pytest.raises(ValueError, match="pip install ai-edge-litert[.]"):
+        litert_export.check(copier())
+
+
+def test_settings_of_programs():
     content = {"kind": "Translator", "arguments": {}, "model": {"config": {}}}
     with pytest.raises(settings.SettingError, match="float32 or int8"):
         settings.parse(content, {"litert": "int4"})

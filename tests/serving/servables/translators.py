@@ -152,6 +152,8 @@ def everything():
         target_tokenizer=ProtectedTokenizer(Tokenizer("space"), ("[0-9]+",)),
         options=search,
         max_source_length=7,
+        litert="int8",
+        usual_length=6,
         append_eos=False,
         replace_unk=True,
         dictionary=Dictionary([("open", "ouverte", 0.6), ("open", "o", 1 / 3)]),

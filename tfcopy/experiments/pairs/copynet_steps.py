@@ -120,6 +120,7 @@ def build(run, name, data, kind=None, limits=None, part="", **details):
             **options,
         ),
         data.examples,
+        pairs=data.test,
         part=part,
         **details,
     )

@@ -12,6 +12,7 @@ from tfcopy.experiments.config import (
     Share,
     TrainingConfig,
     VocabularySize,
+    aside,
     data,
     file,
     group,
@@ -142,7 +143,20 @@ def _check_heads(size, what, heads, side):
 
 
 @group
-class PairsConfig(TransformerConfig, TrainingConfig, RunConfig):
+class ProgramsConfig:
+    """Programs of LiteRT, which answer without TensorFlow.
+
+    Attributes:
+        litert: Precision of the programs of LiteRT in an export. int8 becomes
+            float32 if it makes the answer to one of 100 test texts worse. none
+            exports without programs.
+    """
+
+    litert: Literal["int8", "float32", "none"] = aside("int8")
+
+
+@group
+class PairsConfig(TransformerConfig, TrainingConfig, ProgramsConfig, RunConfig):
     """Training an encoder and a decoder on pairs of texts.
 
     Attributes:
@@ -341,7 +355,7 @@ class PlannerConfig(PairsConfig):
 
 
 @group
-class RarestWordConfig(TrainingConfig, RunConfig):
+class RarestWordConfig(TrainingConfig, ProgramsConfig, RunConfig):
     """The task of naming the rarest word of a sequence, and its models.
 
     Attributes:

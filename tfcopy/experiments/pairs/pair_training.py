@@ -190,6 +190,8 @@ def make_translator(
         target_tokenizer=data.tokenizers[1],
         options=from_flags(SearchOptions, config, **search),
         replace_unk=config.replace_unk,
+        litert=config.litert,
+        usual_length=data.train.longest[0],
         **more,
     )
 

@@ -37,6 +37,7 @@ def build(run, name, data, max_target_length):
             {"max_length": max_target_length, "rescale": True},
         ),
         data.examples,
+        pairs=data.test,
     )
 
 

@@ -87,7 +87,13 @@ def build(run, name, head, data, search, details, **more):
         return model if config.candidates is None else model.with_candidates()
 
     return run.build(
-        name, model, served, data.examples, make_trained=trained, **details
+        name,
+        model,
+        served,
+        data.examples,
+        pairs=data.test,
+        make_trained=trained,
+        **details,
     )
 
 

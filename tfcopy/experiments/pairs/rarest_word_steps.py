@@ -334,7 +334,7 @@ class History:
             return []  # Missing or damaged: it is only looked at.
 
 
-def make_translator(model, task):
+def make_translator(model, task, litert=None):
     """Builds a `Translator` whose `analyse` returns the five best events.
 
     Of a text with more words than a sequence of the task, the rest is cut
@@ -352,6 +352,7 @@ def make_translator(model, task):
         ),
         max_source_length=model.length,
         append_eos=False,
+        litert=litert,
     )
 
 

@@ -10,12 +10,16 @@ Shapes: B texts, S source positions, N hypotheses, L maximum length.
 
 import contextlib
 import dataclasses
+import math
+import operator
 import os
 import tempfile
+import time
 
 import keras
 import numpy as np
 import tensorflow as tf
+from tensorflow.lite.tools import flatbuffer_utils
 
 from tfcopy import checked_files, keras_internals
 from tfcopy.decoding import SearchResult
@@ -23,9 +27,11 @@ from tfcopy.layers.tensorflow_loop import without_gradients
 from tfcopy.runtime.litert_engine import (
     FILE_NAME,
     LitertEngine,
+    is_installed,
     program_name,
 )
 from tfcopy.runtime.text_operations import strings
+from tfcopy.runtime.text_program import FILE_NAME as TEXTS_NAME
 from tfcopy.serving.servables import text_export
 from tfcopy.serving.servables.translation import RequestedTerms, Sources
 
@@ -34,52 +40,95 @@ _LINES = tf.TensorSpec([None, None], tf.string, name="glossary")
 # Elements of a weight that the converter makes integers.
 _LARGE = 1024
 _RESULTS = ("ids", "scores", "copied_from", "generate_probs", "attention")
+# Texts of a test set that programs answer: a few seconds.
+_TESTED = 100
 
 
-def write(folder, translator, examples) -> dict:
+def check(translator):
+    """Raises a ValueError if LiteRT cannot run the searches of a translator."""
+    if not is_installed():
+        raise ValueError("LiteRT is not installed: pip install ai-edge-litert.")
+    dtype = getattr(translator.model, "compute_dtype", "float32")
+    reasons = {
+        "samples": translator.options.sample,
+        "looks up definitions": translator.definitions is not None,
+        "has a shortlist": translator.shortlist is not None,
+        f"computes in {dtype}": dtype != "float32",
+    }
+    for reason in (x for x, holds in reasons.items() if holds):
+        raise ValueError(f"LiteRT has no program of a search that {reason}.")
+
+
+def write(folder, translator, examples, pairs=()) -> dict:
     """Writes all programs of a translator, and compares them with TensorFlow.
 
     Args:
         folder: Folder of the version, with its assets.
         translator: A `Translator`.
         examples: Dicts of texts by name, such as warm-up texts.
+        pairs: Texts of a test set and their references. If the answer of int8
+            to one of the first 100 has a lower chrF than TensorFlow's, the
+            programs are in float32.
 
     Returns:
         Facts about the files, for `tfcopy.json`.
 
     Raises:
-        ValueError: If LiteRT lacks an operation, or in float32 its answer to an
-            example differs from TensorFlow's.
+        ValueError: If LiteRT lacks an operation, or in float32 its answer to a
+            text is worse than TensorFlow's, or differs without a reference.
     """
+    start = time.monotonic()
+    check(translator)
     extra = os.path.join(folder, "assets.extra")
-    with without_gradients(), _integer_embeddings(translator):
-        programs = {
+    path = os.path.join(extra, FILE_NAME)
+    functions, signatures = text_functions(translator)
+    assets = os.path.join(folder, "assets")
+    resources = translator.resources
+    facts = {
+        "texts": text_export.write(
+            extra, functions, resources, assets, signatures
+        )
+    }
+    texts, references = [x["text"] for x in examples], None
+    if pairs:
+        texts, references = zip(*pairs[:_TESTED])
+    expected = translator.translate_all(texts, progress=False)
+    for precision in dict.fromkeys((translator.litert, "float32")):
+        programs = _programs(translator, precision)
+        with open(path, "wb") as file:
+            file.write(convert(programs, resources, precision))
+        checksum = checked_files.checksum_of(path)
+        facts |= {"precision": precision, "sha256": checksum}
+        found = _answers(LitertEngine(folder, facts, 1), texts)
+        changed = _changed([x.text for x in expected], found, references)
+        facts[precision] = {"texts": len(texts), **changed}
+        same = precision == "float32" and not references
+        worse = changed["answers"] if same else changed.get("worse")
+        if not worse:
+            break
+    else:
+        raise ValueError(
+            f"LiteRT answers {worse} of {len(texts)} texts worse than "
+            "TensorFlow, in float32, too."
+        )
+    files = (os.path.join(extra, x) for x in (FILE_NAME, TEXTS_NAME))
+    facts["bytes"] = sum(map(os.path.getsize, files))
+    return {**facts, "seconds": round(time.monotonic() - start, 1)}
+
+
+def _programs(translator, precision):
+    """Returns the functions to convert, by the names of programs."""
+    longest, usual = translator.max_source_length, translator.usual_length
+    with without_gradients(), _integer_embeddings(translator, precision):
+        return {
             program_name(kind, length): _program(translator, kind, length)
             for kind in kinds(translator)
-            for length in program_lengths(translator.max_source_length, kind)
+            for length in program_lengths(longest, kind, usual)
         }
-    path = os.path.join(extra, FILE_NAME)
-    with open(path, "wb") as file:
-        file.write(convert(programs, translator.resources, translator.litert))
-    functions, signatures = text_functions(translator)
-    facts = {
-        "precision": translator.litert,
-        "sha256": checked_files.checksum_of(path),
-        "texts": text_export.write(
-            extra,
-            functions,
-            translator.resources,
-            os.path.join(folder, "assets"),
-            signatures,
-        ),
-    }
-    engine = LitertEngine(folder, facts, 1)
-    changed = _answers_changed(engine, translator, examples)
-    return {**facts, "examples_changed": changed}
 
 
 @contextlib.contextmanager
-def _integer_embeddings(translator):
+def _integer_embeddings(translator, precision):
     """Has embeddings look words up in tables of integers, for int8.
 
     The converter makes all of a table floats before a word is looked up, in
@@ -89,7 +138,7 @@ def _integer_embeddings(translator):
     embeddings = {
         id(layer): layer
         for model in models
-        if translator.litert == "int8" and isinstance(model, keras.Model)
+        if precision == "int8" and isinstance(model, keras.Model)
         for layer in keras_internals.all_layers(model)
         if type(layer) is keras.layers.Embedding
     }
@@ -119,20 +168,40 @@ def _integer_lookup(table):
     return look_up
 
 
-def program_lengths(longest: int, kind: str = "free") -> list[int]:
+def described(facts: dict) -> str:
+    """Returns a sentence about programs, from the facts about them."""
+    precision = "int8" if "int8" in facts else "float32"
+    changed = facts[precision]
+    text = (
+        f"LiteRT in {facts['precision']} ({facts['bytes'] / 1e6:.1f} MB, "
+        f"made in {facts['seconds']:.0f} seconds); {precision} changes "
+        f"{changed['answers']} of {changed['texts']} answers"
+    )
+    if "better" in changed:
+        text += f", {changed['better']} better, {changed['worse']} worse"
+    return f"{text}."
+
+
+def program_lengths(
+    longest: int, kind: str = "free", usual: int | None = None
+) -> list[int]:
     """Returns the source positions of programs for texts up to a length.
 
     Args:
         longest: Maximum number of words of a text; EOS follows.
         kind: Kind of program, of which there are fewer for `analyse`.
+        usual: Source positions of the longest usual text. All longer ones share
+            a program.
     """
     lengths = [16]
-    while lengths[-1] <= longest:
+    size = 16
+    while size <= longest:
         # 16, 24, 32, 48, 64 and so on: a third of a program is padding at most.
-        last = lengths[-1]
-        is_power = last & (last - 1) == 0
-        more = last // 2 if is_power else last // 3
-        lengths.append(2 * last if kind == ANALYSED else last + more)
+        is_power = size & (size - 1) == 0
+        more = size // 2 if is_power else size // 3
+        size = 2 * size if kind == ANALYSED else size + more
+        if lengths[-1] < (usual or math.inf) or size > longest:
+            lengths.append(size)
     return lengths
 
 
@@ -159,12 +228,46 @@ def convert(functions: dict, resources: list, precision: str) -> bytes:
         )
         if precision == "int8":
             converter.optimizations = [tf.lite.Optimize.DEFAULT]
+        # Unpacks and packs the file once more, in Python.
+        converter.exclude_conversion_metadata = True
         try:
-            return converter.convert()
+            return _with_shared_scales(converter.convert())
         except Exception as error:
             raise ValueError(
                 f"LiteRT has no program of this search ({_reason(error)})."
             ) from error
+
+
+class _Shared:
+    """A part of a FlatBuffer that is written once, and referred to again."""
+
+    def __init__(self, part):
+        self._part, self._offset = part, None
+
+    def Pack(self, builder):
+        if self._offset is None:
+            self._offset = self._part.Pack(builder)
+        return self._offset
+
+
+def _with_shared_scales(content):
+    """Returns a file in which equal scales and zero points are stored once.
+
+    A table of 10,000 words takes 120 kB of them in each program.
+    """
+    model = flatbuffer_utils.convert_bytearray_to_object(content)
+    shared = {}
+    for graph in model.subgraphs:
+        for tensor in graph.tensors:
+            part = tensor.quantization
+            if part is not None:
+                key = tuple(map(_hashable, vars(part).values()))
+                tensor.quantization = shared.setdefault(key, _Shared(part))
+    return flatbuffer_utils.convert_object_to_bytearray(model)
+
+
+def _hashable(x):
+    return x.tobytes() if isinstance(x, np.ndarray) else x
 
 
 # The kind of program that finds all that `analyse` returns.
@@ -297,22 +400,21 @@ def _writing(translator, kind):
     return write
 
 
-def _answers_changed(engine, translator, examples):
-    """Counts the examples that int8 answers differently."""
-    changed = 0
-    for example in examples:
-        text = example["text"]
-        inputs = {"text": strings([text.encode()])}
-        found = engine.answer("serving_default", inputs)["text"][0].decode()
-        expected = translator.translate(tf.constant([text]))
-        expected = expected["text"].numpy()[0].decode()
-        changed += found != expected
-        if found != expected and translator.litert != "int8":
-            raise ValueError(
-                f"LiteRT answers {text!r} otherwise than TensorFlow: "
-                f"{found!r}, not {expected!r}."
-            )
-    return changed
+def _answers(engine, texts):
+    """Returns the answers to texts, by the program of each one's length."""
+    inputs = ({"text": strings([text.encode()])} for text in texts)
+    answers = (engine.answer("serving_default", x) for x in inputs)
+    return [x["text"][0].decode() for x in answers]
+
+
+def _changed(expected, found, references):
+    """Counts the answers that differ, and how many are better or worse."""
+    if references:
+        # Imported late: it is slow.
+        from tfcopy.evaluation import translations
+
+        return translations.changed_answers(expected, found, [references])
+    return {"answers": sum(map(operator.ne, expected, found))}
 
 
 def _reason(error):

@@ -63,12 +63,6 @@ def parse(content: Mapping, changes: Mapping) -> dict:
         if isinstance(value, Definitions):
             setting = "definitions"
         values[setting] = value
-    precision = values.get("precision", content.get("precision"))
-    if values.get("litert") and precision != "float32":
-        raise SettingError(
-            f"litert: no program computes in {precision}. Set "
-            "precision=float32, too."
-        )
     return values
 
 
@@ -126,12 +120,10 @@ def change_arguments(arguments: dict, values: Mapping) -> dict:
     own = {k: x for k, x in values.items() if k in arguments}
     own.pop("definitions", None)  # They are read where they are looked up.
     arguments |= own
-    for name in ("litert", "xla"):
-        if arguments.get(name) and arguments["shortlist"] is not None:
-            raise SettingError(
-                f"{name}: a search with a shortlist has no program. Set one of "
-                "them."
-            )
+    if arguments.get("xla") and arguments["shortlist"] is not None:
+        raise SettingError(
+            "xla: a search with a shortlist has no program. Set one of them."
+        )
     protects = isinstance(arguments.get("source_tokenizer"), ProtectedTokenizer)
     for name in ("must_copy", "glossary"):
         if values.get(name) and not protects:
@@ -165,7 +157,7 @@ def _parsers(content) -> dict[str, Callable]:
             "xla": _flag(bool),
             "constants": _flag(bool),
             "glossary": _optional(_file(glossary)),
-            "litert": _optional(_flag(Literal[LITERT_PRECISIONS])),
+            "litert": _optional(_flag(Literal[*LITERT_PRECISIONS, "none"])),
         }
         if "decode_initial_attention" in _cell_options(content["model"]):
             parsers["decode_initial_attention"] = _flag(bool)

@@ -89,7 +89,10 @@ class Translator:
         constants: Whether exported graphs hold the weights of a step as
             constants; see `ConstantWeights`.
         litert: `"float32"` or `"int8"`, for exports that hold the search as
-            programs of LiteRT as well; see `litert_export`.
+            programs of LiteRT as well, if LiteRT can run it; see
+            `litert_export`.
+        usual_length: Source positions of the longest usual text, such as the
+            longest in training. Programs of LiteRT fit usual texts closely.
         entities: Optional `Entities`, as in training. A placeholder in an
             answer, pointed at or generated, becomes the first source word
             that it stands for; `<unk>` if there is none.
@@ -118,6 +121,7 @@ class Translator:
     xla: bool = False
     constants: bool = False
     litert: str | None = None
+    usual_length: int | None = None
     entities: Entities | None = None
     glossary: Glossary | None = None
     definitions: tf.Module | None = None
@@ -135,12 +139,11 @@ class Translator:
                 f"Received: {self.max_source_length}."
             )
         tables = self.definitions, self.shortlist
-        for name in ("xla", "litert"):
-            if getattr(self, name) and any(x is not None for x in tables):
-                raise ValueError(
-                    f"`{name}` has no program of a search with `definitions` "
-                    "or a `shortlist`."
-                )
+        if self.xla and any(x is not None for x in tables):
+            raise ValueError(
+                "`xla` has no program of a search with `definitions` or a "
+                "`shortlist`."
+            )
         tokenizers = self.source_tokenizer, self.target_tokenizer
         self.protects = all(
             isinstance(x, ProtectedTokenizer) for x in tokenizers
