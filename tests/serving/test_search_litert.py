@@ -248,7 +248,7 @@ def test_more_words_than_any_program_reads_are_told(program, copied):
     status, output, error = run(program, copied, lines=lines)
     assert (status, output.count(b"\n")) == (1, 2)
     assert error == (
-        "search_litert: standard input: line 3: more than the 31 words that "
+        "search_litert: standard input: line 3: more than the 23 words that "
         f"{copied / PROGRAMS} reads\n"
     )
 

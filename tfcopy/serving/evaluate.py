@@ -148,7 +148,6 @@ def _answers(path, sources, options):
 
 def _engines(path, options):
     """Returns the engines to compare, by names of systems."""
-
     config = _config(path)
     is_int8 = config.get("litert", {}).get("precision") == "int8"
     both = ("ai_edge_litert", "tensorflow")

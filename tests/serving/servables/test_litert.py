@@ -377,12 +377,6 @@ def test_what_has_no_program_is_told(options, reason, tmp_path):
         litert_export.check(translator)
 
 
-def test_an_export_where_litert_is_not_installed(monkeypatch):
-    monkeypatch.setattr(litert_export, "is_installed", lambda: False)
-    with pytest.raises(ValueError, match="pip install ai-edge-litert[.]"):
-        litert_export.check(copier())
-
-
 def test_settings_of_programs():
     content = {"kind": "Translator", "arguments": {}, "model": {"config": {}}}
     with pytest.raises(settings.SettingError, match="float32 or int8"):

@@ -27,7 +27,6 @@ from tfcopy.layers.tensorflow_loop import without_gradients
 from tfcopy.runtime.litert_engine import (
     FILE_NAME,
     LitertEngine,
-    is_installed,
     program_name,
 )
 from tfcopy.runtime.text_operations import strings
@@ -46,8 +45,6 @@ _TESTED = 100
 
 def check(translator):
     """Raises a ValueError if LiteRT cannot run the searches of a translator."""
-    if not is_installed():
-        raise ValueError("LiteRT is not installed: pip install ai-edge-litert.")
     dtype = getattr(translator.model, "compute_dtype", "float32")
     reasons = {
         "samples": translator.options.sample,
