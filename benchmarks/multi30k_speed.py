@@ -216,11 +216,10 @@ def translate_job(options):
         changes["shortlist"] = likely_translations.learn(
             data.train, *data.vocabularies
         )
-    if options.more in ("xla", "constants"):
-        changes[options.more] = True
+    if options.more == "xla":
+        changes["xla"] = True
     folder = os.path.join(options.run_dir, "pointer_softmax")
-    # As exports are.
-    translator = storage.load(folder, changes).served.with_constants()
+    translator = storage.load(folder, changes).served
     texts = [pair[0] for pair in data.test]
     # Builds the graphs, and compiles what is compiled.
     lengths = [size - 1 for size in translator.compiled_sizes[:2]]
@@ -305,9 +304,8 @@ def variants(batch):
     """Precisions and what else may be set, of a search."""
     plain = [(precision, None) for precision in PRECISIONS]
     listed = [(precision, "shortlist") for precision in PRECISIONS]
-    constant = [(precision, "constants") for precision in PRECISIONS]
     compiled = [("float32", "xla")] if batch == 1 else []
-    return plain + listed + constant + compiled
+    return plain + listed + compiled
 
 
 def note(found, name, result):

@@ -74,9 +74,6 @@ class Echo:
     def with_files(self, folder):
         return self
 
-    def with_constants(self):
-        return self
-
 
 @pytest.fixture(scope="module")
 def random(random_served):

@@ -234,8 +234,6 @@ def test_several_runs_make_an_ensemble(run, tmp_path, capsys, monkeypatch):
     assert found["details"]["ensemble"] == [str(run), str(other)]
     answers = served.translate_all(["the session"], progress=False)
     assert answers[0].text
-    assert export(run, other, "--set", "constants=true") == 2
-    assert "constants=true is for a single model" in capsys.readouterr().err
     (tmp_path / "link").symlink_to(run)
     for again in (run, f"{run}/", tmp_path / "link"):
         assert export(run, other, again) == 2

@@ -166,7 +166,6 @@ class Seq2Seq(CopyModel):
         self.seed = seed
         self.candidates = candidates
         self._source_inputs = tuple(sorted(set(sources) - {"source_ids"}))
-        self._annotation_size = annotations.shape[-1]
 
     def with_candidates(self):
         """Returns a model with the same layers that also takes candidates.
@@ -209,17 +208,6 @@ class Seq2Seq(CopyModel):
         Raises:
             ValueError: If `source_inputs` does not match the model's inputs.
         """
-        memory, state = self.encode_sentences(
-            source_ids, source_copy_ids, **source_inputs
-        )
-        layers = self._read_step_variables()
-        return memory.updated(weights={"layers": layers}), state
-
-    def encode_sentences(self, source_ids, source_copy_ids, **source_inputs):
-        """Encodes as `encode` does, without the weights of the step layers.
-
-        The caller gets these from `step_weights`.
-        """
         if set(source_inputs) != set(self.source_inputs):
             raise ValueError(
                 "Besides ids, the source embedding needs the inputs "
@@ -244,21 +232,9 @@ class Seq2Seq(CopyModel):
                 "source_mask": mask,
                 "source_copy_ids": source_copy_ids,
             },
+            weights={"layers": self._read_step_variables()},
         )
         return memory, state
-
-    def step_weights(self):
-        """Returns the `weights` of a `Memory`, the same for all sentences."""
-        nothing = ops.zeros((1, 1, self._annotation_size))
-        cell = self.cell.prepare(nothing).nested("cell")
-        return {**cell.weights, "layers": self._read_step_variables()}
-
-    def variables_of_steps(self):
-        """Returns the variables that only `decode_step` uses, not `encode`."""
-        layers = [self.deep_output, self.head]
-        if self.target_embedding is not self.source_embedding:
-            layers.append(self.target_embedding)
-        return [variable for variable, _ in trained_weights(layers)]
 
     def restrict(self, memory, candidate_ids, log_weights=None):
         """Returns a memory for steps that generate only candidates.

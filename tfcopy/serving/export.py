@@ -171,8 +171,6 @@ def together(translators: Mapping):
                     "same data."
                 )
     model = Ensemble([x.model for x in translators.values()])
-    if first.constants:
-        raise ValueError("constants=true is for a single model.")
     return first.copy(model=model)
 
 

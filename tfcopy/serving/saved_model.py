@@ -104,8 +104,7 @@ def export(
         served: The servable: a `Translator`, an `AnswerFinder` or another
             `TextModel`. It has `signatures`, concrete functions by name;
             `resources`, their variables and tables; `config`, facts to store;
-            `with_files(folder)`, a copy with files as assets; and
-            `with_constants()`, a copy optimised for speed.
+            and `with_files(folder)`, a copy with files as assets.
         directory: Folder of the versions, `savedmodels/<recipe>`.
         recipe: Name of the recipe; by default the last part of `directory`.
         version: Positive integer; by default the highest version plus one.
@@ -157,8 +156,7 @@ def export(
 
 def _write(served, folder, target, names, warmup_texts, details, pairs):
     name, recipe = names
-    searching = served.with_files(folder)
-    served = searching.with_constants()
+    served = served.with_files(folder)
     signatures = served.signatures
     module = tf.Module(name="tfcopy")
     module.resources = served.resources
@@ -171,7 +169,7 @@ def _write(served, folder, target, names, warmup_texts, details, pairs):
     examples = [_example(x) for x in warmup_texts]
     config = _config(served, recipe, examples, details)
     if getattr(served, "litert", None) in LITERT_PRECISIONS:
-        config |= _programs(target, searching, examples, pairs)
+        config |= _programs(target, served, examples, pairs)
     path = os.path.join(extra, CONFIG_NAME)
     # Names of files may have bytes that are no text.
     text = {"encoding": "utf-8", "errors": "backslashreplace"}

@@ -54,7 +54,6 @@ def translator(request, tmp_path_factory):
         source_tokenizer=pieces.tokenizer,
         target_tokenizer=pieces.tokenizer,
         options=SearchOptions(num_beams=2, max_length=7, min_length=3),
-        constants=request.param == "t5",
     )
 
 

@@ -267,11 +267,10 @@ def test_a_program_answers(export, monkeypatch, engine):
             for x in (
                 {"replace_unk": True},
                 {"candidate_ids": np.arange(6)},
-                {"constants": True},
             )
         ),
     ],
-    ids=["int8", "replace_unk", "candidates", "constants"],
+    ids=["int8", "replace_unk", "candidates"],
 )
 @pytest.mark.long
 def test_options_of_a_translator(options, tmp_path):

@@ -158,7 +158,6 @@ def everything():
         replace_unk=True,
         dictionary=Dictionary([("open", "ouverte", 0.6), ("open", "o", 1 / 3)]),
         candidate_ids=np.array([0, 1, 2, 3, 5, 7, 8], "int32"),
-        constants=True,
         shortlist=Dictionary([("is", "est", 1.0), ("of", "de", 1.0)]),
         entities=Entities(exceptions="The|Of", common=("kowalski",)),
         glossary=Glossary([("is open", "est ouverte")]),

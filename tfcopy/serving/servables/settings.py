@@ -155,7 +155,6 @@ def _parsers(content) -> dict[str, Callable]:
             "candidates": _optional(_flag(PositiveInt)),
             "precision": _flag(Literal[PRECISIONS]),
             "xla": _flag(bool),
-            "constants": _flag(bool),
             "glossary": _optional(_file(glossary)),
             "litert": _optional(_flag(Literal[*LITERT_PRECISIONS, "none"])),
         }

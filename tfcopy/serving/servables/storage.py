@@ -174,6 +174,11 @@ def load(
             trained = _make_model(content["trained_model"])
         decode = Decoder(StoredFiles(folder), model, values.get("definitions"))
         encoded = content["arguments"]
+        if encoded.pop("constants", False):
+            raise StorageError(
+                f"{path} sets constants to true, an option that is gone: set "
+                "it to false. litert=float32 takes its place."
+            )
         arguments = {name: decode(x) for name, x in encoded.items()}
         identity = content.get("identity", {})
         _load_weights(trained, folder, checkpoint, identity)

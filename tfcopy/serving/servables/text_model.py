@@ -201,10 +201,6 @@ class TextModel:
         other._vocabularies = saved
         return other
 
-    def with_constants(self) -> "TextModel":
-        """Returns itself: a request reads each weight once, not in a loop."""
-        return self
-
     def _answer(self, texts, read: Read) -> dict:
         """Returns the outputs of `serving_default` for texts, `(B,)`."""
         raise NotImplementedError

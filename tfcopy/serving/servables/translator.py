@@ -27,7 +27,7 @@ from tfcopy.layers.copying import MASKED
 from tfcopy.runtime import answer_lines
 from tfcopy.runtime.answer_lines import Translation
 from tfcopy.runtime.batches import in_batches, num_at_once
-from tfcopy.serving.servables.output_weights import ConstantWeights, Shortlist
+from tfcopy.serving.servables.output_weights import Shortlist
 from tfcopy.serving.servables.translation import (
     HypothesisWriter,
     SourceSearch,
@@ -86,8 +86,6 @@ class Translator:
             models. Programs are compiled, in seconds, at the first text of each
             of a few lengths. It may round differently than the search for
             several texts. `analyse` is not compiled.
-        constants: Whether exported graphs hold the weights of a step as
-            constants; see `ConstantWeights`.
         litert: `"float32"` or `"int8"`, for exports that hold the search as
             programs of LiteRT as well, if LiteRT can run it; see
             `litert_export`.
@@ -119,7 +117,6 @@ class Translator:
     candidate_ids: Any = None
     shortlist: Dictionary | None = None
     xla: bool = False
-    constants: bool = False
     litert: str | None = None
     usual_length: int | None = None
     entities: Entities | None = None
@@ -245,15 +242,6 @@ class Translator:
             return self
         saved = [x.save(os.path.join(folder, k)) for k, x in tables.items()]
         return self.copy(**dict(zip(names, saved)))
-
-    def with_constants(self) -> "Translator":
-        """Returns a copy with the current weights as constants, if `constants`.
-
-        Further training of the model does not change its answers.
-        """
-        if not self.constants or isinstance(self.model, ConstantWeights):
-            return self
-        return self.copy(model=ConstantWeights(self.model))
 
     @property
     def arguments(self) -> dict:
