@@ -29,10 +29,6 @@ COMMANDS = {
     ),
     "score": ("tfcopy.serving.score", "compute how likely given targets are"),
     "batch": ("tfcopy.serving.batch", "answer files of texts, by Apache Beam"),
-    "client": (
-        "tfcopy.serving.client",
-        "the same as ask ADDRESS/MODEL, which took its place",
-    ),
     "serve": (
         "tfcopy.serving.serve",
         "translate for Weblate and others, by LibreTranslate's API",
@@ -49,10 +45,6 @@ COMMANDS = {
     "serving_files": (
         "tfcopy.serving.serving_files",
         "write the Compose file and settings of TensorFlow Serving",
-    ),
-    "models_config": (
-        "tfcopy.serving.serving_files",
-        "the same as serving_files, which took its place",
     ),
     "prepare": (
         "tfcopy.data.prepare",
@@ -75,6 +67,7 @@ COMMANDS = {
         "make a file of definitions from WordNet",
     ),
 }
+_RENAMED = {"client": "ask ADDRESS/MODEL", "models_config": "serving_files"}
 _EXAMPLES = """\
 examples:
   tfcopy recipe europarl_ps --help
@@ -108,6 +101,9 @@ def main(arguments=None):
         return 0
     if name == "recipe":
         return _run_recipe(*(rest or ["--help"]))
+    if name in _RENAMED:
+        print(f"{name} is now: tfcopy {_RENAMED[name]}", file=sys.stderr)
+        return 2
     if name not in COMMANDS:
         return _unknown("command", name, COMMANDS)
     return _run(COMMANDS[name][0], rest)

@@ -1,6 +1,5 @@
 """Shared parts of the serving commands: flags, output, exit statuses."""
 
-import argparse
 import contextlib
 import dataclasses
 import gc
@@ -8,7 +7,7 @@ import os
 import sys
 from typing import Literal
 
-from tfcopy.flags import File, NonNegativeInt, PositiveFloat, PositiveInt, flag
+from tfcopy.flags import File, NonNegativeInt, PositiveFloat, PositiveInt
 from tfcopy.runtime.signatures import AskError
 from tfcopy.runtime.transport import server_of
 from tfcopy.terminal import hide_notes, one_line
@@ -115,8 +114,6 @@ class ModelOptions(LoadingOptions):
 
     positional = {"model": "MODEL"}
 
-    # Earlier form: --server ADDRESS, and the model's name as MODEL.
-    server: str | None = flag(None, argparse.SUPPRESS)
     model: str
     version: NonNegativeInt | None = None
     label: str | None = None
@@ -129,11 +126,10 @@ class ModelOptions(LoadingOptions):
     def __post_init__(self):
         if self.version is not None and self.label is not None:
             raise ValueError("--label: not allowed with --version")
-        if self.server is None:
-            try:
-                self.server, self.model = server_of(self.model)
-            except AskError as error:
-                raise ValueError(error) from error
+        try:
+            self.server, self.model = server_of(self.model)
+        except AskError as error:
+            raise ValueError(error) from error
         if self.server is None:
             for name in self.connection.keys() - {"version"}:
                 raise ValueError(

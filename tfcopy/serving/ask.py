@@ -61,12 +61,12 @@ class Options(answer_lines.AnswerOptions, commands.ModelOptions):
     status: bool = False
 
 
-def main(arguments=None, program="ask", kind=Options):
+def main(arguments=None):
     """Runs the command, and returns its exit status."""
     epilog = _EXAMPLES + answer_lines.FORMS
-    options = Parser(kind, _DESCRIPTION, epilog).parse(arguments)
+    options = Parser(Options, _DESCRIPTION, epilog).parse(arguments)
     work = _status if options.status else _answer
-    return commands.run(program, functools.partial(work, options))
+    return commands.run("ask", functools.partial(work, options))
 
 
 def _answer(options):

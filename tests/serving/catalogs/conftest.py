@@ -34,8 +34,8 @@ def mangled(monkeypatch):
 def fill(capfd, model):
     """Function of arguments to status, output and error."""
 
-    def fill(*arguments):
-        status = translate_po.main(["savedmodels/x", *map(str, arguments)])
+    def fill(*arguments, model="savedmodels/x"):
+        status = translate_po.main([model, *map(str, arguments)])
         return status, *capfd.readouterr()
 
     return fill

@@ -218,5 +218,5 @@ def test_of_a_folder_the_language_is_taken(tmp_path, fill, output):
         assert (tmp_path / "new" / name).exists() == (output and "es/" in name)
     status, _, error = fill(folder, "--language", "ja")
     assert status == 2 and "Expected a catalogue in 'ja'" in error
-    status, _, error = fill(folder, "--server", "h:1")
+    status, _, error = fill(folder, model="h:1/x")
     assert status == 2 and "--language: the catalogues of a folder" in error

@@ -262,7 +262,7 @@ def test_a_server_is_asked_what_its_model_keeps(
         (["--model_protect", "rst", "brace"], ["A %1", "B ${x}"]),
     ):
         path = write(tmp_path / "a.po", text)
-        assert fill(path, "--server", "http://h:1", *flags)[0] == 0
+        assert fill(path, *flags, model="http://h:1/x")[0] == 0
         assert answers(path) == expected
         assert ("lost %1" in pathlib.Path(path).read_text()) == (not flags)
     status, _, error = fill(path, "--model_protect", "(")

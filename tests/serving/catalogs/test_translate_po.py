@@ -137,10 +137,10 @@ def test_a_server_is_asked(tmp_path, fill, monkeypatch):
 
     monkeypatch.setattr(remote_model, "RemoteModel", Server)
     path = write(tmp_path / "a.po", HEADER + BODY)
-    flags = ["--server", "http://h:1", "--version", "3", "--deadline", "7"]
-    assert fill(path, *flags)[0] == 0
+    flags = ["--version", "3", "--deadline", "7"]
+    assert fill(path, *flags, model="http://h:1/x")[0] == 0
     (arguments, options), closed = made
-    assert arguments == ("http://h:1", "savedmodels/x") and closed == "closed"
+    assert arguments == ("http://h:1", "x") and closed == "closed"
     assert options["version"] == 3 and options["deadline"] == 7
     assert pathlib.Path(path).read_text() == HEADER + FILLED
 

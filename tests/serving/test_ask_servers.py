@@ -18,7 +18,7 @@ from tfcopy.runtime.local_model import LocalModel
 from tfcopy.runtime.remote_model import RemoteModel
 from tfcopy.runtime.signatures import Signature
 from tfcopy.runtime.transport import VersionStatus
-from tfcopy.serving import ask, client
+from tfcopy.serving import ask
 from tfcopy.serving.saved_model import export
 
 SENTENCES = [x.encode() for x in sentences(9)] + [b"", b"\xff\xfe is \x00"]
@@ -154,7 +154,6 @@ def test_a_server_answers_lines_as_a_folder_does(
         path.write_text("zebra\tbark\nwug\tfly\n")
         flags = [*flags, f"--dictionary={path}"]
     found = told(ask.main, [f"{address}/{name}", "--at_once=2", *flags], text)
-    assert told(client.main, [*flags, address, name], text) == found
     monkeypatch.setattr(
         local_model, "LocalModel", lambda *_, **__: models[name]
     )
@@ -166,53 +165,52 @@ def test_a_server_answers_lines_as_a_folder_does(
 
 @BOTH
 def test_the_status_has_a_line_a_version(told, server, protocol):
-    arguments = [address_of(server, protocol), "translator", "--status"]
-    assert told(client.main, arguments) == (0, ["2\tAVAILABLE"], "")
+    arguments = [f"{address_of(server, protocol)}/translator", "--status"]
+    assert told(ask.main, arguments) == (0, ["2\tAVAILABLE"], "")
     server.loading = "NOT_FOUND"
-    assert told(client.main, arguments) == (0, ["2\tLOADING"], "")
-    _, (line,), _ = told(client.main, [*arguments, "--version=2", "--json"])
+    assert told(ask.main, arguments) == (0, ["2\tLOADING"], "")
+    _, (line,), _ = told(ask.main, [*arguments, "--version=2", "--json"])
     assert json.loads(line) == {"version": 2, "state": "LOADING", "message": ""}
 
 
 @BOTH
 def test_flags_reach_the_server(told, server, protocol):
-    address = address_of(server, protocol)
+    address = f"{address_of(server, protocol)}/translator"
     for flag in ("--version=2", "--label=best"):
-        found = told(client.main, [address, "translator", flag], b"\n\n")
+        found = told(ask.main, [address, flag], b"\n\n")
         assert found == (0, ["", ""], "")
-    _, _, error = told(client.main, [address, "translator", "--version=1"])
+    _, _, error = told(ask.main, [address, "--version=1"])
     assert "no version 1. Versions: 2 AVAILABLE." in error
     server.reset()
     server.fail(9, "UNAVAILABLE")
-    _, _, error = told(client.main, [address, "translator", "--retries=0"])
+    _, _, error = told(ask.main, [address, "--retries=0"])
     assert "asked once" in error and len(server.calls) == 1
     server.reset()
     server.delay = lambda call: 0.3
-    _, _, error = told(client.main, [address, "translator", "--deadline=0.1"])
+    _, _, error = told(ask.main, [address, "--deadline=0.1"])
     assert "within 0.1 s" in error
 
 
 def test_errors_say_what_is_wrong(told, server, capfdbinary):
     def error(*arguments, text=b""):
-        status, output, error = told(client.main, arguments, text)
+        status, output, error = told(ask.main, arguments, text)
         assert (status, output) == (2, [])
-        assert error.startswith("client: ") and error.count("\n") == 1
+        assert error.startswith("ask: ") and error.count("\n") == 1
         return error
 
     address = server.rest_address
-    assert "not the address of a server" in error("localhost", "translator")
-    assert "has no model 'x'" in error(address, "x")
-    message = error(address, "translator", "--dictionary=x")
+    assert "has no model 'x'" in error(f"{address}/x")
+    message = error(f"{address}/translator", "--dictionary=x")
     assert f"translator at {address}: the model reads no" in message
     assert "standard input, line 1: expected a JSON object" in error(
-        address, "entailment", text=b"a wug\n"
+        f"{address}/entailment", text=b"a wug\n"
     )
     for flags in (
         *(["--deadline=0"], ["--deadline=x"], ["--deadline=inf"]),
         *(["--retries=-1"], ["--at_once=0"], ["--version=1", "--label=x"]),
     ):
         with pytest.raises(SystemExit):
-            client.main([address, "translator", *flags])
+            ask.main([f"{address}/translator", *flags])
         error = capfdbinary.readouterr().err.decode()
         assert error.startswith(f"Error: {flags[-1].split('=')[0]}")
 
@@ -224,7 +222,7 @@ def process(*arguments):
     environment = dict(os.environ)
     environment.pop("TF_CPP_MIN_LOG_LEVEL", None)
     process = subprocess.Popen(
-        [sys.executable, "-m", "tfcopy.serving.client", *arguments],
+        [sys.executable, "-m", "tfcopy.serving.ask", *arguments],
         env=environment,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -240,7 +238,7 @@ def process(*arguments):
 
 @pytest.mark.parametrize("is_interrupted", [False, True])
 def test_a_process_answers_each_line_at_once(server, is_interrupted):
-    with process(server.rest_address, "translator", "--n_best=1") as client:
+    with process(f"{server.rest_address}/translator", "--n_best=1") as client:
         if is_interrupted:
             client.send_signal(signal.SIGINT)
         else:
@@ -255,13 +253,13 @@ def test_a_process_says_once_that_the_server_has_gone(models, protocol):
     server = ServingServer({"translator": {1: models["translator"]}})
     address = address_of(server, protocol)
     flags = ["--n_best=1", "--retries=1"]
-    with process(address, "translator", *flags) as client:
+    with process(f"{address}/translator", *flags) as client:
         server.stop()
         client.stdin.write(b"the session\n")
         client.stdin.close()
         assert client.wait() == 2
         (line,) = client.stderr.read().decode().splitlines()
-        assert line.startswith(f"client: {address}: no server answers (")
+        assert line.startswith(f"ask: {address}: no server answers (")
 
 
 class _Hostile(ExportedModel):
@@ -304,7 +302,7 @@ def test_answers_are_printed_without_control_characters(
     )
     if "--n_best=1" in flags and outputs is not TRANSLATED:
         return
-    status, (line,), error = told(client.main, ["a", "m", *flags], b"x\n")
+    status, (line,), error = told(ask.main, ["h:1/m", *flags], b"x\n")
     assert (status, error) == (0, "")
     assert not {*line} & {*map(chr, [*range(32), *range(127, 160)])}
     if flags == ["--json"] and "text" in outputs:
@@ -330,9 +328,9 @@ def test_answers_of_another_form_end_with_a_line(
     monkeypatch.setattr(
         remote_model, "RemoteModel", lambda *_, **__: _Hostile(**outputs)
     )
-    status, output, error = told(client.main, ["a", "m", *flags], b"x\n")
+    status, output, error = told(ask.main, ["h:1/m", *flags], b"x\n")
     assert (status, output) == (2, [])
-    assert error.startswith("client: m: the outputs have another form than ")
+    assert error.startswith("ask: m: the outputs have another form than ")
     assert error.count("\n") == 1
 
 
@@ -341,8 +339,9 @@ def test_what_a_server_says_is_told_without_control_characters(
 ):
     version = VersionStatus(2, "END\x1b[2J", "oops\n\x9b")
     monkeypatch.setattr(remote_model.Connection, "status", lambda _: [version])
-    arguments = [server.rest_address, "translator", "--status"]
-    assert told(client.main, arguments) == (0, ["2\tEND [2J\toops  "], "")
+    address = f"{server.rest_address}/translator"
+    arguments = [address, "--status"]
+    assert told(ask.main, arguments) == (0, ["2\tEND [2J\toops  "], "")
     server.fail(1, "INTERNAL", "\x1b]0;mine\x07")
-    status, _, error = told(client.main, [server.rest_address, "translator"])
+    status, _, error = told(ask.main, [address])
     assert status == 2 and error.removesuffix("\n").isprintable()
