@@ -23,12 +23,6 @@ def long_description():
 # It asks for protobuf below 7 and pyarrow below 26.
 BEAM = ["apache-beam>=2.77,<3"]
 CATALOGS = ["rapidfuzz>=3"]
-# Its protocol buffers need TensorFlow.
-CLIENT = [
-    "grpcio>=1.64,<2",
-    "tensorflow>=2.21,<2.22",
-    "tensorflow-serving-api>=2.21,<3",
-]
 DOCS = ["mkdocs-material>=9.6,<10", "mkdocstrings[python]>=0.29"]
 DEMO = ["uvicorn>=0.34"]
 FIGURES = ["matplotlib>=3.9"]
@@ -109,7 +103,6 @@ setup(
         "gpu": [*TRAIN, "tensorflow[and-cuda]>=2.21,<2.22"],
         "beam": BEAM,
         "catalogs": CATALOGS,
-        "client": CLIENT,
         "demo": DEMO,
         "docs": DOCS,
         "figures": FIGURES,
@@ -120,7 +113,6 @@ setup(
         "dev": [
             *BEAM,
             *CATALOGS,
-            *CLIENT,
             *DEMO,
             *DOCS,
             *FIGURES,
@@ -128,6 +120,8 @@ setup(
             *PROJECTION,
             *SERVE,
             *TRAIN,
+            # Its protocol buffers describe what a server is given.
+            "tensorflow-serving-api>=2.21,<3",
             # Asks the server as others do.
             "libretranslatepy>=2.1.4",
             # With setuptools and wheel, what `.ci/run` builds and checks.

@@ -1,4 +1,4 @@
-"""A server for tests that speaks TensorFlow Serving's two protocols.
+"""A server for tests that speaks TensorFlow Serving's REST protocol.
 
 What it answers comes from `LocalModel`s; how it answers, and its errors, are
 as documented for TensorFlow Serving and in its source.
@@ -12,18 +12,9 @@ import os
 import ssl
 import threading
 import time
-from concurrent import futures
 
-import grpc
-import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
-from tensorflow_serving.apis import (
-    get_model_metadata_pb2,
-    get_model_status_pb2,
-    model_service_pb2_grpc,
-    predict_pb2,
-    prediction_service_pb2_grpc,
-)
+from tensorflow_serving.apis import get_model_status_pb2
 
 from tests.runtime.serving_rest import RestHandler, Status
 from tfcopy.runtime.signatures import AskError
@@ -39,7 +30,7 @@ class Call:
 
 
 class ServingServer:
-    """Models behind two ports of this machine.
+    """Models behind a port of this machine.
 
     Args:
         models: Dict of name to dict of version to `LocalModel`.
@@ -57,18 +48,14 @@ class ServingServer:
         self.models = models
         self.labels = labels or {}
         self.tls = tls
-        self.ports = [0, 0]
+        self.port = 0
         self.reset()
         self.start()
 
     @property
-    def grpc_address(self):
-        return f"localhost:{self.ports[0]}"
-
-    @property
-    def rest_address(self):
+    def address(self):
         scheme = "https" if self.tls else "http"
-        return f"{scheme}://localhost:{self.ports[1]}"
+        return f"{scheme}://localhost:{self.port}"
 
     def reset(self):
         self.calls = []
@@ -81,33 +68,12 @@ class ServingServer:
         self._failures += [Status(code, message)] * times
 
     def start(self):
-        """Listens, at the same ports each time."""
-        pool = futures.ThreadPoolExecutor(8)
-        options = [
-            ("grpc.max_receive_message_length", -1),
-            ("grpc.max_send_message_length", -1),
-            ("grpc.so_reuseport", 0),
-        ]
-        self._grpc = grpc.server(pool, options=options)
-        prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(
-            _PredictionService(self), self._grpc
-        )
-        model_service_pb2_grpc.add_ModelServiceServicer_to_server(
-            _ModelService(self), self._grpc
-        )
-        address = f"localhost:{self.ports[0]}"
-        if self.tls:
-            key, certificate = (open(path, "rb").read() for path in self.tls)
-            credentials = grpc.ssl_server_credentials([(key, certificate)])
-            self.ports[0] = self._grpc.add_secure_port(address, credentials)
-        else:
-            self.ports[0] = self._grpc.add_insecure_port(address)
-        self._grpc.start()
+        """Listens, at the same port each time."""
         handler = functools.partial(RestHandler, self)
         self._http = http.server.ThreadingHTTPServer(
-            ("localhost", self.ports[1]), handler
+            ("localhost", self.port), handler
         )
-        self.ports[1] = self._http.server_port
+        self.port = self._http.server_port
         if self.tls:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(self.tls[1], self.tls[0])
@@ -119,11 +85,10 @@ class ServingServer:
         ).start()
 
     def stop(self):
-        self._grpc.stop(None).wait()
         self._http.shutdown()
         self._http.server_close()
 
-    # What both protocols ask; `spec` is `(name, version, label)`.
+    # What requests ask; `spec` is `(name, version, label)`.
 
     def predict(self, spec, signature, read):
         """Dict of arrays; `read` makes the inputs of a `SignatureDef`."""
@@ -204,61 +169,3 @@ def signature_defs(folder):
     with open(os.path.join(folder, "saved_model.pb"), "rb") as file:
         saved = saved_model_pb2.SavedModel.FromString(file.read())
     return saved.meta_graphs[0].signature_def
-
-
-def _spec(request):
-    spec = request.model_spec
-    version = spec.version.value if spec.HasField("version") else None
-    label = spec.version_label if spec.HasField("version_label") else None
-    return spec.name, version, label
-
-
-def _serves(method):
-    """Turns what a method raises into a status of gRPC."""
-
-    def serve(self, request, context):
-        try:
-            return method(self, request)
-        except Status as status:
-            context.abort(grpc.StatusCode[status.code], status.message)
-
-    return serve
-
-
-class _PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
-    def __init__(self, serving):
-        self.serving = serving
-
-    @_serves
-    def Predict(self, request):
-        inputs = {k: tf.make_ndarray(x) for k, x in request.inputs.items()}
-        signature = request.model_spec.signature_name or "serving_default"
-        outputs = self.serving.predict(
-            _spec(request), signature, lambda signature_def: inputs
-        )
-        response = predict_pb2.PredictResponse()
-        for name, x in outputs.items():
-            response.outputs[name].CopyFrom(tf.make_tensor_proto(x))
-        return response
-
-    @_serves
-    def GetModelMetadata(self, request):
-        assert request.metadata_field == ["signature_def"]
-        version, signatures = self.serving.metadata(_spec(request))
-        found = get_model_metadata_pb2.SignatureDefMap()
-        for name, signature in signatures.items():
-            found.signature_def[name].CopyFrom(signature)
-        response = get_model_metadata_pb2.GetModelMetadataResponse()
-        response.model_spec.name = request.model_spec.name
-        response.model_spec.version.value = version
-        response.metadata["signature_def"].Pack(found)
-        return response
-
-
-class _ModelService(model_service_pb2_grpc.ModelServiceServicer):
-    def __init__(self, serving):
-        self.serving = serving
-
-    @_serves
-    def GetModelStatus(self, request):
-        return self.serving.status(_spec(request))

@@ -58,9 +58,8 @@ def test_all_is_told_on_request(model, copier_model):
     assert answer["text"] == TEXTS[0] and isinstance(answer["score"], float)
 
 
-@pytest.mark.parametrize("protocol", ["grpc_address", "rest_address"])
-def test_a_server_answers_as_a_folder_does(model, server, protocol):
-    address = getattr(server, protocol)
+def test_a_server_answers_as_a_folder_does(model, server):
+    address = server.address
     with load(address, "echo", batch_size=2, retries=0) as remote:
         for one, other in zip(model.n_best(TEXTS), remote.n_best(TEXTS)):
             assert [x.text for x in one] == [x.text for x in other]

@@ -41,7 +41,6 @@ INPUTS = {
     "question": [*OTHERS, "the wug", "\0"],
     "dictionary": [[b"wug\tfly", b"zebra\tbark"]] * 3 + [[b"", b""]] * 3,
 }
-BOTH = pytest.mark.parametrize("protocol", ["grpc", "rest"])
 
 
 class Judge(tf.Module):
@@ -97,10 +96,6 @@ def server(running):
     running.reset()
 
 
-def address_of(server, protocol):
-    return server.grpc_address if protocol == "grpc" else server.rest_address
-
-
 def check_answers(address, name, local, batch_size=4):
     """A server says what the model says, whatever is asked."""
     remote = RemoteModel(address, name, batch_size=batch_size)
@@ -130,14 +125,12 @@ def test_answers_are_those_of_models_with_weights(tmp_path):
     models = {x.name: {1: LocalModel(x)} for x in tmp_path.iterdir()}
     server = ServingServer(models)
     for name, (local,) in ((x, y.values()) for x, y in models.items()):
-        for address in (server.grpc_address, server.rest_address):
-            # Some say something of padding, which depends on the batch.
-            batch_size = 4 if name == "translator" else 32
-            check_answers(address, name, local, batch_size)
+        # Some say something of padding, which depends on the batch.
+        batch_size = 4 if name == "translator" else 32
+        check_answers(server.address, name, local, batch_size)
     server.stop()
 
 
-@BOTH
 @pytest.mark.parametrize(
     "name, flags, text",
     [
@@ -146,9 +139,9 @@ def test_answers_are_those_of_models_with_weights(tmp_path):
     ],
 )
 def test_a_server_answers_lines_as_a_folder_does(
-    told, server, models, monkeypatch, tmp_path, protocol, name, flags, text
+    told, server, models, monkeypatch, tmp_path, name, flags, text
 ):
-    address = address_of(server, protocol)
+    address = server.address
     if name == "entailment":
         path = tmp_path / "my.tsv"
         path.write_text("zebra\tbark\nwug\tfly\n")
@@ -163,9 +156,8 @@ def test_a_server_answers_lines_as_a_folder_does(
     )
 
 
-@BOTH
-def test_the_status_has_a_line_a_version(told, server, protocol):
-    arguments = [f"{address_of(server, protocol)}/translator", "--status"]
+def test_the_status_has_a_line_a_version(told, server):
+    arguments = [f"{server.address}/translator", "--status"]
     assert told(ask.main, arguments) == (0, ["2\tAVAILABLE"], "")
     server.loading = "NOT_FOUND"
     assert told(ask.main, arguments) == (0, ["2\tLOADING"], "")
@@ -173,9 +165,8 @@ def test_the_status_has_a_line_a_version(told, server, protocol):
     assert json.loads(line) == {"version": 2, "state": "LOADING", "message": ""}
 
 
-@BOTH
-def test_flags_reach_the_server(told, server, protocol):
-    address = f"{address_of(server, protocol)}/translator"
+def test_flags_reach_the_server(told, server):
+    address = f"{server.address}/translator"
     for flag in ("--version=2", "--label=best"):
         found = told(ask.main, [address, flag], b"\n\n")
         assert found == (0, ["", ""], "")
@@ -198,7 +189,7 @@ def test_errors_say_what_is_wrong(told, server, capfdbinary):
         assert error.startswith("ask: ") and error.count("\n") == 1
         return error
 
-    address = server.rest_address
+    address = server.address
     assert "has no model 'x'" in error(f"{address}/x")
     message = error(f"{address}/translator", "--dictionary=x")
     assert f"translator at {address}: the model reads no" in message
@@ -238,7 +229,7 @@ def process(*arguments):
 
 @pytest.mark.parametrize("is_interrupted", [False, True])
 def test_a_process_answers_each_line_at_once(server, is_interrupted):
-    with process(f"{server.rest_address}/translator", "--n_best=1") as client:
+    with process(f"{server.address}/translator", "--n_best=1") as client:
         if is_interrupted:
             client.send_signal(signal.SIGINT)
         else:
@@ -248,10 +239,9 @@ def test_a_process_answers_each_line_at_once(server, is_interrupted):
 
 
 @pytest.mark.slow
-@BOTH
-def test_a_process_says_once_that_the_server_has_gone(models, protocol):
+def test_a_process_says_once_that_the_server_has_gone(models):
     server = ServingServer({"translator": {1: models["translator"]}})
-    address = address_of(server, protocol)
+    address = server.address
     flags = ["--n_best=1", "--retries=1"]
     with process(f"{address}/translator", *flags) as client:
         server.stop()
@@ -339,7 +329,7 @@ def test_what_a_server_says_is_told_without_control_characters(
 ):
     version = VersionStatus(2, "END\x1b[2J", "oops\n\x9b")
     monkeypatch.setattr(remote_model.Connection, "status", lambda _: [version])
-    address = f"{server.rest_address}/translator"
+    address = f"{server.address}/translator"
     arguments = [address, "--status"]
     assert told(ask.main, arguments) == (0, ["2\tEND [2J\toops  "], "")
     server.fail(1, "INTERNAL", "\x1b]0;mine\x07")

@@ -204,7 +204,7 @@ def _copy(source, sink):
 @pytest.mark.parametrize("fault", ["close", "swallow"])
 def test_a_model_of_a_server_is_served_whenever_it_is_there(folder, fault):
     remote = serve_tensorflow(LocalModel(folder / "copier"))
-    relay = Relay(remote.rest_address)
+    relay = Relay(remote.address)
     address = "http://127.0.0.1:%d/echo" % relay.server_address[1]
     options = ("--deadline", 3, "--grace", 2)
     with Process(f"en:fr={address}", *options) as server:

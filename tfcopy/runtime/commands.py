@@ -54,7 +54,6 @@ def run(program, work) -> int:
             # File names may have bytes that are not UTF-8.
             stream.reconfigure(errors="backslashreplace")
     hide_notes()
-    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     try:
         work()
         write(b"")  # flushes earlier prints
@@ -107,9 +106,7 @@ class ModelOptions(LoadingOptions):
         deadline: seconds until a request to a server fails, retries included
             (default: 60)
         retries: retries of a request if the server is not ready (default: 5)
-        tls: use TLS for gRPC (for REST: https://)
-        root_certificate: PEM file of certificates to verify the server;
-            implies --tls
+        root_certificate: PEM file of certificates to verify the server
     """
 
     positional = {"model": "MODEL"}
@@ -120,7 +117,6 @@ class ModelOptions(LoadingOptions):
     at_once: PositiveInt | None = None
     deadline: PositiveFloat | None = None
     retries: NonNegativeInt | None = None
-    tls: bool = False
     root_certificate: File | None = None
 
     def __post_init__(self):
@@ -141,7 +137,6 @@ class ModelOptions(LoadingOptions):
         """Returns the given arguments of a `Connection`, by name."""
         names = ("version", "label", "deadline", "retries", "root_certificate")
         given = {name: getattr(self, name) for name in names}
-        given["tls"] = self.tls or None
         return {name: x for name, x in given.items() if x is not None}
 
     def connect(self):

@@ -46,9 +46,8 @@ def load(
     Args:
         where: A folder, of numbered versions or of one version, which may be a
             URL such as `gs://bucket/model`; or `ADDRESS/MODEL`, a model on a
-            server, TensorFlow Serving. The address is `host:port` or
-            `grpc://host:port` for gRPC (the extra `client`), `http://host:port`
-            or `https://host:port` for REST.
+            server, TensorFlow Serving. The address is that of its REST port:
+            `host:port`, `http://host:port` or `https://host:port`.
         model: Name of the model on the server, or in a folder of several, if
             `where` does not end with it.
         version: Version to load; the highest if not given.
@@ -61,7 +60,7 @@ def load(
         trust: Whether to run a graph with operations that no export has, such
             as writing files. They run on this machine, with your rights.
         **options: Options of a server, as in `RemoteModel`: `label`,
-            `deadline`, `retries`, `tls`, `root_certificate`.
+            `deadline`, `retries`, `root_certificate`.
 
     Raises:
         AskError: If there is no such model, or it cannot be loaded.
@@ -107,7 +106,7 @@ def open_model(
     """
     if at_once is not None:
         options["at_once"] = at_once
-    # Imported late: a server needs no engine, a folder no gRPC.
+    # Imported late: a server needs no engine.
     if address is not None:
         from tfcopy.runtime.remote_model import RemoteModel
 

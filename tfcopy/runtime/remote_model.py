@@ -11,6 +11,7 @@ import time
 from numbers import Real
 
 from tfcopy.runtime.exported_model import ExportedModel
+from tfcopy.runtime.rest_transport import RestTransport
 from tfcopy.runtime.signatures import (
     AskError,
     Signature,
@@ -23,7 +24,6 @@ from tfcopy.runtime.transport import (
     VersionStatus,
     parse_address,
 )
-from tfcopy.terminal import quiet
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.2, 10.0  # seconds
 # Seconds beyond the deadline for finding the reason of a failure.
@@ -34,7 +34,7 @@ class RequestError(AskError):
     """A request to a server failed.
 
     Attributes:
-        code: Name of the gRPC status, such as "NOT_FOUND".
+        code: Name of the status, such as "NOT_FOUND".
     """
 
     def __init__(self, message: str, code: str):
@@ -43,29 +43,26 @@ class RequestError(AskError):
 
 
 class Connection:
-    """A connection to a model of TensorFlow Serving, by gRPC or REST.
+    """A connection to a model of TensorFlow Serving, by REST.
 
     A request is repeated up to `retries` times if the server cannot be reached
     or is not ready, with exponential backoff and jitter. All tries together may
     take `deadline` seconds. Other failures are final.
 
     Args:
-        address: `host:port` or `grpc://host:port` for gRPC, which needs the
-            extra `client`; `http://host:port` or `https://host:port` for REST,
-            which needs neither gRPC nor TensorFlow.
+        address: `host:port`, `http://host:port` or `https://host:port`.
         model: Name of the model.
         version: Optional number of the version. Without it and a label, the
             server chooses the highest.
         label: Optional label of the version.
         deadline: Positive number of seconds.
         retries: Non-negative integer.
-        tls: Whether gRPC uses TLS; `https` always does.
         root_certificate: Optional path of a PEM file of root certificates,
-            instead of the usual ones; implies TLS.
+            instead of the usual ones, for `https`.
 
     Raises:
-        AskError: If the address is malformed, gRPC is not installed, or the
-            certificates cannot be read.
+        AskError: If the address is malformed, or the certificates cannot be
+            read.
     """
 
     def __init__(
@@ -77,7 +74,6 @@ class Connection:
         label: str | None = None,
         deadline: float = 60.0,
         retries: int = 5,
-        tls: bool = False,
         root_certificate: str | os.PathLike | None = None,
     ):
         check_whole(0, retries=retries)
@@ -97,8 +93,7 @@ class Connection:
         self.name = f"{model} at {address}"
         self.deadline = deadline
         self.retries = retries
-        tls = tls or root_certificate is not None
-        self._transport = _transport(address, tls, root_certificate)
+        self._transport = _transport(address, root_certificate)
 
     def signatures(self) -> dict:
         """Returns the `SignatureInfo` of each signature, by name."""
@@ -152,11 +147,10 @@ class Connection:
             )
         times = f"asked {tries} times" if tries > 1 else "asked once"
         if not failure.is_reached:
-            protocol = self._transport.protocol
             return (
                 f"{self.address}: no server answers ({details}; {times}). Is "
-                f"TensorFlow Serving running there, and is this its port for "
-                f"{protocol}?"
+                "TensorFlow Serving running there, and is this its port for "
+                "REST, often 8501?"
             )
         if code == UNAVAILABLE:
             return (
@@ -207,20 +201,12 @@ def _wait(tries):
     return longest * random.uniform(0.5, 1)
 
 
-def _transport(text, tls, root_certificate):
+def _transport(text, root_certificate):
     address = parse_address(text)
-    if address.is_rest:
-        if tls and not address.tls:
-            raise AskError(f"{text}: for TLS write https:// in its place.")
-        # Imported late, as gRPC: they need different packages.
-        from tfcopy.runtime.rest_transport import (
-            RestTransport as Transport,
-        )
-    else:
-        address = address._replace(tls=tls)
-        Transport = _grpc_transport(text)
+    if root_certificate is not None and not address.tls:
+        raise AskError(f"{text}: for TLS write https:// in its place.")
     try:
-        return Transport(address, root_certificate)
+        return RestTransport(address, root_certificate)
     except OSError as error:
         raise AskError(
             f"--root_certificate: cannot read {root_certificate} "
@@ -228,37 +214,20 @@ def _transport(text, tls, root_certificate):
         ) from None
 
 
-def _grpc_transport(text):
-    try:
-        with quiet():
-            from tfcopy.runtime.grpc_transport import (
-                GrpcTransport,
-            )
-    except ImportError as error:
-        reason = str(error).split("\n")[0]
-        raise AskError(
-            f"{text}: gRPC needs packages that are not installed ({reason}). "
-            "Run `pip install 'tfcopy[client]'`, or ask the server by REST: "
-            "http://host:port, often of port 8501."
-        ) from None
-    return GrpcTransport
-
-
 class RemoteModel(ExportedModel):
     """A model of TensorFlow Serving.
 
     Args:
-        address: The server's address; see `Connection`. gRPC is faster, and
-            REST needs neither gRPC nor TensorFlow.
+        address: The server's address; see `Connection`.
         model: Name of the model.
         batch_size: Positive integer, maximum number of examples in a request.
         at_once: Positive integer, maximum number of concurrent requests.
         **options: As in `Connection`: `version` or `label`, `deadline`,
-            `retries`, `tls`, `root_certificate`.
+            `retries`, `root_certificate`.
 
     Raises:
         RequestError: If the server does not answer.
-        AskError: If the arguments are wrong, or packages are missing.
+        AskError: If the arguments are wrong.
     """
 
     def __init__(

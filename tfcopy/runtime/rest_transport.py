@@ -90,7 +90,7 @@ def _content(response):
     return b"".join(chunks)
 
 
-# gRPC statuses by HTTP status, as TensorFlow Serving maps them.
+# Names of statuses by HTTP status, as TensorFlow Serving maps them.
 _CODES = {
     400: "INVALID_ARGUMENT",
     401: "UNAUTHENTICATED",
@@ -117,8 +117,6 @@ class RestTransport:
     Raises:
         OSError: If the certificates cannot be read.
     """
-
-    protocol = "REST"
 
     def __init__(self, address: Address, root_certificate=None):
         self.address = address

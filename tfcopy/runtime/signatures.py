@@ -134,8 +134,8 @@ _started = {}
 def check_process(name: str, library: str):
     """Checks that a library was started in this process.
 
-    TensorFlow and gRPC hang in a process that was forked after they were
-    started, since their threads do not exist there.
+    TensorFlow hangs in a process that was forked after it was started, since
+    its threads do not exist there.
 
     Args:
         name: Name of the model, for messages.

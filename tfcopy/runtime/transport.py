@@ -1,6 +1,6 @@
-"""Common parts of the two protocols of TensorFlow Serving.
+"""Addresses of TensorFlow Serving, and what its responses may contain.
 
-A transport, `GrpcTransport` or `RestTransport`, has the methods
+`RestTransport` has the methods
 
     signatures(model, timeout) -> dict of `SignatureInfo` by name
     status(model, timeout) -> list of `VersionStatus`
@@ -25,12 +25,12 @@ from tfcopy import filesystem
 from tfcopy.runtime.signatures import AskError
 from tfcopy.terminal import one_line
 
-# gRPC status after which a request is repeated.
+# Status after which a request is repeated.
 UNAVAILABLE = "UNAVAILABLE"
 # Maximum bytes of a response; the attention of 32 texts of 200 words is a
 # fifth.
 LARGEST_ANSWER = 256 << 20
-_SERVERS = ("grpc", "http", "https")
+_SERVERS = ("grpc", "http", "https")  # gRPC is refused with a reason.
 _HOST_AND_PORT = re.compile(r"[^/\\]+:\d+")
 _DTYPES = {
     "DT_STRING": object,
@@ -50,7 +50,7 @@ class Failure(Exception):
     """A failed request.
 
     Args:
-        code: Name of a gRPC status, such as "NOT_FOUND".
+        code: Name of a status, such as "NOT_FOUND".
         details: Reason of the failure.
         is_reached: Whether the server itself reported the failure.
     """
@@ -123,14 +123,12 @@ class Address(NamedTuple):
     """Address of a server.
 
     Attributes:
-        is_rest: Whether the protocol is REST, not gRPC.
         host: Host name or IP address.
         port: Port; `None` if not given.
         path: Path before `/v1` in URLs.
         tls: Whether to use TLS.
     """
 
-    is_rest: bool
     host: str
     port: int | None
     path: str
@@ -167,15 +165,14 @@ def server_of(where: str) -> tuple[str | None, str]:
 
 
 def parse_address(text: str) -> Address:
-    """Parses `host:port` or `grpc://host:port` (gRPC), or a URL (REST).
+    """Parses `host:port` or a URL; the protocol is REST.
 
     Raises:
         AskError: If the text is not an address.
     """
     try:
-        parts = urlsplit(text if "://" in text else f"grpc://{text}")
+        parts = urlsplit(text if "://" in text else f"http://{text}")
         address = Address(
-            parts.scheme in ("http", "https"),
             parts.hostname,
             parts.port,
             quote(parts.path.rstrip("/"), safe="/%"),
@@ -185,9 +182,9 @@ def parse_address(text: str) -> Address:
         address = None
     if address is None or not _is_complete(address, parts):
         raise AskError(
-            f"{text}: not the address of a server. Expected host:port or "
-            "grpc://host:port for gRPC, http://host:port or https://host:port "
-            "for REST."
+            f"{text}: not the address of a server. Expected host:port, "
+            "http://host:port or https://host:port, of TensorFlow Serving's "
+            "REST port."
         )
     return address
 
@@ -195,8 +192,7 @@ def parse_address(text: str) -> Address:
 def _is_complete(address, parts):
     if not address.host or parts.query or parts.fragment or parts.username:
         return False
-    is_grpc = parts.scheme == "grpc" and address.port and not address.path
-    return bool(address.is_rest or is_grpc)
+    return parts.scheme in ("http", "https")
 
 
 @contextlib.contextmanager

@@ -1,7 +1,6 @@
 """The command `ask`: a line of text in, a line of text out.
 
-An export needs TensorFlow only if it has no programs of LiteRT; a model on a
-server needs it for gRPC.
+An export needs TensorFlow only if it has no programs of LiteRT.
 """
 
 import dataclasses
@@ -20,9 +19,8 @@ object per line, with the texts by name, and answers with a text or a label.
 
 MODEL is what a recipe exports: a folder of numbered versions, the highest of
 which is asked, or the folder of one version. Or it is ADDRESS/MODEL, a model of
-TensorFlow Serving and its name there: ADDRESS is host:port (or
-grpc://host:port) for gRPC, which needs `pip install 'tfcopy[client]'`, and
-http://host:port or https://host:port for REST, which needs nothing else."""
+TensorFlow Serving and its name there: ADDRESS is that of its REST port, as
+host:port, http://host:port or https://host:port."""
 
 _EXAMPLES = """\
 examples:
@@ -35,8 +33,8 @@ examples:
   echo '{"premise": "A wug sat.", "hypothesis": "A bird sat."}' |
     %(prog)s savedmodels/snli_definitions --json
   echo "The wug sat" | %(prog)s savedmodels/lm1b_definitions
-  %(prog)s localhost:8500/europarl_ps --version 2 < input.en
-  %(prog)s host:443/europarl_ps --tls --root_certificate ca.pem < input.en
+  %(prog)s localhost:8501/europarl_ps --version 2 < input.en
+  %(prog)s https://host/europarl_ps --root_certificate ca.pem < input.en
   %(prog)s http://localhost:8501/europarl_ps --status
 
 --status prints the versions of a server's model and their states (START,

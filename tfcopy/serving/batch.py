@@ -53,7 +53,7 @@ examples:
   %(prog)s savedmodels/europarl_ps --input 'in/*.jsonl.gz' --output out/
   %(prog)s savedmodels/europarl_ps --input in/*.txt --output out/ \\
     -- --direct_running_mode=multi_processing --direct_num_workers=2
-  %(prog)s localhost:8500/europarl_ps --input a.parquet --output out/
+  %(prog)s localhost:8501/europarl_ps --input a.parquet --output out/
 
 Options after -- are those of the runner. Runners on several machines need the
 model, --input and --output under the same paths.

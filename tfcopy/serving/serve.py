@@ -39,7 +39,7 @@ _EXAMPLES = """\
 examples:
   %(prog)s savedmodels
   %(prog)s savedmodels/europarl_ps en:es=savedmodels/pydocs_ps/3
-  %(prog)s en:fr=localhost:8500/europarl_ps de:en=http://gpu:8501/wmt15
+  %(prog)s en:fr=localhost:8501/europarl_ps de:en=http://gpu:8501/wmt15
   %(prog)s savedmodels --host 0.0.0.0 --api_keys keys.txt --req_limit 600
 
   curl -d '{"q": "The session is closed.", "source": "en", "target": "fr"}'

@@ -29,9 +29,5 @@ def server(running, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def models(running):
-    """The same model by both protocols."""
-    return {
-        "grpc": RemoteModel(running.grpc_address, "echo", batch_size=3),
-        "rest": RemoteModel(running.rest_address, "echo", batch_size=3),
-    }
+def model(running):
+    return RemoteModel(running.address, "echo", batch_size=3)

@@ -3,19 +3,10 @@
 import json
 import socket
 import threading
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import tensorflow as tf
-from tensorflow.core.framework import tensor_pb2, types_pb2
-from tensorflow_serving.apis import (
-    get_model_metadata_pb2,
-    get_model_status_pb2,
-    predict_pb2,
-)
 
-from tests.serving.servables.echo_model import address_of
 from tfcopy.runtime import transport
 from tfcopy.runtime.batches import joined
 from tfcopy.runtime.remote_model import (
@@ -132,10 +123,9 @@ def test_control_characters_are_not_told(answering):
         assert message.isprintable()
 
 
-@pytest.mark.parametrize("protocol", ["grpc", "rest"])
-def test_answers_have_a_largest_size(server, monkeypatch, protocol):
+def test_answers_have_a_largest_size(server, monkeypatch):
     monkeypatch.setattr(transport, "LARGEST_ANSWER", 20_000)
-    model = RemoteModel(address_of(server, protocol), "echo")
+    model = RemoteModel(server.address, "echo")
     assert len(model.ask("single", {"text": ["a" * 9_000]})["text"][0]) == 9_000
     message = line_of(model.ask, "single", {"text": ["a" * 30_000]})
     assert "the response has more than 20,000 bytes" in message
@@ -152,73 +142,3 @@ def test_one_answer_cannot_pad_all_others(monkeypatch):
 def test_the_joined_answers_of_many_requests_may_be_large(monkeypatch):
     monkeypatch.setattr(transport, "LARGEST_ANSWER", 1_000)
     assert joined([np.ones((2, 100), "f")] * 50).shape == (100, 100)
-
-
-def tensor(*shape, dtype="DT_FLOAT", **values):
-    message = tensor_pb2.TensorProto(
-        dtype=types_pb2.DataType.Value(dtype), **values
-    )
-    for size in shape:
-        message.tensor_shape.dim.add(size=size)
-    return message
-
-
-@pytest.fixture(scope="module")
-def grpc_answering():
-    """Returns the function of gRPC's answer to a `Connection`."""
-
-    def answering(response):
-        connection = Connection("localhost:1", "echo")
-
-        def answer(request, timeout):
-            return response
-
-        names = ("Predict", "GetModelMetadata", "GetModelStatus")
-        stub = SimpleNamespace(**dict.fromkeys(names, answer))
-        connection._transport._predictions = stub
-        connection._transport._models = stub
-        return connection
-
-    return answering
-
-
-@pytest.mark.parametrize(
-    "found, message",
-    [
-        ({}, "there is no scores"),
-        ({"scores": tensor(1, 1, float_val=[1])}, "scores has 1 rows, not 2"),
-        ({"scores": tensor(2, float_val=[1, 1])}, "scores has 1 axes, not 2"),
-        ({"scores": tensor(2, 1 << 40, float_val=[1])}, "has the shape [2, 10"),
-        ({"scores": tensor(2, -3, float_val=[1])}, "has the shape [2, -3]"),
-        ({"scores": tensor(2, 3, tensor_content=b"x")}, "no valid outputs"),
-        ({"scores": tensor(2, 3, float_val=[1, 2, 3, 4, 5, 6, 7])}, "no valid"),
-        (
-            {"scores": tensor(2, 1, dtype="DT_INT32", int_val=[1])},
-            "is of the type DT_INT32, not DT_FLOAT",
-        ),
-        ({"scores": tensor_pb2.TensorProto(dtype=9999)}, "no valid outputs"),
-    ],
-)
-def test_tensors_of_other_forms_are_refused(grpc_answering, found, message):
-    connection = grpc_answering(predict_pb2.PredictResponse(outputs=found))
-    assert message in line_of(connection.predict, "single", INPUTS, SCORES)
-
-
-def test_messages_of_other_forms_are_refused(grpc_answering):
-    metadata = get_model_metadata_pb2.GetModelMetadataResponse()
-    metadata.metadata[
-        "signature_def"
-    ].type_url = "type.googleapis.com/tensorflow.serving.SignatureDefMap"
-    metadata.metadata["signature_def"].value = b"\xff\xff"
-    assert "no valid signatures" in line_of(grpc_answering(metadata).signatures)
-    status = get_model_status_pb2.GetModelStatusResponse()
-    status.model_version_status.add(version=1, state=77)
-    assert "no valid status" in line_of(grpc_answering(status).status)
-
-
-def test_a_tensor_of_one_value_is_filled(grpc_answering):
-    found = {"scores": tensor(2, 3, float_val=[0.5])}
-    connection = grpc_answering(predict_pb2.PredictResponse(outputs=found))
-    answer = connection.predict("single", INPUTS, SCORES)
-    assert answer["scores"].tolist() == [[0.5] * 3] * 2
-    assert tf.make_ndarray(found["scores"]).shape == (2, 3)

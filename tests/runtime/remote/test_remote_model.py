@@ -15,8 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.runtime.serving_server import ServingServer
-from tests.runtime.test_local_model import fails
-from tests.serving.servables.echo_model import address_of, inputs_of
+from tests.serving.servables.echo_model import inputs_of
 from tfcopy.runtime import remote_model
 from tfcopy.runtime.batches import joined
 from tfcopy.runtime.remote_model import (
@@ -26,13 +25,10 @@ from tfcopy.runtime.remote_model import (
 )
 from tfcopy.runtime.signatures import AskError
 
-BOTH = pytest.mark.parametrize("protocol", ["grpc", "rest"])
 
-
-@BOTH
-def test_a_server_that_is_not_ready_is_asked_again(server, models, protocol):
+def test_a_server_that_is_not_ready_is_asked_again(server, model):
     server.fail(2, "UNAVAILABLE")
-    answer = models[protocol].ask("single", {"text": ["a"]})
+    answer = model.ask("single", {"text": ["a"]})
     assert answer["text"].tolist() == [b"a"]
     assert len(server.calls) == 3
     server.reset()
@@ -40,20 +36,19 @@ def test_a_server_that_is_not_ready_is_asked_again(server, models, protocol):
     with pytest.raises(
         RequestError, match="not ready .*asked 6 times"
     ) as error:
-        models[protocol].ask("single", {"text": ["a"]})
+        model.ask("single", {"text": ["a"]})
     assert error.value.code == "UNAVAILABLE"
     assert len(server.calls) == 6
 
 
-@BOTH
 @pytest.mark.parametrize(
     "code",
     ["INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED", "INTERNAL"],
 )
-def test_no_other_failure_is_tried_again(server, models, protocol, code):
+def test_no_other_failure_is_tried_again(server, model, code):
     server.fail(1, code, "because\nof this")
     with pytest.raises(RequestError) as error:
-        models[protocol].ask("single", {"text": ["a"]})
+        model.ask("single", {"text": ["a"]})
     assert error.value.code == code
     assert len(server.calls) == 1
     message = str(error.value)
@@ -62,9 +57,8 @@ def test_no_other_failure_is_tried_again(server, models, protocol, code):
     assert "because of this)" in message
 
 
-@BOTH
-def test_the_deadline_holds(server, protocol):
-    address = address_of(server, protocol)
+def test_the_deadline_holds(server):
+    address = server.address
     model = RemoteModel(address, "echo", deadline=0.3)
     server.calls.clear()
     server.delay = lambda call: 2
@@ -119,18 +113,17 @@ def test_the_deadline_holds_for_an_answer_that_drips(head, drop):
         assert time.monotonic() - begin < 1.5
 
 
-@BOTH
-def test_a_server_that_comes_back_is_found(local, monkeypatch, protocol):
+def test_a_server_that_comes_back_is_found(local, monkeypatch):
     monkeypatch.setattr(remote_model, "_FIRST_WAIT", 0.1)
     server = ServingServer({"echo": {3: local}})
-    address = address_of(server, protocol)
+    address = server.address
     model = RemoteModel(address, "echo", retries=8)
     server.stop()
     with pytest.raises(RequestError) as error:
         Connection(address, "echo", retries=1).signatures()
     assert str(error.value).startswith(f"{address}: no server answers (")
     assert "asked 2 times" in str(error.value)
-    assert "port for REST" in str(error.value) or protocol == "grpc"
+    assert "port for REST" in str(error.value)
     timer = threading.Timer(0.5, server.start)
     timer.start()
     try:
@@ -145,7 +138,7 @@ def test_a_server_that_comes_back_is_found(local, monkeypatch, protocol):
     "address",
     [
         *("localhost", "localhost:a", "localhost:99999", "ftp://localhost:1"),
-        *("grpc://localhost:1/path", "http://", "http://[::1", "", ":8500"),
+        *("grpc://localhost:1", "http://", "http://[::1", "", ":8500"),
     ],
 )
 def test_addresses_are_checked(address):
@@ -156,24 +149,14 @@ def test_addresses_are_checked(address):
 def test_options_are_checked(tmp_path):
     with pytest.raises(AskError, match="received both"):
         Connection("http://a:1", "echo", version=1, label="x")
-    with pytest.raises(AskError, match="write https://"):
-        Connection("http://a:1", "echo", tls=True)
     path = tmp_path / "none.pem"
-    for address in ("https://a:1", "a:1"):
-        with pytest.raises(AskError, match="none.pem.*No such file"):
-            Connection(address, "echo", root_certificate=path)
+    with pytest.raises(AskError, match="write https://"):
+        Connection("http://a:1", "echo", root_certificate=path)
+    with pytest.raises(AskError, match="none.pem.*No such file"):
+        Connection("https://a:1", "echo", root_certificate=path)
     path.write_text("oops")
     with pytest.raises(AskError, match="cannot read .*none.pem"):
         Connection("https://a:1", "echo", root_certificate=path)
-
-
-def test_the_wrong_port_is_told(server):
-    port = server.rest_address.removeprefix("http://")
-    with pytest.raises(RequestError, match="port for gRPC"):
-        Connection(port, "echo", retries=0).signatures()
-    address = f"http://{server.grpc_address}"
-    with pytest.raises(RequestError, match="port for REST"):
-        Connection(address, "echo", retries=0).signatures()
 
 
 @pytest.mark.parametrize(
@@ -240,13 +223,12 @@ def secure(local, tmp_path_factory):
     server.stop()
 
 
-@BOTH
-def test_tls_is_for_those_who_know_the_certificate(secure, protocol):
+def test_tls_is_for_those_who_know_the_certificate(secure):
     server, certificate = secure
-    address = address_of(server, protocol)
+    address = server.address
     model = RemoteModel(address, "echo", root_certificate=certificate)
     assert model.ask("single", {"text": ["a"]})["text"].tolist() == [b"a"]
-    stranger = Connection(address, "echo", retries=0, tls=protocol == "grpc")
+    stranger = Connection(address, "echo", retries=0)
     with pytest.raises(RequestError, match="no server answers"):
         stranger.signatures()
 
@@ -261,46 +243,32 @@ def assert_same(found, expected):
         np.testing.assert_array_equal(found[name], x, name)
 
 
-@BOTH
-def test_a_server_tells_what_a_folder_tells(models, local, protocol):
+def test_a_server_tells_what_a_folder_tells(model, local):
     def in_order(signatures):
         return {
             name: (x.inputs, sorted(x.outputs))
             for name, x in signatures.items()
         }
 
-    found = models[protocol].signatures
+    found = model.signatures
     assert in_order(found) == in_order(local.signatures)
     assert all(list(x.outputs) == sorted(x.outputs) for x in found.values())
 
 
-@BOTH
 @pytest.mark.parametrize("signature", ["serving_default", "single", "analyse"])
 @pytest.mark.parametrize("texts", [TEXTS, TEXTS[:1], ["", ""], []])
-def test_answers_are_those_of_the_model(
-    models, local, protocol, signature, texts
-):
+def test_answers_are_those_of_the_model(model, local, signature, texts):
     inputs = inputs_of(signature, texts)
     expected = local.ask(signature, inputs)
-    assert_same(models[protocol].ask(signature, inputs), expected)
+    assert_same(model.ask(signature, inputs), expected)
 
 
-@BOTH
-def test_a_pickled_model_asks_the_same_server(models, protocol):
-    with pickle.loads(pickle.dumps(models[protocol])) as again:
-        assert again.name == models[protocol].name
+def test_a_pickled_model_asks_the_same_server(model):
+    with pickle.loads(pickle.dumps(model)) as again:
+        assert again.name == model.name
         assert again.ask("single", {"text": ["a"]})["text"].tolist() == [b"a"]
 
 
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_forked_process_is_told_that_grpc_would_hang(models):
-    question = "single", {"text": ["a"]}
-    models["grpc"].ask(*question)
-    message = fails(models["grpc"].ask, *question)
-    assert "gRPC was started in process" in message
-
-
-@BOTH
 @settings(
     max_examples=12,
     deadline=None,
@@ -310,24 +278,22 @@ def test_a_forked_process_is_told_that_grpc_would_hang(models):
     texts=st.lists(st.binary(max_size=8) | st.text(max_size=5), max_size=8),
     width=st.integers(0, 2),
 )
-def test_any_bytes_go_there_and_back(models, local, protocol, texts, width):
+def test_any_bytes_go_there_and_back(model, local, texts, width):
     texts = [
         x if type(x) is bytes else x.encode("utf-8", "replace") for x in texts
     ]
     for signature in ("serving_default", "analyse"):
         inputs = inputs_of(signature, texts, width)
         expected = local.ask(signature, inputs)
-        assert_same(models[protocol].ask(signature, inputs), expected)
+        assert_same(model.ask(signature, inputs), expected)
 
 
-@BOTH
-def test_half_a_character_is_asked_as_a_question_mark(models, protocol):
-    answer = models[protocol].ask("single", {"text": ["a\ud800b"]})
+def test_half_a_character_is_asked_as_a_question_mark(model):
+    answer = model.ask("single", {"text": ["a\ud800b"]})
     assert answer["text"].tolist() == [b"a?b"]
 
 
-@BOTH
-def test_batches_are_answered_in_order_a_few_at_once(server, local, protocol):
+def test_batches_are_answered_in_order_a_few_at_once(server, local):
     lock, now, most = threading.Lock(), [0], [0]
 
     def delay(call):
@@ -339,9 +305,7 @@ def test_batches_are_answered_in_order_a_few_at_once(server, local, protocol):
             now[0] -= 1
         return 0
 
-    model = RemoteModel(
-        address_of(server, protocol), "echo", batch_size=2, at_once=3
-    )
+    model = RemoteModel(server.address, "echo", batch_size=2, at_once=3)
     server.calls.clear()
     server.delay = delay
     texts = [" ".join("ab"[: i % 3] * (i % 5)) for i in range(25)]
@@ -362,17 +326,15 @@ def test_what_ends_early_is_filled_up():
     assert joined(texts).tolist() == [[b"a", b""], [b"a", b"b"]]
 
 
-@BOTH
-def test_large_answers_arrive(models, local, protocol):
+def test_large_answers_arrive(model, local):
     inputs = inputs_of("analyse", ["x " * 600] * 3)
-    found = models[protocol].ask("analyse", inputs)
+    found = model.ask("analyse", inputs)
     assert found["attention"].nbytes > 4 * 2**20
     assert_same(found, local.ask("analyse", inputs))
 
 
-@BOTH
-def test_versions_are_asked_by_number_and_by_label(server, protocol):
-    address = address_of(server, protocol)
+def test_versions_are_asked_by_number_and_by_label(server):
+    address = server.address
     for options in ({"version": 3}, {"label": "stable"}):
         model = RemoteModel(address, "echo", **options)
         answer = model.ask("single", {"text": ["a"]})
@@ -383,25 +345,20 @@ def test_versions_are_asked_by_number_and_by_label(server, protocol):
     assert [x.version for x in status] == [3]
 
 
-@BOTH
-def test_the_first_failure_of_a_batch_ends_the_question(
-    server, models, protocol
-):
+def test_the_first_failure_of_a_batch_ends_the_question(server, model):
     before = {*threading.enumerate()}
     server.fail(1, "INTERNAL")
     server.delay = lambda call: 0.02
     with pytest.raises(RequestError, match="INTERNAL"):
-        models[protocol].ask("single", {"text": ["a"] * 300})
+        model.ask("single", {"text": ["a"] * 300})
     for thread in {*threading.enumerate()} - before:
-        # Those that ask; a thread of gRPC's never ends.
         if thread.name.endswith("(work)") and thread.is_alive():
             thread.join(5)
     assert len(server.calls) < 90
 
 
-@BOTH
-def test_errors_say_what_is_missing(server, models, protocol):
-    address = address_of(server, protocol)
+def test_errors_say_what_is_missing(server, model):
+    address = server.address
 
     def error(model="echo", **options):
         with pytest.raises(RequestError) as error:
@@ -420,7 +377,6 @@ def test_errors_say_what_is_missing(server, models, protocol):
     server.loading = "UNAVAILABLE"
     assert "It may still be loading its models" in error(retries=0)
     server.loading = None
-    model = models[protocol]
     for signature, inputs, expected in (
         ("other", {"text": ["a"]}, "Available: analyse, serving_default"),
         ("single", {"texts": ["a"]}, "takes as many rows of text. Received"),
@@ -433,27 +389,21 @@ def test_errors_say_what_is_missing(server, models, protocol):
             model.ask(signature, inputs)
 
 
-def test_rest_needs_neither_tensorflow_nor_grpc(server):
+def test_a_server_is_asked_without_tensorflow(server):
     program = """if True:
         import sys
         for name in ("tensorflow", "grpc", "tensorflow_serving"):
             sys.modules[name] = None
-        from tfcopy.runtime.signatures import AskError
         from tfcopy.runtime.remote_model import RemoteModel
         model = RemoteModel(sys.argv[1], "echo")
         print(model.ask("single", {"text": ["a"]})["text"])
         loaded = {name.split(".")[0] for name in sys.modules}
         assert not {"keras", "google", "h5py"} & loaded, loaded
-        try:
-            RemoteModel("localhost:1", "echo")
-        except AskError as error:
-            print(error)
     """
     output = subprocess.run(
-        [sys.executable, "-c", program, server.rest_address],
+        [sys.executable, "-c", program, server.address],
         capture_output=True,
         text=True,
         check=True,
-    ).stdout.splitlines()
-    assert output[0] == "[b'a']"
-    assert "pip install 'tfcopy[client]'" in output[1]
+    ).stdout
+    assert output == "[b'a']\n"

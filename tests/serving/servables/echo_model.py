@@ -73,8 +73,3 @@ def inputs_of(signature, texts, width=2):
     if signature == "analyse":
         inputs["dictionary"] = [[x] * width for x in texts]
     return inputs
-
-
-def address_of(server, protocol):
-    """Of "grpc" or "rest"."""
-    return server.grpc_address if protocol == "grpc" else server.rest_address
