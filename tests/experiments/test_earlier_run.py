@@ -10,7 +10,7 @@ import keras
 import numpy as np
 import pytest
 
-from tests.experiments.test_run import make_parted, make_run
+from tests.experiments.test_run import make_run
 from tests.recipes.starting import files
 from tests.serving import test_export_command
 from tests.serving.servables.translators import SOURCE, random_translator
@@ -140,37 +140,6 @@ def test_other_data_are_refused_before_anything_is_written(tmp_path):
         begin(tmp_path, {"training data": "2"}, "words", patience=3)
     assert files(tmp_path) == before
     begin(tmp_path, {"training data": "2"}, "characters")
-
-
-@pytest.mark.parametrize("part", ["", "words"])
-def test_a_system_that_an_earlier_release_called_otherwise(tmp_path, part):
-    flags = {"head": "pointer_softmax", "decoder": "rnn"}
-    named = "ours_pointer_softmax_head_rnn_decoder"
-    run = make_parted(tmp_path, **flags)
-    next(run.each(DATA, part))
-    # The name was that of `--systems`, and part of the identity.
-    path = os.path.join(run.folder, part, "ours")
-    run._data_identity["system"] = "ours"
-    train(run, "ours", part)
-    config = f"{run.folder}/config.json"
-    begun = [os.path.join(part, name) for name in ("plain", "ours")]
-    write_json(config, {**read_json(config), "begun": begun})
-    before = files(tmp_path)
-    with pytest.raises(RunError) as refused:
-        make_parted(tmp_path, **flags)
-    message = str(refused.value)
-    assert message.startswith(f"{path}: an earlier") and "\n" not in message
-    assert f"its name is {named}. Rename" in message
-    assert files(tmp_path) == before
-    # Without what is called otherwise, and after what the message says.
-    make_parted(tmp_path, **flags, systems=["plain"])
-    os.rename(path, os.path.join(run.folder, part, named))
-    run = make_parted(tmp_path, **flags)
-    assert list(run.each(DATA, part)) == ["plain_rnn_decoder", named]
-    where = os.path.join(run.folder, part, named)
-    earlier_run.check_system(where, {**DATA, "kind of system": "ours"})
-    with pytest.raises(CheckpointError, match="--seed is 0 there"):
-        make_parted(tmp_path, **flags, seed=1)
 
 
 def test_a_system_that_reads_other_words_is_not_stored(tmp_path, monkeypatch):

@@ -76,7 +76,7 @@ def _declaring(*arguments, **metadata):
             `role` is the flag's place in a model card: see `origin`. A flag
             that is `replaced` describes the recipe's own network or words,
             which `--backbone` replaces. Another value of one that `is_part`
-            makes another system, which is named after it: see `names_of`.
+            makes another system, which is named after it: see `name_of`.
 
     The function's `common` declares a flag that `--help` shows; `--help_all`
     shows all flags.
@@ -206,11 +206,10 @@ class RunConfig:
     minutes: ClassVar[dict[str, float]] = {}
     corpora: ClassVar[dict[str, str]] = {}
     claims: ClassVar[dict[str, str]] = {}
-    # Systems that generate all words, whatever --head is; systems without a
-    # model; and the names of systems in earlier releases.
+    # Systems that generate all words, whatever --head is, and systems without
+    # a model.
     plain: ClassVar[tuple[str, ...]] = ()
     untrained: ClassVar[tuple[str, ...]] = ()
-    renamed: ClassVar[dict[str, list[str]]] = {}
 
     systems: list[str] = systems([])
     preset: str = results.common("demo")
@@ -481,8 +480,8 @@ def _readable(value, corpus="file"):
 # === Systems ===
 
 
-def names_of(config: RunConfig, kind: str) -> list[str]:
-    """Returns the names of a system, the last of which is its own.
+def name_of(config: RunConfig, kind: str) -> str:
+    """Returns the name of a system.
 
     It is its name in `--systems`, followed by the parts that differ from the
     preset, as in `copynet_pointer_generator_head`. A flag that `is_name`
@@ -491,12 +490,8 @@ def names_of(config: RunConfig, kind: str) -> list[str]:
     Args:
         config: The recipe's config.
         kind: One of its `--systems`.
-
-    Returns:
-        The names of earlier releases, which lacked some parts or all, and the
-        name.
     """
-    own, names = _of_preset(config), [kind]
+    own, name = _of_preset(config), kind
     parts = [x for x in dataclasses.fields(config) if "is_part" in x.metadata]
     for field in sorted(parts, key=lambda x: "is_name" not in x.metadata):
         value = getattr(config, field.name)
@@ -507,8 +502,8 @@ def names_of(config: RunConfig, kind: str) -> list[str]:
         if value is True:
             words = [field.name]
         is_name = "is_name" in field.metadata
-        names.append(words[0] if is_name else "_".join([names[-1], *words]))
-    return [*config.renamed.get(kind, ()), *names]
+        name = words[0] if is_name else "_".join([name, *words])
+    return name
 
 
 def head_of(config: RunConfig, kind: str) -> str:

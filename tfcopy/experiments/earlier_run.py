@@ -100,19 +100,17 @@ class OwnFolder(RunFolder):
             and _is_system(self.path(system))
         ]
 
-    def check(self, recipe, names, identity_of):
+    def check(self, recipe, identity_of):
         """Checks that the earlier run has the same recipe and flags.
 
         Args:
             recipe: The recipe's name.
-            names: For each system to train the names of earlier releases, and
-                its own.
             identity_of: Function of a system's name that returns the flags
                 that must stay the same.
 
         Raises:
             RunError: If the run is of another recipe or has a flag of an
-                earlier release, which may also have named a system otherwise.
+                earlier release.
             CheckpointError: naming a flag that has another value there.
         """
         if self.recipe not in (None, recipe):
@@ -128,17 +126,8 @@ class OwnFolder(RunFolder):
                     "--fresh to start over."
                 )
         for system in self.begun:
-            path, called = self.path(system), os.path.basename(system)
-            check_system(path, identity_of(called))
-            if not _written(path) or called in (x[-1] for x in names):
-                continue
-            for *others, name in names:
-                if called in others:
-                    raise RunError(
-                        f"{path}: an earlier release called this system so; "
-                        f"its name is {name}. Rename the folder to resume it, "
-                        "or choose another --run."
-                    )
+            own = identity_of(os.path.basename(system))
+            check_system(self.path(system), own)
 
     def check_folders(self, systems):
         """Checks that the folders of systems are the run's alone.

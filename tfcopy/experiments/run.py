@@ -27,7 +27,7 @@ from tfcopy.experiments.config import (
     expected_minutes,
     from_flags,
     identity,
-    names_of,
+    name_of,
     of_system,
     origin,
     run_name,
@@ -145,13 +145,11 @@ class Run:
             )
             nowhere = self._own.enter_context(open(os.devnull, "w"))
             self._own.enter_context(contextlib.redirect_stdout(nowhere))
-        names = {kind: names_of(config, kind) for kind in config.systems}
-        self.kinds = {own: kind for kind, (*_, own) in names.items()}
+        self.kinds = {name_of(config, kind): kind for kind in config.systems}
         self._own_folder = OwnFolder(folder, self.kinds)
         if not config.fresh:
             self._own_folder.check(
                 config.recipe,
-                names.values(),
                 lambda name: identity(of_system(config, name)),
             )
         # The chief may be there before others.

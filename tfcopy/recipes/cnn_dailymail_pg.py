@@ -20,7 +20,7 @@ import sys
 from typing import Literal
 
 from tfcopy.experiments import command_line, config
-from tfcopy.experiments.config import from_flags, head_of, names_of
+from tfcopy.experiments.config import from_flags, head_of, name_of
 from tfcopy.experiments.pairs import corpus_flags, model_flags
 from tfcopy.flags import NonNegativeFloat, NonNegativeInt, PositiveInt
 
@@ -339,7 +339,7 @@ def train(run, system, data):
             config.coverage_weight, attention.enabled
         )
         start, options["steps"] = coverage_updates(config)
-        first = run.systems.get(names_of(config, "pointer_generator")[-1])
+        first = run.systems.get(name_of(config, "pointer_generator"))
         is_after = (
             config.coverage_start_step is None and start == config.updates
         )

@@ -104,8 +104,6 @@ class Config(model_flags.CopyNetConfig, corpus_flags.CaseConfig):
         systems: Systems to train, any of rnn_context and copynet.
     """
 
-    renamed = {"rnn_context": ["rnnsearch"]}
-
     data_dir: str | None = config.corpus_file(corpus="place")
     num_train: PositiveInt = config.data.common(20_000)
     num_test: PositiveInt = config.data(400, fixed=False)
