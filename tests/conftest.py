@@ -4,6 +4,7 @@ import os
 import random
 import signal
 import sys
+from importlib.machinery import PathFinder
 
 # JAX compiles the tests' tiny functions for longer than it runs them.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
@@ -35,6 +36,23 @@ import pytest  # noqa: E402
 from tests import time_budget  # noqa: E402
 
 # The process that only hands out the tests does without Keras.
+
+
+@pytest.fixture
+def without(monkeypatch):
+    """Function of the name of a package that then is not installed."""
+
+    def without(package):
+        find = PathFinder.find_spec
+        monkeypatch.setattr(
+            PathFinder,
+            "find_spec",
+            lambda name, *rest: None if name == package else find(name, *rest),
+        )
+        for name in [x for x in sys.modules if x.split(".")[0] == package]:
+            monkeypatch.delitem(sys.modules, name)
+
+    return without
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -22,9 +22,13 @@ _NAMES = {
     "load": "tfcopy.runtime.exported_model",
 }
 __all__ = ["__version__", *_MODULES, *_NAMES]
-# Packages of the extra `train`, which answering does without.
-_OF_TRAIN = ("keras", "keras_hub", "rouge_score", "sacrebleu", "tensorboard")
-_OF_TRAIN += ("tensorflow", "tensorflow_datasets", "tensorflow_text", "yaml")
+# Packages that not everything needs, and the extras that install them.
+_EXTRAS = dict.fromkeys(
+    ("keras", "keras_hub", "rouge_score", "sacrebleu", "tensorboard")
+    + ("tensorflow", "tensorflow_datasets", "tensorflow_text", "yaml"),
+    "train",
+) | {"apache_beam": "beam", "jieba": "jieba", "sklearn": "projection"}
+_EXTRAS["rapidfuzz"] = "catalogs"
 
 
 def __getattr__(name):
@@ -55,14 +59,15 @@ class _Finder:
 
     @classmethod
     def find_spec(cls, name, path=None, target=None):
-        if name not in _OF_TRAIN:
+        if name not in _EXTRAS:
             return None
         others = sys.meta_path[sys.meta_path.index(cls) + 1 :]
         specs = (x.find_spec(name, path, target) for x in others)
         spec = next(filter(None, specs), None)
         if spec is None and _is_imported_here():
             raise ModuleNotFoundError(
-                f'{name} is not installed: pip install "tfcopy[train]"',
+                f"{name} is not installed: pip install "
+                f'"tfcopy[{_EXTRAS[name]}]"',
                 name=name,
             )
         # A folder of this name has no loader.

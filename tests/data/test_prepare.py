@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tfcopy import checked_files
-from tfcopy.data import parallel, prepare
+from tfcopy.data import prepare
 from tfcopy.data.corpora import text_pairs
 from tfcopy.data.pairs import encoding, pipeline
 from tfcopy.data.preparation import prepared_corpus
@@ -374,9 +374,7 @@ def test_errors_are_one_line(files, tmp_path, capsys):
     )
 
 
-def test_without_beam_it_says_what_to_install(
-    files, tmp_path, capsys, monkeypatch
-):
-    monkeypatch.setattr(parallel, "has_beam", lambda: False)
+def test_without_beam_it_says_what_to_install(files, tmp_path, capsys, without):
+    without("apache_beam")
     assert prepare.main(flags(files, tmp_path)) == 1
-    assert "pip install 'tfcopy[beam]'" in capsys.readouterr().err
+    assert 'pip install "tfcopy[beam]"' in capsys.readouterr().err

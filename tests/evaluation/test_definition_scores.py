@@ -1,5 +1,3 @@
-import sys
-
 import numpy as np
 import pytest
 
@@ -176,10 +174,7 @@ def test_few_or_equal_vectors_can_be_projected(shape):
         assert points.shape == (shape[0], 2) and np.isfinite(points).all()
 
 
-def test_the_missing_extra_is_named(monkeypatch):
-    for name in [n for n in sys.modules if n.split(".")[0] == "sklearn"]:
-        monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.setitem(sys.modules, "sklearn", None)
-    monkeypatch.setitem(sys.modules, "sklearn.manifold", None)
+def test_the_missing_extra_is_named(without):
+    without("sklearn")
     with pytest.raises(ImportError, match=r"tfcopy\[projection\]"):
         project(np.eye(5))

@@ -5,7 +5,6 @@ import importlib.util
 import json
 import os
 import random
-import sys
 
 import pytest
 import tensorflow as tf
@@ -210,11 +209,11 @@ def test_min_score_chooses(chinese, tmp_path, capsys):
 
 
 def test_missing_jieba_is_told_before_training(
-    chinese, tmp_path, capsys, monkeypatch
+    chinese, tmp_path, capsys, without
 ):
-    monkeypatch.setitem(sys.modules, "jieba", None)
+    without("jieba")
     arguments = ["--tokenizations", "[characters,words]"]
     arguments += ["--data_dir", str(chinese)]
-    message = r'needs jieba. Install it with `pip install "tfcopy\[jieba\]"`'
+    message = r'jieba is not installed: pip install "tfcopy\[jieba\]"'
     starting.check_refused(start, capsys, tmp_path, arguments, message)
     assert not os.path.exists(tmp_path / "logs/demo/characters/copynet")

@@ -7,7 +7,6 @@ it.
 import collections
 import concurrent.futures
 import contextlib
-import importlib.util
 import itertools
 import logging
 import os
@@ -66,12 +65,6 @@ def map_chunks(
 
 # Beam's own DirectRunner first fetches a program from the network, Prism.
 _DIRECT = "apache_beam.runners.portability.fn_api_runner.FnApiRunner"
-BEAM_MISSING = "Apache Beam is missing: pip install 'tfcopy[beam]'."
-
-
-def has_beam() -> bool:
-    """Returns whether Apache Beam is installed."""
-    return importlib.util.find_spec("apache_beam") is not None
 
 
 def pipeline(runner: str, flags: Iterable[str] = ()):

@@ -204,9 +204,6 @@ def main(arguments=None) -> int:
     """Returns the exit status."""
     arguments, beam_flags = parallel.split_flags(arguments)
     config = Parser(Config, __doc__, from_files=True).parse(arguments)
-    if not parallel.has_beam():
-        print(f"Error: {parallel.BEAM_MISSING}", file=sys.stderr)
-        return 1
     return status_of(
         lambda: run(config, beam_flags),
         lambda error: parallel.beam_reason(one_line(error)),

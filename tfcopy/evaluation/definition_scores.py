@@ -150,13 +150,7 @@ def project(vectors: np.ndarray, seed: int = 0) -> np.ndarray:
             "`vectors` must be at least four, since fewer have no "
             f"neighbourhoods to keep. Received: {len(vectors)}."
         )
-    try:
-        from sklearn.manifold import TSNE
-    except ImportError as error:
-        raise ImportError(
-            "Projecting vectors to the plane needs scikit-learn. Install it "
-            'with `pip install "tfcopy[projection]"`.'
-        ) from error
+    from sklearn.manifold import TSNE
 
     # Two principal components are the better start, if they exist.
     spread = min(vectors.shape) > 1 and np.ptp(vectors, axis=0).any()

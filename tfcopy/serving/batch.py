@@ -92,8 +92,8 @@ def main(arguments=None):
 
 
 def _answer(options, beam_flags):
-    if not parallel.has_beam():
-        raise AskError(parallel.BEAM_MISSING)
+    with parallel.quietly():  # If it is missing, nothing is written.
+        import apache_beam  # noqa: F401
     if options.n_best and not options.json:
         raise AskError("--n_best needs --json.")
     paths = _files(options.input)

@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import importlib.util
 import os
 from typing import Annotated
 
@@ -151,11 +150,8 @@ def main(arguments=None):
 def _translate(options, tell):
     check_flag(options.protect or ())
     check_flag(options.model_protect or (), "model_protect")
-    if options.fuzzy and importlib.util.find_spec("rapidfuzz") is None:
-        raise AskError(
-            "--fuzzy: rapidfuzz is not installed. Run `pip install "
-            "'tfcopy[catalogs]'`."
-        )
+    if options.fuzzy:  # If it is missing, nothing is filled.
+        import rapidfuzz  # noqa: F401
     language = options.language
     if any(map(filesystem.isdir, options.files)):
         language = language or _language(options)

@@ -1,4 +1,3 @@
-import sys
 import warnings
 
 import pytest
@@ -211,8 +210,8 @@ def test_words_are_those_of_jieba(folder):
     assert back == [text.replace(" ", "") for text, _ in pairs(TRAIN)]
 
 
-def test_missing_jieba_is_named(folder, monkeypatch):
-    monkeypatch.setitem(sys.modules, "jieba", None)
+def test_missing_jieba_is_named(folder, without):
+    without("jieba")
     with pytest.raises(ImportError, match=r'pip install "tfcopy\[jieba\]"'):
         load(folder, words=True)
     load(folder)

@@ -280,15 +280,9 @@ def _compare_counts(checked: CheckedPairs, name: str, min_score: int):
 
 
 def _import_jieba():
-    try:
-        with warnings.catch_warnings():  # of modules that jieba imports
-            warnings.simplefilter("ignore")
-            import jieba
-    except ImportError as error:
-        raise ImportError(
-            "Cutting Chinese into words needs jieba. Install it with "
-            '`pip install "tfcopy[jieba]"`, or take characters instead.'
-        ) from error
+    with warnings.catch_warnings():  # of modules that jieba imports
+        warnings.simplefilter("ignore")
+        import jieba
     jieba.setLogLevel("WARNING")
     return jieba
 
