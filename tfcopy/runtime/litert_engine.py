@@ -79,8 +79,12 @@ class LitertEngine:
             inputs: Dict of arrays of `bytes`, of at least one text.
         """
         steps = self._texts.signatures[signature]
-        found = self._texts.run(steps["read"], inputs)
-        length, rows = found["longest"], len(found["ids"])
+        texts = [text for x in inputs.values() for text in x.flat]
+        rows, size = len(next(iter(inputs.values()))), sum(map(len, texts))
+        found = self._texts.run(steps["read"], inputs, size)
+        length = found["longest"]
+        if len(found["ids"]) != rows:
+            raise ValueError(f"{steps['read']} reads other texts")
         fits = [n for n in self._sizes[steps["search"]] if n >= length]
         if not fits:
             raise AskError(f"{self._path} has no program of {length} tokens.")
@@ -101,7 +105,8 @@ class LitertEngine:
             if key == "attention":
                 x = _padded(x, found["ids"].shape[1], 0)
             found[f"result_{key}"] = x
-        return self._texts.run(steps["write"], found)
+            size += x.size
+        return self._texts.run(steps["write"], found, size)
 
     @contextlib.contextmanager
     def _programs(self):

@@ -17,15 +17,27 @@ import math
 import operator
 import re
 import threading
+import time
 from collections.abc import Callable
 
 import numpy as np
 
-# Maximum number of elements of all arrays, and bytes of texts, of one run.
-LARGEST = 1 << 28
+# Elements of arrays and bytes of texts that a run may make: so many, and more
+# for each element and byte that it was given. A byte of a long word costs 71,
+# the most that any export of the tests needs.
+LARGEST = 1 << 26
+_TIMES = 128
+# A single step may need one in so many of these.
+_SHARE = 8
+# Seconds of a thread that a run may take, and more for each byte.
+_SECONDS, _SECONDS_A_BYTE = 8, 4e-4
+# Bytes of a text times instructions of a regular expression.
+_WORK, _MUCH_WORK = 1 << 32, 1 << 20
+# Without larger values, the number of steps limits the time as well.
+_LARGE = 1 << 14
 OPERATIONS: dict[str, Callable] = {}
-_DTYPES = {"int8": np.int8, "uint8": np.uint8, "bool": bool}
-_DTYPES |= {"int32": np.int32, "int64": np.int64, "float32": np.float32}
+DTYPES = {"int8": np.int8, "uint8": np.uint8, "bool": bool}
+DTYPES |= {"int32": np.int32, "int64": np.int64, "float32": np.float32}
 
 
 class ProgramError(ValueError):
@@ -51,9 +63,23 @@ class Budget(threading.local):
 
     Attributes:
         left: Elements of arrays and bytes of texts.
+        limit: Elements of arrays after which a function must `look`.
+        scale: Positive number, larger if the program was given much.
     """
 
     left = LARGEST
+    limit = _LARGE
+    _seconds = _SECONDS
+    scale = 1.0
+    _until = None
+
+    def start(self, size: int) -> None:
+        """Begins a run that is given so many elements and bytes."""
+        self.scale = 1 + _TIMES * size / LARGEST
+        self.left = LARGEST + _TIMES * size
+        self.limit = _LARGE if size < _LARGE else -1
+        self._seconds = _SECONDS + _SECONDS_A_BYTE * size
+        self._until = None
 
     def spend(self, size: int) -> None:
         """Takes elements or bytes from it.
@@ -62,8 +88,27 @@ class Budget(threading.local):
             ProgramError: If more are needed than any export needs.
         """
         self.left -= size
+        if size > _LARGE:
+            self.limit = -1
         if self.left < 0:
-            raise ProgramError("it needs too much memory, or does not end")
+            self.refuse()
+
+    def look(self) -> None:
+        """Looks at the clock, and from now on after each step.
+
+        Raises:
+            ProgramError: If more time was needed than any export needs.
+        """
+        self.limit = -1
+        now = time.thread_time()
+        if self._until is None:
+            self._until = now + self._seconds
+        if now > self._until:
+            self.refuse()
+
+    def refuse(self) -> None:
+        """Raises an error."""
+        raise ProgramError("it needs too much memory or time")
 
 
 budget = Budget()
@@ -71,8 +116,8 @@ budget = Budget()
 
 def check_size(size: int) -> None:
     """Refuses arrays, or texts, that are too large before they are made."""
-    if size > budget.left:
-        budget.spend(size)
+    if size * _SHARE > budget.left:
+        budget.refuse()
 
 
 def strings(values, shape=None) -> np.ndarray:
@@ -106,7 +151,7 @@ def _shape(x):
 
 
 def _integers(x):
-    return x.tolist() if isinstance(x, np.ndarray) else [int(x)]
+    return x.tolist() if isinstance(x, np.ndarray) else [operator.index(x)]
 
 
 def _axes(x):
@@ -121,13 +166,19 @@ def _binary(name, function, on_scalars=None):
 
     def compute(x, y):
         if type(x) is not np.ndarray and type(y) is not np.ndarray:
-            return on_scalars(x, y)
+            found = on_scalars(x, y)
+            if type(found) is int and not -_HIGHEST <= found <= _HIGHEST:
+                raise ProgramError(f"{name} has a result of more than 64 bits")
+            return found
         if type(x) is bytes or type(y) is bytes:
             x, y = _array(x), _array(y)
         _check_broadcast(x, y)
         return _value(function(x, y))
 
     OPERATIONS[name] = compute
+
+
+_HIGHEST = (1 << 63) - 1
 
 
 def _check_broadcast(*values):
@@ -167,7 +218,7 @@ def _neg(x):
 
 @_operation("Cast")
 def _cast(x, *, DstT):
-    dtype = _DTYPES[DstT]
+    dtype = DTYPES[DstT]
     if dtype in (np.int32, np.int64) and _array(x).dtype.kind == "i":
         return x
     return _value(_array(x).astype(dtype))
@@ -185,30 +236,20 @@ def _select(condition, x, y):
     return np.where(condition, x, y)
 
 
-def _reduction(name, function, initial=None):
+def _reduction(name, function):
     def reduce(x, axes, *, keep_dims=False):
-        x = np.asarray(x)
-        more = {} if initial is None else {"initial": initial(x.dtype)}
-        axes = _axes(axes)
-        if not axes:
-            return _value(x)
-        return _value(function(x, axis=axes, keepdims=keep_dims, **more))
+        return _reduced(function, x, axes, keep_dims)
 
     OPERATIONS[name] = reduce
 
 
-@functools.cache
-def _lowest(dtype):
-    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+def _reduced(function, x, axes, keep_dims, **more):
+    x, axes = np.asarray(x), _axes(axes)
+    if not axes:
+        return _value(x)
+    return _value(function(x, axis=axes, keepdims=keep_dims, **more))
 
 
-@functools.cache
-def _highest(dtype):
-    return np.inf if dtype.kind == "f" else np.iinfo(dtype).max
-
-
-_reduction("Max", np.maximum.reduce, _lowest)
-_reduction("Min", np.minimum.reduce, _highest)
 for _name, _function in {
     **{"Sum": np.add, "Prod": np.multiply},
     **{"Any": np.logical_or, "All": np.logical_and},
@@ -216,9 +257,36 @@ for _name, _function in {
     _reduction(_name, _function.reduce)
 
 
+@_operation("Max")
+def _max(x, axes, *, keep_dims=False, T="int32"):
+    initial = _lowest(T)
+    return _reduced(np.maximum.reduce, x, axes, keep_dims, initial=initial)
+
+
+@_operation("Min")
+def _min(x, axes, *, keep_dims=False, T="int32"):
+    initial = _highest(T)
+    return _reduced(np.minimum.reduce, x, axes, keep_dims, initial=initial)
+
+
+@functools.cache
+def _lowest(kind):
+    return -np.inf if kind == "float32" else np.iinfo(kind).min
+
+
+@functools.cache
+def _highest(kind):
+    return np.inf if kind == "float32" else np.iinfo(kind).max
+
+
 @_operation("ArgMax")
 def _arg_max(x, axis):
     return _value(np.argmax(x, axis))
+
+
+@_operation("ArgMin")
+def _arg_min(x, axis):
+    return _value(np.argmin(x, axis))
 
 
 @_operation("Cumsum")
@@ -261,10 +329,20 @@ def _bounds(rows, values, side):
 
 
 @_operation("UnsortedSegmentMin")
-def _segment_min(x, segments, count):
+def _segment_min(x, segments, count, *, T="int32"):
+    return _of_segments(np.minimum, x, segments, count, _highest(T))
+
+
+@_operation("UnsortedSegmentSum")
+def _segment_sum(x, segments, count):
+    return _of_segments(np.add, x, segments, count, 0)
+
+
+def _of_segments(function, x, segments, count, initial):
     check_size(count)
-    found = np.full(count, _highest(x.dtype), x.dtype)
-    np.minimum.at(found, segments, x)
+    found = np.full(count, initial, x.dtype)
+    is_kept = segments >= 0
+    function.at(found, segments[is_kept], x[is_kept])
     return found
 
 
@@ -322,7 +400,7 @@ def _zeros_like(x):
 
 @_operation("Range")
 def _range(start, limit, delta):
-    check_size(abs((limit - start) // delta))
+    check_size(abs((limit - start) / delta))
     return np.arange(start, limit, delta)
 
 
@@ -337,6 +415,13 @@ def _reshape(x, shape):
     return _value(x.reshape(shape))
 
 
+@_operation("BroadcastTo")
+def _broadcast_to(x, shape):
+    shape = _axes(shape)
+    check_size(math.prod(shape))
+    return _value(np.broadcast_to(_array(x), shape))
+
+
 @_operation("Transpose")
 def _transpose(x, order):
     return np.transpose(x, _axes(order))
@@ -349,11 +434,12 @@ def _expand_dims(x, axis):
 
 @_operation("Squeeze")
 def _squeeze(x, *, squeeze_dims):
-    return _value(np.squeeze(x, tuple(squeeze_dims) or None))
+    return _value(np.squeeze(_array(x), tuple(squeeze_dims) or None))
 
 
 @_operation("Pack")
 def _pack(*values, axis=0):
+    check_size(sum(map(np.size, values)))
     if not any(map(_shape, values)):
         is_text = type(values[0]) is bytes
         return strings(values) if is_text else np.array(values)
@@ -362,12 +448,14 @@ def _pack(*values, axis=0):
 
 @_operation("Unpack")
 def _unpack(x, *, num, axis=0):
+    check_size(num * _LIST)
     return tuple(_value(np.take(x, i, axis)) for i in range(num))
 
 
 @_operation("ConcatV2")
 def _concat(*values):
     *values, axis = values
+    check_size(sum(map(np.size, values)))
     return np.concatenate(values, axis)
 
 
@@ -380,9 +468,11 @@ def _tile(x, times):
 
 @_operation("Pad", "PadV2")
 def _pad(x, widths, value=None):
+    widths = widths.tolist()
+    if not widths:
+        return x
     if value is None:
         value = b"" if x.dtype == object else 0
-    widths = widths.tolist()
     shape = [n + sum(more) for n, more in zip(x.shape, widths)]
     check_size(math.prod(shape))
     padded = _filled(shape, x.dtype.type(value) if x.dtype != object else value)
@@ -436,6 +526,8 @@ def at(x, index):
 
 @_operation("GatherV2")
 def _gather(x, places, axis=0, *, batch_dims=0):
+    rest = math.prod(x.shape[batch_dims + 1 :])
+    check_size(np.size(places) * rest)
     if not batch_dims:
         found = x[places] if axis == 0 else np.take(x, places, axis)
         return _value(found)
@@ -456,6 +548,7 @@ def _scatter(x, places, values):
 
 @_operation("Where")
 def _where(x):
+    check_size(np.size(x) * np.ndim(x))
     return np.argwhere(x)
 
 
@@ -490,6 +583,7 @@ def _ragged_gather(splits, values, places):
     places = np.ravel(places)
     starts, lengths = splits[places], np.diff(splits)[places]
     found = _splits(lengths)
+    check_size(int(found[-1]) * math.prod(values.shape[1:]))
     return found, values[_spread(starts, lengths, found)]
 
 
@@ -525,15 +619,19 @@ def _ragged_to_tensor(shape, values, default, *parts, row_partition_types):
 
 # Lists of tensors, in loops.
 
+# Elements of arrays that take as much room as an object does.
+_LIST = 8
+
 
 @_operation("TensorListFromTensor")
 def _list_of(x, shape):
+    budget.spend(len(x) * _LIST)
     return list(map(_value, x))
 
 
 @_operation("TensorListReserve")
 def _list_reserve(shape, size):
-    check_size(size)
+    budget.spend(size)
     return [None] * size
 
 
@@ -544,7 +642,7 @@ def _list_get(values, place, shape):
 
 @_operation("TensorListSetItem")
 def _list_set(values, place, value):
-    check_size(len(values))
+    budget.spend(len(values))
     return [*values[:place], value, *values[place + 1 :]]
 
 
@@ -552,7 +650,7 @@ def _list_set(values, place, value):
 def _list_stack(values, shape, *, element_dtype):
     if values:
         return _pack(*values)
-    dtype = object if element_dtype == "string" else _DTYPES[element_dtype]
+    dtype = object if element_dtype == "string" else DTYPES[element_dtype]
     return np.empty((0, *_axes(shape)), dtype)
 
 
@@ -561,6 +659,13 @@ def _list_stack(values, shape, *, element_dtype):
 # The bytes of a character after its first, in UTF-8.
 _CONTINUATIONS = bytes(range(0x80, 0xC0))
 _CHARACTER = re.compile(rb"(?s).[\x80-\xbf]*")
+# Letters with a case that are younger than TensorFlow's ICU, whose Unicode is
+# 13. To it, they are no letters.
+_YOUNGER = re.compile(
+    "([\u1c89\u1c8a\u2c2f\u2c5f\ua7c0\ua7c1\ua7cb-\ua7e2\uab6c\uab6d"
+    "\U00010570-\U000105bc\U00010d50-\U00010d85\U00016ea0-\U00016ed3"
+    "\U0001d6a6\U0001df00-\U0001df96]+)"
+)
 
 
 def _each(function, x, *others):
@@ -576,12 +681,20 @@ def _texts(found):
         budget.spend(len(found))
         return found
     texts, shape = [], found[1]
+    before = budget.left
     for text in found[0]:
         texts.append(text)
-        budget.left -= len(text)
+        budget.left -= len(text) + _LIST
         if budget.left < 0:
-            budget.spend(0)
+            budget.refuse()
+    if before - budget.left > _LARGE:
+        budget.look()
     return strings(texts, shape)
+
+
+def _check_pieces(texts):
+    """Refuses texts with too many characters to make an object of each."""
+    check_size(sum(map(len, texts)) * _LIST)
 
 
 def _joined(separator, parts):
@@ -627,7 +740,13 @@ def _strip(x):
 @_operation("StringLower")
 def _lower(x, *, encoding=b""):
     def lower(text):
-        return text.decode("utf-8", "replace").lower().encode()
+        if text.isascii() and b"\0" not in text:
+            return text.lower()
+        # TensorFlow passes it as a string of C, which ends at NUL.
+        text = text.partition(b"\0")[0].decode("utf-8", "replace")
+        parts = _YOUNGER.split(text)
+        parts[::2] = map(str.lower, parts[::2])
+        return "".join(parts).encode()
 
     return _texts(_each(lower if encoding else bytes.lower, x))
 
@@ -642,6 +761,7 @@ def _transcode(x):
 
 @_operation("UnicodeDecode")
 def _unicode_decode(x):
+    _check_pieces(x.tolist())
     rows = [text.decode("utf-8", "replace") for text in x.tolist()]
     splits = _splits([len(row) for row in rows])
     return splits, np.array([ord(y) for row in rows for y in row], int)
@@ -656,13 +776,39 @@ def _unicode_encode(codes, splits):
 
 @_operation("StringSplitV2")
 def _split(x, separator):
+    _check_pieces(x.tolist())
     rows = [text.split(separator or None) for text in x.tolist()]
     lengths = np.array([len(row) for row in rows], int)
-    row = np.repeat(np.arange(len(rows)), lengths)
+    return _sparse(strings(word for row in rows for word in row), lengths)
+
+
+def _sparse(words, lengths):
+    """Returns the indices, the values and the shape of a sparse tensor."""
+    row = np.repeat(np.arange(len(lengths)), lengths)
     column = np.arange(len(row)) - np.repeat(_splits(lengths)[:-1], lengths)
-    words = strings(word for words in rows for word in words)
-    shape = np.array([len(rows), lengths.max(initial=0)])
+    shape = np.array([len(lengths), lengths.max(initial=0)])
     return np.stack([row, column], 1), words, shape
+
+
+@_operation("StringSplit")
+def _split_bytes(x, delimiter):
+    if delimiter != b"":
+        raise ProgramError("it splits texts at several characters")
+    _check_pieces(x.tolist())
+    lengths = _numbers(_each(len, x))
+    joined = b"".join(x.tolist())
+    words = strings(joined[i : i + 1] for i in range(len(joined)))
+    return _sparse(words, lengths)
+
+
+@_operation("DecodePaddedRaw")
+def _decode_raw(x, length, *, out_type):
+    if out_type != "uint8":
+        raise ProgramError(f"it reads texts as numbers of {out_type}")
+    x = _array(x)
+    check_size(x.size * length)
+    data = b"".join(text[:length].ljust(length, b"\0") for text in x.flat)
+    return np.frombuffer(data, np.uint8).reshape(*x.shape, length)
 
 
 @_operation("StringJoin")
@@ -709,7 +855,7 @@ def _as_string(x):
 
 @_operation("StringToNumber")
 def _to_number(x, *, out_type):
-    return _numbers(_each(int, x), _DTYPES[out_type])
+    return _numbers(_each(int, x), DTYPES[out_type])
 
 
 @_operation("StringToHashBucketFast")
@@ -738,20 +884,33 @@ def _find(table, keys, default):
 
 # Regular expressions.
 
+# A character of RE2, to which any byte of no character is one itself.
+_VALID = re.compile(
+    rb"[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]"
+    rb"|[\xe1-\xef][\x80-\xbf]{2}|\xf0[\x90-\xbf][\x80-\xbf]{2}"
+    rb"|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2}"
+)
 
-@functools.lru_cache(1000)
+
+# The automaton of each may take 8 MB.
+@functools.lru_cache(128)
 def compiled(pattern: bytes):
     """Compiles a regular expression of RE2.
 
     Raises:
         ProgramError: If it is none, or too large.
+
+    Returns:
+        It, and the number of its instructions.
     """
     import re2  # late: a program for words alone needs none
 
+    budget.look()
     options = re2.Options()
     options.log_errors = False
     try:
-        return re2.compile(pattern, options)
+        found = re2.compile(pattern, options)
+        return found, found.programsize
     except re2.error as error:
         raise ProgramError(f"no regular expression: {error}") from error
 
@@ -763,8 +922,23 @@ def _full_match(x, *, pattern):
 
 @_operation("RegexFullMatch")
 def _matches(x, pattern):
-    match = compiled(pattern).fullmatch
-    return _numbers(_each(lambda text: match(text) is not None, x), bool)
+    found, size = compiled(pattern)
+
+    fullmatch = found.fullmatch
+
+    def match(text):
+        if len(text) * size > _MUCH_WORK:
+            _check_work(text, size)
+        return fullmatch(text) is not None
+
+    return _numbers(_each(match, x), bool)
+
+
+def _check_work(text, size):
+    """Refuses regular expressions that would run for long on a text."""
+    if len(text) * size > _WORK * budget.scale:
+        budget.refuse()
+    budget.look()
 
 
 @_operation("StaticRegexReplace")
@@ -774,9 +948,15 @@ def _static_replace(x, *, pattern, rewrite, replace_global=True):
 
 @_operation("RegexReplace")
 def _replace(x, pattern, rewrite, *, replace_global=True):
-    found = compiled(pattern)
+    found, size = compiled(pattern)
     written = _rewriting(rewrite)
-    return _texts(_each(lambda y: _sub(found, written, y, replace_global), x))
+
+    def replace(text):
+        if len(text) * size > _MUCH_WORK:
+            _check_work(text, size)
+        return _sub(found, written, text, replace_global)
+
+    return _texts(_each(replace, x))
 
 
 @functools.lru_cache(1000)
@@ -793,7 +973,9 @@ def _rewriting(rewrite):
         for group, text in zip(groups, texts[1:]):
             is_text = type(group) is bytes
             written += [group if is_text else match[group] or b"", text]
-        return b"".join(written)
+        written = b"".join(written)
+        budget.spend(len(written))
+        return written
 
     return write
 
@@ -802,11 +984,13 @@ def _sub(pattern, rewrite, text, everywhere):
     """Replaces matches as RE2's `GlobalReplace` and `Replace` do."""
     pieces, place, last = [], 0, -1
     while place <= len(text) and (match := pattern.search(text, place)):
+        if len(text) > _LARGE and not len(pieces) % 128:
+            budget.look()
         start, stop = match.span()
         pieces.append(text[place:start])
         if start == stop == last:
             # An empty match is none at the end of the last one.
-            character = _CHARACTER.match(text, place)
+            character = _VALID.match(text, place)
             stop = character.end() if character else place + 1
             pieces.append(text[place:stop])
             place = stop
@@ -825,6 +1009,7 @@ def _sub(pattern, rewrite, text, everywhere):
 def _cut_pieces(model, x, nbest, alpha, bos, eos, reverse, *, out_type):
     if nbest not in (0, 1) or bos or eos or reverse:
         raise ProgramError("it samples pieces, or adds marks to them")
+    _check_pieces(x.tolist())
     kind = str if out_type == "string" else int
     rows = [
         model.encode(text.decode("utf-8", "replace"), out_type=kind)

@@ -27,12 +27,13 @@ import numpy as np
 
 from tfcopy import checked_files, filesystem
 from tfcopy.runtime.text_operations import (
-    LARGEST,
+    DTYPES,
     OPERATIONS,
     ProgramError,
     at,
     attributes_of,
     budget,
+    check_size,
     slices,
     strings,
 )
@@ -46,9 +47,23 @@ CALLS = {
     **dict.fromkeys(("While", "StatelessWhile"), ("cond", "body")),
     **dict.fromkeys(("PartitionedCall", "StatefulPartitionedCall"), ("f",)),
 }
-# What a step costs, in elements of arrays: loops end after 16 million steps.
-# The longest of an export merges the bytes of a word of 4,096.
+# What a step costs, in elements of arrays: loops end after 4 million steps.
 _STEP = 16
+# Bytes of the file and of each that it names. JSON takes 25 times as much.
+_LARGEST_FILE = 1 << 26
+_FIELDS = {
+    "format": int,
+    "files": {...: str},
+    "signatures": {
+        ...: {
+            **{"inputs": {...: int}, "outputs": [str]},
+            **dict.fromkeys(("read", "search", "write"), str),
+        }
+    },
+    "functions": {
+        ...: {"inputs": [str], "size": int, "steps": [list], "outputs": object}
+    },
+}
 
 
 def encoded(value):
@@ -64,15 +79,28 @@ def encoded(value):
 
 
 def decoded(value):
-    """Returns the value that `encoded` made JSON."""
+    """Returns the value that `encoded` made JSON.
+
+    Raises:
+        ProgramError: If there is none.
+    """
     if isinstance(value, str):
         return value.encode("utf-8", "surrogateescape")
+    if isinstance(value, float):
+        return np.float32(value)
+    if isinstance(value, int):
+        return value
     if not isinstance(value, dict):
-        return np.float32(value) if isinstance(value, float) else value
+        raise ProgramError(f"{value!r} is no value")
     values, shape = value["values"], value["shape"]
     if value["dtype"] == "string":
-        return strings(map(decoded, values), shape)
-    return np.array(values, value["dtype"]).reshape(shape)
+        texts = (x.encode("utf-8", "surrogateescape") for x in values)
+        return strings(texts, shape)
+    dtype = DTYPES[value["dtype"]]
+    array = np.array(values or np.empty(0, dtype))
+    if array.dtype.kind not in ("biuf" if dtype is np.float32 else "biu"):
+        raise ProgramError(f"numbers of {value['dtype']} are {array.dtype}")
+    return array.astype(dtype).reshape(shape)
 
 
 class TextPrograms:
@@ -93,13 +121,17 @@ class TextPrograms:
     """
 
     def __init__(self, path, *assets):
+        self._path = path
+        budget.start(0)
+        _read(path)
+        content = checked_files.read_json(path)
+        if content.get("format") != FORMAT:
+            raise ProgramError(
+                f"{path} is of another release of tfcopy (format "
+                f"{content.get('format')!r}; this one reads {FORMAT})"
+            )
+        checked_files.check_fields(path, content, _FIELDS)
         try:
-            content = checked_files.read_json(path)
-            if content["format"] != FORMAT:
-                raise ProgramError(
-                    f"it is of another release of tfcopy (format "
-                    f"{content['format']!r}; this one reads {FORMAT})"
-                )
             self._files = {
                 name: _read_asset(name, checksum, assets)
                 for name, checksum in content["files"].items()
@@ -114,32 +146,40 @@ class TextPrograms:
             }
             for name in self._names:
                 self.function(name)
-        except (KeyError, TypeError, AttributeError, IndexError) as error:
+        except ProgramError as error:
+            raise ProgramError(f"{path} is damaged ({error})") from None
+        except Exception as error:  # Damage causes errors of all kinds.
             raise ProgramError(
-                f"it is damaged ({type(error).__name__}: {error})"
+                f"{path} is damaged ({type(error).__name__}: {error})"
             ) from None
 
-    def run(self, name: str, inputs: dict) -> dict:
+    def run(self, name: str, inputs: dict, size: int = 0) -> dict:
         """Runs a function.
 
         Args:
             name: Its name.
             inputs: Dict of arrays by the names of its inputs; others are
                 ignored.
+            size: Number of elements and bytes of inputs that do not come from
+                another function, which may need as much memory and time.
 
         Raises:
             ProgramError: If it cannot run; a damaged file or a hostile one.
         """
-        wanted, outputs = self._names[name]
-        budget.left = LARGEST
+        budget.start(size)
         try:
-            found = self.function(name)(*(inputs[x] for x in wanted))
-        except ProgramError:
-            raise
+            wanted, outputs = self._names[name]
+            with np.errstate(divide="raise", invalid="raise"):
+                found = self.function(name)(*(inputs[x] for x in wanted))
+        except ProgramError as error:
+            raise ProgramError(f"{self._path}: {name}: {error}") from None
         except Exception as error:  # NumPy raises errors of all kinds.
             raise ProgramError(
-                f"{name} failed ({type(error).__name__}: {error})"
+                f"{self._path}: {name} failed ({type(error).__name__}: {error})"
             ) from error
+        missing = [x for x, value in zip(outputs, found) if value is None]
+        if missing:
+            raise ProgramError(f"{self._path}: {name} has no {missing[0]}")
         return dict(zip(outputs, found))
 
     def function(self, name: str, callers=()) -> Callable:
@@ -160,13 +200,20 @@ def _read_asset(name, checksum, folders):
         raise ProgramError(f"{name!r} is not a file of this export")
     for folder in folders:
         path = os.path.join(folder, name)
-        if filesystem.exists(path):
-            with filesystem.open(path, "rb") as file:
-                data = file.read()
+        if filesystem.isfile(path):
+            data = _read(path)
             if hashlib.sha256(data).hexdigest() != checksum:
                 raise ProgramError(f"{path} is damaged, or of another export")
             return data
     raise ProgramError(f"{name}: no such file in {folders[0]}")
+
+
+def _read(path):
+    with filesystem.open(path, "rb") as file:
+        data = file.read(_LARGEST_FILE + 1)
+    if len(data) > _LARGEST_FILE:
+        raise ProgramError(f"{path} is too large")
+    return data
 
 
 class Function:
@@ -182,13 +229,19 @@ class Function:
         self.inputs = len(described["inputs"])
         outputs = described["outputs"]
         if isinstance(outputs, dict):
-            outputs = list(outputs.values())
-        self._outputs = outputs
+            outputs = outputs.values()
+        self._outputs = [*outputs]
         # The values of constants; the others are overwritten at each call.
-        self._values = [None] * described["size"]
+        size = described["size"]
+        check_size(size)
+        self._values = [None] * size
+        self._cost = size + _STEP * (1 + len(described["steps"]))
+        budget.spend(self._cost)
         self.steps = []
         known = set()
+        self._check(self._outputs)
         for name, places, attributes, results in described["steps"]:
+            self._check((*places, *results))
             called = CALLS.get(name)
             if name in CONSTANTS:
                 (place,) = results
@@ -206,10 +259,17 @@ class Function:
             place = results[0] if is_one else tuple(results)
             self.steps.append((step, tuple(places), place))
 
+    def _check(self, places):
+        size = len(self._values)
+        if not all(type(x) is int and 0 <= x < size for x in places):
+            raise ProgramError(f"not all of {places} are below {size}")
+
     def __call__(self, *arguments) -> list:
+        budget.spend(self._cost)
+        left = vars(budget)
         values = self._values.copy()
         values[: self.inputs] = arguments
-        spent = _STEP * len(self.steps)
+        spent = 0
         for step, places, result in self.steps:
             found = step(*[values[x] for x in places])
             if type(result) is int:
@@ -221,6 +281,10 @@ class Function:
                     values[place] = value
                     if type(value) is np.ndarray:
                         spent += value.size
+            if spent > left["limit"]:
+                budget.spend(spent)
+                budget.look()
+                spent = 0
         budget.spend(spent)
         return [values[x] for x in self._outputs]
 
@@ -267,7 +331,7 @@ def bound(name: str, attributes: dict, constants) -> Callable:
 
 _MASKS = "ellipsis", "new_axis", "shrink_axis", "begin", "end"
 # Attributes that are names in Python, not `bytes`.
-_NAMES = {"DstT", "out_type", "element_dtype"}
+_NAMES = {"DstT", "T", "out_type", "element_dtype"}
 
 
 def _attribute(key, value):
@@ -285,20 +349,37 @@ def _table(attributes, files):
     if "file" not in attributes:
         entries = (decoded(attributes[x]).tolist() for x in ("keys", "values"))
         return dict(zip(*entries, strict=True))
-    lines = files[attributes["file"]].split(b"\n")
+    return _once(files, _vocabulary, attributes["file"], attributes["keys"])
+
+
+def _once(files, read, name, *more):
+    """Reads a file once, whatever number of steps name it."""
+    key = name, *more
+    if key not in files:
+        files[key] = read(files[name], *more)
+    return files[key]
+
+
+def _vocabulary(data, keys):
+    budget.spend(8 * data.count(b"\n"))
+    lines = data.split(b"\n")
     if not lines[-1]:
         lines.pop()
-    if attributes["keys"] == "numbers":
+    if keys == "numbers":
         return dict(enumerate(lines))
     return dict(zip(lines, range(len(lines))))
 
 
 def _pieces(attributes, files):
+    return _once(files, _model, attributes["file"])
+
+
+def _model(data):
     import sentencepiece  # late: exports of words need none
 
     model = sentencepiece.SentencePieceProcessor()
     try:
-        model.LoadFromSerializedProto(files[attributes["file"]])
+        model.LoadFromSerializedProto(data)
     except RuntimeError as error:
         raise ProgramError(f"no model of SentencePiece ({error})") from None
     return model

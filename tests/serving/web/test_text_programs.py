@@ -12,6 +12,7 @@ import pytest
 import re2
 import sentencepiece
 
+from tests.runtime.test_text_programs import tokenizer_of
 from tests.serving.servables.translators import TARGET, random_translator
 from tfcopy.data import Dictionary, Tokenizer
 from tfcopy.data.text.entities import Entities
@@ -56,6 +57,7 @@ CASES = {
         "replace_unk": True,
         "append_eos": False,
     },
+    "bart in pieces": None,
 }
 TEXTS = [
     "",
@@ -168,7 +170,8 @@ def assert_same(folder, texts):
     ],
 )
 def test_functions_are_those_of_python(name, tmp_path):
-    translator = random_translator(**{"max_source_length": 15, **CASES[name]})
+    options = CASES[name] or dict.fromkeys(SIDES, tokenizer_of(name, tmp_path))
+    translator = random_translator(**{"max_source_length": 15, **options})
     functions, signatures = litert_export.text_functions(translator)
     assets = tmp_path / "assets"
     assets.mkdir()

@@ -14,7 +14,11 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework import op_def_registry
 
-from tfcopy.runtime.text_operations import OPERATIONS, attributes_of
+from tfcopy.runtime.text_operations import (
+    OPERATIONS,
+    attributes_of,
+    budget,
+)
 from tfcopy.runtime.text_program import (
     CALLS,
     FILE_NAME,
@@ -46,6 +50,7 @@ def write(
         The SHA-256 of the file.
     """
     tables = [x for x in resources if hasattr(x, "resource_handle")]
+    budget.start(0)
     writer = _Writer(folder, tables, assets)
     for name, function in functions.items():
         writer.add(name, function)

@@ -87,10 +87,12 @@ function alongAxis(x, axis, f) {
   return starts.map((start) => f(places.map((i) => x.data[start + i])));
 }
 
-NUMBERS.ArgMax = (_, x, axis) => {
-  const found = alongAxis(x, axis, (row) => row.indexOf(Math.max(...row)));
+const placeOf = (best) => (_, x, axis) => {
+  const found = alongAxis(x, axis, (row) => row.indexOf(best(...row)));
   return value(new Tensor(x.shape.toSpliced(axis, 1), found));
 };
+NUMBERS.ArgMax = placeOf(Math.max);
+NUMBERS.ArgMin = placeOf(Math.min);
 
 NUMBERS.Cumsum = ({ exclusive, reverse }, x, axis) => {
   if (axis < 0) axis += x.shape.length;
@@ -140,14 +142,16 @@ const bounds = (isBefore) => (_, rows, values) => {
 NUMBERS.LowerBound = bounds((x, y) => x < y);
 NUMBERS.UpperBound = bounds((x, y) => x <= y);
 
-NUMBERS.UnsortedSegmentMin = (_, x, segments, count) => {
-  const data = new Array(count).fill(2 ** 63);
+const ofSegments = (f, first) => (_, x, segments, count) => {
+  const data = new Array(count).fill(first);
   x.data.forEach((n, i) => {
     const to = segments.data[i];
-    data[to] = Math.min(data[to], n);
+    if (to >= 0) data[to] = f(data[to], n);
   });
   return vector(data);
 };
+NUMBERS.UnsortedSegmentMin = ofSegments(Math.min, 2 ** 63);
+NUMBERS.UnsortedSegmentSum = ofSegments((x, y) => rounded(x + y), 0);
 
 NUMBERS.Unique = (_, x) => {
   const numbers = new Map();
@@ -171,6 +175,9 @@ NUMBERS.ExpandDims = (_, x, axis) => {
   if (axis < 0) axis += shape.length + 1;
   return new Tensor(shape.toSpliced(axis, 0, 1), dataOf(x), tensor(x).kind);
 };
+
+NUMBERS.BroadcastTo = (_, x, shape) =>
+  value(new Tensor(dataOf(shape), spread(x, dataOf(shape)), tensor(x).kind));
 
 const filled = (shape, x) =>
   value(new Tensor(shape, new Array(sizeOf(shape)).fill(x), typeof x));

@@ -80,11 +80,28 @@ TEXTS.StringSplitV2 = (_, x, separator) => {
   const rows = x.data.map((text) =>
     separator ? text.split(separator) : text.split(BLANKS).filter(Boolean),
   );
+  return sparse(rows);
+};
+
+TEXTS.StringSplit = (_, x, delimiter) => {
+  if (delimiter)
+    throw new ProgramError("it splits texts at several characters");
+  return sparse(x.data.map((text) => text.split("")));
+};
+
+function sparse(rows) {
   const at = rows.flatMap((row, i) => row.flatMap((_, j) => [i, j]));
   const widest = Math.max(0, ...rows.map((row) => row.length));
   const words = vector(rows.flat(), "string");
   const places = new Tensor([words.data.length, 2], at, "number");
   return [places, words, vector([rows.length, widest])];
+}
+
+TEXTS.DecodePaddedRaw = (_, x, length) => {
+  const data = dataOf(x).flatMap((text) =>
+    range(length).map((i) => text.charCodeAt(i) || 0),
+  );
+  return new Tensor([...shapeOf(x), length], data, "number");
 };
 
 TEXTS.StringJoin = ({ separator = "" }, ...values) =>
