@@ -1,8 +1,10 @@
 """Exports whose searches are programs of LiteRT."""
 
+import concurrent.futures
 import dataclasses
 import importlib
 import json
+import multiprocessing
 import os
 import pathlib
 import shutil
@@ -15,19 +17,19 @@ import tensorflow as tf
 from tensorflow.lite.python import schema_py_generated as schema
 
 from tests.decoding.searching import COPY_IDS, MODELS, SOURCE_IDS
+from tests.runtime.test_text_programs import tokenizer_of
 from tests.serving.servables.translators import (
-    SOURCE,
-    TARGET,
     copier,
     random_translator,
 )
 from tfcopy.checked_files import checksum_of
 from tfcopy.data import Dictionary, Tokenizer
+from tfcopy.data.text.entities import Entities
 from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.decoding import SearchOptions, beam_search
 from tfcopy.layers.tensorflow_loop import without_gradients
-from tfcopy.runtime import litert_engine, local_model
+from tfcopy.runtime import litert_engine, local_model, text_program
 from tfcopy.runtime.local_model import LocalModel
 from tfcopy.runtime.signatures import AskError
 from tfcopy.runtime.tensorflow_engine import TensorFlowEngine
@@ -214,8 +216,11 @@ def models(export):
 def assert_same(models, signature, inputs):
     found, expected = (x.ask(signature, inputs) for x in models)
     assert found.keys() == expected.keys()
-    assert found["text"].tolist() == expected["text"].tolist()
-    np.testing.assert_allclose(found["score"], expected["score"], atol=1e-5)
+    for name, x in expected.items():
+        if x.dtype.kind == "f":
+            np.testing.assert_allclose(found[name], x, 1e-6, 1e-5)
+        else:
+            assert found[name].tolist() == x.tolist()
 
 
 @pytest.mark.long
@@ -258,25 +263,43 @@ def test_a_program_answers(export, monkeypatch, engine):
     assert found == [True, True, by_program, by_program, True]
 
 
+MUST = SearchOptions(num_beams=3, max_length=10, must_copy=True)
+TRANSLATORS = {
+    "int8": {"litert": "int8", "glossary": TERMS, **TOKENIZERS},
+    "int8 must copy": {"litert": "int8", "options": MUST, **TOKENIZERS},
+    "replace_unk": {"replace_unk": True},
+    "candidates": {"candidate_ids": np.arange(6)},
+    "must copy": {"options": MUST, "glossary": TERMS, **TOKENIZERS},
+    "entities": {"entities": Entities(common=("the", "kowalski"))},
+    "dictionary": {"dictionary": Dictionary([("open", "ouverte", 0.6)])},
+    "append_eos": {"append_eos": False},
+    "french": {"target_tokenizer": Tokenizer(language="fr", lowercase=True)},
+    "characters": {"target_tokenizer": Tokenizer("characters")},
+    **{x: {} for x in ("bart", "t5gemma", "bart in pieces")},
+}
+
+
 @pytest.mark.parametrize(
-    "options",
+    "name",
     [
-        {"litert": "int8", "glossary": TERMS, **TOKENIZERS},
-        *(
-            pytest.param(x, marks=pytest.mark.slow)
-            for x in (
-                {"replace_unk": True},
-                {"candidate_ids": np.arange(6)},
-            )
-        ),
+        pytest.param(x, marks=pytest.mark.slow if i else [])
+        for i, x in enumerate(TRANSLATORS)
     ],
-    ids=["int8", "replace_unk", "candidates"],
 )
 @pytest.mark.long
-def test_options_of_a_translator(options, tmp_path):
-    options = {"litert": "float32", "max_source_length": 15, **options}
+def test_options_of_a_translator(name, tmp_path):
+    options = {"litert": "float32", "max_source_length": 15}
+    options |= TRANSLATORS[name]
+    if not TRANSLATORS[name]:
+        tokenizer = tokenizer_of(name, tmp_path)
+        options |= dict.fromkeys(TOKENIZERS, tokenizer)
     folder = exported(random_translator(**options), tmp_path)
-    assert_same(both(folder), "serving_default", {"text": TEXTS})
+    models = both(folder)
+    for signature, (inputs, _) in models[0].signatures.items():
+        arrays = {"text": TEXTS}
+        if "glossary" in inputs:
+            arrays["glossary"] = [["the\tdas", "is\t``ist``"]] * len(TEXTS)
+        assert_same(models, signature, arrays)
     config = json.loads((folder / "assets.extra/tfcopy.json").read_text())
     assert config["litert"]["precision"] == options["litert"]
     precision = config["litert"]["precision"]
@@ -306,22 +329,37 @@ def test_int8_is_exported_unless_it_is_worse(better, tmp_path, monkeypatch):
 
 
 @pytest.mark.long
-def test_large_tables_stay_integers(tmp_path):
-    """A table of floats would be copied for each loop of each program."""
-    translator = random_translator(
-        litert="int8", max_source_length=15, dims=(128, 7)
-    )
-    folder = exported(translator, tmp_path)
-    content = (folder / "assets.extra" / litert_engine.FILE_NAME).read_bytes()
-    model = schema.ModelT.InitFromPackedBuf(content)
-    kinds = {
-        tensor.type
-        for graph in model.subgraphs
-        for tensor in graph.tensors
-        if tensor.shape is not None
-        and list(tensor.shape) in ([SOURCE.size, 128], [TARGET.size, 128])
-    }
-    assert kinds == {schema.TensorType.INT8}
+def test_processes_and_threads_share_a_model(export):
+    """After a fork, in threads, and beside the same model."""
+    first, second = (LocalModel(export, engine="litert") for _ in range(2))
+    expected = first.translate(TEXTS)
+    with concurrent.futures.ThreadPoolExecutor(3) as threads:
+        models = [first, second, first] * 4
+        for found in threads.map(lambda x: x.translate(TEXTS), models):
+            assert found == expected
+    with multiprocessing.get_context("fork").Pool(2) as processes:
+        found = processes.apply_async(first.translate, [TEXTS])
+        assert found.get(60) == expected
+    assert first.translate(TEXTS) == expected
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("content", [b"", b"[" * 10**5, b'{"format": 1}', None])
+def test_texts_that_are_damaged_before_their_checksum(copied, content):
+    path = copied / "assets.extra" / text_program.FILE_NAME
+    config = copied / "assets.extra" / "tfcopy.json"
+    old = checksum_of(path)
+    if content is None:
+        content = json.loads(path.read_text())
+        content["functions"]["read"]["steps"].pop(0)
+        content = json.dumps(content).encode()
+    path.write_bytes(content)
+    with pytest.raises(AskError, match="texts.json is damaged, or of another"):
+        LocalModel(copied)
+    config.write_text(config.read_text().replace(old, checksum_of(path)))
+    with pytest.raises(AskError, match=r"texts.json(:| is damaged)") as told:
+        LocalModel(copied).ask("serving_default", {"text": TEXTS[:1]})
+    assert "\n" not in str(told.value)
 
 
 @pytest.mark.long
