@@ -169,16 +169,20 @@ def test_of_several_links_the_most_usual_stays():
     assert rows_of(one_to_one(links, source, target)) == expected
 
 
-@given(corpora, st.randoms(use_true_random=False))
-def test_one_to_one(pairs, random):
-    source, target = sides(pairs)
-    rows = [
+def some_links(pairs, random, share):
+    return [
         (p, i, j)
         for p, pair in enumerate(pairs)
         for i in range(len(pair[0]))
         for j in range(len(pair[1]))
-        if random.random() < 0.5
+        if random.random() < share
     ]
+
+
+@given(corpora, st.randoms(use_true_random=False))
+def test_one_to_one(pairs, random):
+    source, target = sides(pairs)
+    rows = some_links(pairs, random, 0.5)
     kept = rows_of(one_to_one(links_of(rows), source, target))
     assert set(kept) <= set(rows) and kept == sorted(kept)
     assert bool(kept) == bool(rows)
@@ -193,13 +197,7 @@ def test_one_to_one(pairs, random):
 @given(corpora, st.randoms(use_true_random=False))
 def test_pharaoh_round_trip(tmp_path_factory, pairs, random):
     source, target = sides(pairs)
-    rows = [
-        (p, i, j)
-        for p, pair in enumerate(pairs)
-        for i in range(len(pair[0]))
-        for j in range(len(pair[1]))
-        if random.random() < 0.3
-    ]
+    rows = some_links(pairs, random, 0.3)
     path = tmp_path_factory.mktemp("links") / "links"
     word_links.write(path, links_of(rows), len(pairs))
     assert path.read_text().count("\n") == len(pairs)

@@ -14,38 +14,27 @@ from tfcopy.data.corpora.squad import Answer, Example
 DATA = Path(os.environ.get("TFCOPY_DATA", "../shared/data"))
 
 CONTEXT = "😀 Łukasz sang in Oslo, Łukasz danced."
-NORWAY = {
-    "title": "Norway",
-    "paragraphs": [
-        {
-            "context": CONTEXT,
-            "qas": [
-                {
-                    "id": "n1",
-                    "question": "Who danced?",
-                    "answers": [
-                        {"text": "Łukasz", "answer_start": 23},
-                        {"text": "Łukasz", "answer_start": 2},
-                    ],
-                },
-                {
-                    "id": "n2",
-                    "question": "Where?",
-                    "answers": [{"text": "Oslo", "answer_start": 17}],
-                },
-            ],
-        }
-    ],
-}
+DANCED = Answer("Łukasz", 23), Answer("Łukasz", 2)
 EXAMPLES = [
-    Example(
-        "n1",
-        CONTEXT,
-        "Who danced?",
-        (Answer("Łukasz", 23), Answer("Łukasz", 2)),
-    ),
+    Example("n1", CONTEXT, "Who danced?", DANCED),
     Example("n2", CONTEXT, "Where?", (Answer("Oslo", 17),)),
 ]
+
+
+def paragraph(context, examples):
+    """Questions about a context, in the format of the files."""
+    questions = [
+        {
+            "id": x.id,
+            "question": x.question,
+            "answers": [{"text": y, "answer_start": i} for y, i in x.answers],
+        }
+        for x in examples
+    ]
+    return {"context": context, "qas": questions}
+
+
+NORWAY = {"title": "Norway", "paragraphs": [paragraph(CONTEXT, EXAMPLES)]}
 
 
 def write(path, articles, **options):
@@ -55,26 +44,19 @@ def write(path, articles, **options):
 
 def numbered(num_articles, num_paragraphs=2):
     """Articles of two questions a paragraph."""
-    return [
-        {
-            "title": f"t{i}",
-            "paragraphs": [
-                {
-                    "context": f"context {i} {j}",
-                    "qas": [
-                        {
-                            "id": f"{i}-{j}-{k}",
-                            "question": f"which {k}?",
-                            "answers": [{"text": "context", "answer_start": 0}],
-                        }
-                        for k in range(2)
-                    ],
-                }
-                for j in range(num_paragraphs)
-            ],
-        }
-        for i in range(num_articles)
-    ]
+    answers = (Answer("context", 0),)
+    articles = []
+    for i in range(num_articles):
+        paragraphs = []
+        for j in range(num_paragraphs):
+            context, name = f"context {i} {j}", f"{i}-{j}"
+            examples = [
+                Example(f"{name}-{k}", context, f"which {k}?", answers)
+                for k in range(2)
+            ]
+            paragraphs.append(paragraph(context, examples))
+        articles.append({"title": f"t{i}", "paragraphs": paragraphs})
+    return articles
 
 
 def articles_of(split):
@@ -96,9 +78,8 @@ def test_reads_questions_again_and_again(tmp_path, name, ensure_ascii):
 
 
 def test_questions_without_an_answer_are_skipped_and_counted(tmp_path):
-    article = json.loads(json.dumps(NORWAY))
-    article["paragraphs"][0]["qas"][0]["answers"] = []
-    path = write(tmp_path / "a.json", [article])
+    articles = changed(lambda x: x["qas"][0].update(answers=[]))
+    path = write(tmp_path / "a.json", articles)
     train = squad.load(path, path, path).train
     assert list(train) == EXAMPLES[1:]
     assert (train.num_pairs, train.num_skipped) == (1, 1)
@@ -106,10 +87,8 @@ def test_questions_without_an_answer_are_skipped_and_counted(tmp_path):
 
 @pytest.mark.parametrize("start, found", [(0, 2), (13, 23), (12, 2), (24, 23)])
 def test_an_answer_beside_its_start_is_found_nearby(tmp_path, start, found):
-    article = json.loads(json.dumps(NORWAY))
-    answers = article["paragraphs"][0]["qas"][0]["answers"]
-    answers[0]["answer_start"] = start
-    path = write(tmp_path / "a.json", [article])
+    articles = changed_answer(0, 0, answer_start=start)
+    path = write(tmp_path / "a.json", articles)
     first = next(iter(squad.load(path, path, path).train))
     assert first.answers[0] == Answer("Łukasz", found)
 
@@ -156,6 +135,12 @@ def changed(change):
     return [article]
 
 
+def changed_answer(question, answer, **values):
+    return changed(
+        lambda x: x["qas"][question]["answers"][answer].update(values)
+    )
+
+
 @pytest.mark.parametrize(
     "articles, parts",
     [
@@ -171,26 +156,22 @@ def changed(change):
             ["data[0].paragraphs[0].qas[1]: question: not valid Unicode"],
         ),
         (
-            changed(lambda x: x["qas"][1]["answers"][0].update(text="Paris")),
+            changed_answer(1, 0, text="Paris"),
             [
                 "data[0].paragraphs[0].qas[1].answers[0]: expected words of "
                 "the context, from character 17. Received: 'Paris'"
             ],
         ),
         (
-            changed(lambda x: x["qas"][0]["answers"][1].update(text=" ")),
+            changed_answer(0, 1, text=" "),
             ["qas[0].answers[1]", "Received: ' '"],
         ),
         (
-            changed(
-                lambda x: x["qas"][0]["answers"][1].update(answer_start=-1)
-            ),
+            changed_answer(0, 1, answer_start=-1),
             ["qas[0].answers[1]", "from character -1"],
         ),
         (
-            changed(
-                lambda x: x["qas"][0]["answers"][1].update(answer_start=1.5)
-            ),
+            changed_answer(0, 1, answer_start=1.5),
             ["answer_start: expected an integer. Received: 1.5"],
         ),
         (
@@ -242,9 +223,7 @@ class TinySquad(corpus_files.TinyDataset):
     splits = {
         "train": questions([NORWAY, *numbered(3, 1)]),
         "validation": questions([NORWAY]),
-        "broken": questions(
-            changed(lambda x: x["qas"][1]["answers"][0].update(text="Paris"))
-        ),
+        "broken": questions(changed_answer(1, 0, text="Paris")),
     }
 
 

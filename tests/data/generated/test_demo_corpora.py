@@ -10,6 +10,7 @@ from tfcopy.data.generated import (
     demo_definitions,
     demo_news,
     demo_parliament,
+    eulerian,
     newsgen,
 )
 
@@ -71,7 +72,38 @@ def test_splits_are_read_again_and_again(tmp_path, demo, target):
         assert reverse.fingerprint != corpus.fingerprint
     for name in ("num_train", "num_test"):
         with pytest.raises(CorpusError, match="must be 1 or more"):
-            demo.load(tmp_path, **{name: 0})
+            demo.load(tmp_path, **{**sizes, name: 0})
     (tmp_path / "file").touch()
     with pytest.raises(CorpusError, match="file.*--data_dir"):
         demo.load(tmp_path / "file", **sizes)
+
+
+LOADERS = [*DEFINITIONS, newsgen.load, eulerian.load]
+
+
+@pytest.mark.parametrize("load", LOADERS)
+def test_splits_have_their_sizes_and_fingerprints(load):
+    sizes = {"num_train": 40, "num_validation": 16, "num_test": 24}
+    corpus, again = load(**sizes), load(**sizes)
+    for name, split in corpus.splits.items():
+        examples = list(split)
+        assert len(examples) == split.num_pairs == sizes[f"num_{name}"]
+        assert examples == list(split) == list(again.splits[name])
+    assert corpus.generated and corpus.fingerprint == again.fingerprint
+    assert len({x.fingerprint for x in corpus.splits.values()}) == 3
+    for name, size in sizes.items():
+        longer = load(**{**sizes, name: size + 1})
+        assert longer.fingerprint != corpus.fingerprint
+    if load in DEFINITIONS:
+        assert corpus.tokenized
+        assert list(longer.test)[:24] == list(corpus.test)
+        message = "`num_validation` must be 1 or more. Received: 0"
+        with pytest.raises(CorpusError, match=message):
+            load(num_validation=0)
+
+
+@pytest.mark.parametrize("load", [newsgen.load, eulerian.load])
+def test_seeds_differ(load):
+    first, other = load(num_train=40), load(num_train=40, seed=1)
+    assert first.fingerprint != other.fingerprint
+    assert not {*first.train} & {*other.train}

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from tests.data.generated.definition_reading import facts
-from tfcopy.data.corpora.corpus import SPLITS, CorpusError
+from tfcopy.data.corpora.corpus import SPLITS
 from tfcopy.data.definitions import DefinitionLookup
 from tfcopy.data.generated import demo_definitions as demo
 from tfcopy.data.generated import demo_definitions_lexicon as lexicon
@@ -43,31 +43,6 @@ def invented(split):
 
 
 # === The three corpora ===
-
-
-@pytest.mark.parametrize("load", LOADERS)
-def test_sizes_and_order(load):
-    corpus, again = load(**SIZES), load(**SIZES)
-    for name in SPLITS:
-        examples = list(corpus.splits[name])
-        assert len(examples) == SIZES[f"num_{name}"]
-        assert len(examples) == corpus.splits[name].num_pairs
-        assert examples == list(corpus.splits[name]) == list(again.splits[name])
-    longer = load(**{**SIZES, "num_test": 30})
-    assert list(longer.test)[:24] == list(corpus.test)
-    assert corpus.tokenized and corpus.generated
-
-
-@pytest.mark.parametrize("load", LOADERS)
-def test_fingerprints_change_with_every_argument(load):
-    corpus = load(**SIZES)
-    assert load(**SIZES).fingerprint == corpus.fingerprint
-    assert len({corpus.splits[name].fingerprint for name in SPLITS}) == 3
-    longer = load(**{**SIZES, "num_train": 41})
-    assert longer.fingerprint != corpus.fingerprint
-    changed = load(**{**SIZES, "num_test": 25})
-    assert changed.fingerprint != corpus.fingerprint
-    assert list(changed.test) != list(corpus.test)
 
 
 @pytest.mark.long
@@ -137,24 +112,6 @@ def test_look_up_takes_no_word_for_another():
         assert all(found.headwords[i - 1] in PLAIN for i in row if i)
 
 
-def test_the_dictionary_can_be_saved(tmp_path):
-    one = demo.dictionary()
-    assert one == demo.dictionary()
-    one.save(tmp_path / "words.tsv")
-    again = type(one).load(tmp_path / "words.tsv")
-    assert again.fingerprint == one.fingerprint
-
-
 def test_a_sixth_of_the_words_is_invented_for_the_test_set(definitions):
     assert len(demo.unseen_words()) == 432 // 6
     assert demo.unseen_words() < set(definitions)
-
-
-# === Errors ===
-
-
-@pytest.mark.parametrize("load", LOADERS)
-def test_sizes_out_of_range_are_refused(load):
-    message = "`num_validation` must be 1 or more. Received: 0"
-    with pytest.raises(CorpusError, match=message):
-        load(num_validation=0)
