@@ -148,18 +148,7 @@ def test_fingerprint_tells_all_choices_apart():
 
 
 def test_numbers_of_placeholders():
-    words = [
-        "@1",
-        "@12",
-        "@0",
-        "@01",
-        "@",
-        "1",
-        "x@1",
-        "@1x",
-        "@1234567890",
-        "",
-    ]
+    words = [*"@1 @12 @0 @01 @ 1 x@1 @1x @1234567890".split(), ""]
     found = numbers_of(tf.constant([words]))
     assert found.dtype == tf.int32
     assert found.numpy().tolist() == [[1, 12] + [0] * 8]
@@ -200,18 +189,7 @@ def round_trip(entities):
 
 GRAPHS = {"matched": round_trip(Entities()), "marked": round_trip(MARKED)}
 WORD = st.sampled_from(
-    [
-        "Łukasz",
-        "acme",
-        "Acme",
-        "北京",
-        "O'Brien",
-        "the",
-        "The",
-        "@1",
-        "7",
-        "<unk>",
-    ]
+    "Łukasz acme Acme 北京 O'Brien the The @1 7 <unk>".split()
 )
 TAG = st.sampled_from(["", "￨O", "￨ORG"])
 

@@ -122,15 +122,8 @@ NAMES = ("rst", "printf", "brace")
 @given(
     st.lists(
         st.sampled_from(
-            ["▁", "a", "9", "▁See", ".", "%", "%s", "%(name)s", "%-5.2f"]
-            + [
-                "{}",
-                "{name}",
-                "``%s``",
-                ":func:`x`",
-                "https://x.org/a",
-                "w@b.de",
-            ]
+            "▁ a 9 ▁See . % %s %(name)s %-5.2f {} {name} ``%s`` :func:`x` "
+            "https://x.org/a w@b.de".split()
         )
     )
 )

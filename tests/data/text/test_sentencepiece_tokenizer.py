@@ -15,7 +15,7 @@ from tfcopy.data.text.sentencepiece_tokenizer import (
     sampled,
 )
 
-pytest.importorskip("sentencepiece")
+sentencepiece = pytest.importorskip("sentencepiece")
 
 SENTENCES = [
     "The session of the parliament is open .",
@@ -100,8 +100,6 @@ def test_the_fingerprint_is_of_the_model(model_file, tmp_path):
 def test_merges_are_counted_beside_the_characters(tmp_path):
     path = tmp_path / "pieces.model"
     train_sentencepiece.train_bpe(SENTENCES, 7, path)
-    import sentencepiece
-
     model = sentencepiece.SentencePieceProcessor(model_file=str(path))
     pieces = [model.id_to_piece(i) for i in range(3, model.get_piece_size())]
     assert sum(len(piece) > 1 for piece in pieces) == 7
@@ -171,9 +169,6 @@ def test_the_command_reads_pipes(tmp_path, capsys):
     assert status == 0 and target.exists()
 
 
-sentencepiece = pytest.importorskip("sentencepiece")
-
-
 @pytest.fixture(scope="module")
 def tokenizer(tmp_path_factory):
     path = tmp_path_factory.mktemp("pieces") / "pieces.model"
@@ -182,8 +177,7 @@ def tokenizer(tmp_path_factory):
 
 
 def cut(tokenizer, texts):
-    rows = tokenizer.tokenize(tf.constant(texts)).to_list()
-    return [[piece.decode() for piece in row] for row in rows]
+    return words(tokenizer.tokenize(tf.constant(texts)))
 
 
 def test_a_text_comes_back_however_it_is_cut(tokenizer):

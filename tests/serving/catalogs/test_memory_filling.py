@@ -1,9 +1,9 @@
 """Catalogues filled from memory first, and the report of what was done."""
 
 import csv
-import html.parser
 import re
 
+import html5lib
 import polib
 import pytest
 
@@ -147,29 +147,13 @@ def test_a_calibrated_model_tells_what_is_likely_right(folder, fill, model):
     )
 
 
-class _Cells(html.parser.HTMLParser):
-    def __init__(self):
-        super().__init__()
-        self.rows = []
-
-    def handle_starttag(self, tag, attributes):
-        if tag == "tr":
-            self.rows.append([])
-        if tag == "td":
-            self.rows[-1].append("")
-
-    def handle_data(self, data):
-        if self.lasttag == "td" and self.rows and self.rows[-1]:
-            self.rows[-1][-1] += data
-
-
 def _rows(path):
     """The rows of a report, without its head."""
     text = path.read_bytes().decode()
     if path.suffix == ".html":
-        cells = _Cells()
-        cells.feed(text)
-        return [[y.strip() for y in x] for x in cells.rows if x]
+        page = html5lib.parse(text, namespaceHTMLElements=False)
+        rows = [x.findall("td") for x in page.iter("tr")]
+        return [["".join(y.itertext()).strip() for y in x] for x in rows if x]
     return list(csv.reader(text.splitlines(True), "excel-tab"))[1:]
 
 

@@ -7,8 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.growth import check_linear
-from tfcopy.runtime.signatures import AskError
 from tfcopy.serving.catalogs.entries import Left, Suggestion
 from tfcopy.serving.catalogs.xliff import filled, units_of
 
@@ -51,20 +49,6 @@ def suggested(text):
 
 def outcomes(text, change):
     return {unit.key: change(unit.singular) for unit in units_of("f", text)}
-
-
-def test_units_that_wait():
-    units = units_of("f", FIRST)
-    assert [unit.singular for unit in units if unit.is_open] == [
-        'A < <g id="7">bold</g> <x id="8"/><ph id="2"/>',
-        "New",
-        "Empty",
-    ]
-    assert {unit.language for unit in units} == {"es"}
-    assert units[0].start == 5
-    units = units_of("f", SECOND)
-    texts = ['One <pc id="1">b</pc>', "Two", "Three"]
-    assert [unit.singular for unit in units if unit.is_open] == texts
 
 
 def test_a_filled_file_of_version_1():
@@ -146,35 +130,6 @@ def test_elements_that_do_not_nest_are_not_written(answer):
     assert unit.markup('<x id="8"/> 1 < 2').decode() == "<x id='8'/> 1 &lt; 2"
     new = filled("f", FIRST, {unit.key: suggested(answer)})
     assert new.count("<target") == FIRST.count("<target")
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("<a/>", "line 1: not a file of XLIFF"),
-        (FIRST[:400], r"line \d+: not valid XML"),
-        ("", "line 1: not valid XML"),
-    ],
-)
-def test_what_is_no_xliff_is_refused(text, message):
-    with pytest.raises(AskError, match=f"^a b, {message}"):
-        units_of("a b", text)
-
-
-def test_many_units_take_no_longer_than_they_are():
-    def make(count):
-        units = (
-            f'<trans-unit id="{i}">\n<source>{i}</source>\n</trans-unit>'
-            for i in range(count)
-        )
-        return f"<xliff version='1.2'>{''.join(units)}</xliff>"
-
-    def fill(text):
-        units = units_of("f", text)
-        found = dict.fromkeys((x.key for x in units), suggested("a"))
-        assert filled("f", text, found).count("<target") == len(units)
-
-    check_linear(fill, make, (1 << 9, 1 << 13))
 
 
 TEXTS = st.text(

@@ -41,18 +41,18 @@ MARKUP = st.sampled_from(
     + ["<?php '>' ?>", "<script><!--<script></script>x--></script>"]
 )
 TEXTS = st.sampled_from(
-    [
-        "A. ",
-        "One two. ",
-        "x",
-        "x < y ",
-        "5 < 6. ",
-        "a & b ",
-        "%s ",
-        "5 % ",
+    ["A. ", "One two. ", "x", "x < y ", "5 < 6. ", "a & b ", "%s ", "5 % "]
+    + [
         "\n",
+        " ",
+        " \t",
+        "\xa0",
+        "\u2028",
+        "\ue003",
+        "\ue0030\ue004",
+        "\ue010",
+        "ﬁ",
     ]
-    + [" ", " \t", "\xa0", "\u2028", "\ue003", "\ue0030\ue004", "\ue010", "ﬁ"]
     + ["é", "'", '"', ">", "\0", "One sentence that is longer than others is. "]
 )
 BITS = st.one_of(TEXTS, TEXTS, REFERENCES, REFERENCES, MARKUP, EMPTY)
