@@ -93,18 +93,10 @@ def test_deep_json_is_refused(answering, head, body):
         {"model_version_status": [{"version": 1, "state": ["END"]}]},
         {"model_version_status": [{"version": 1e400, "state": "END"}]},
         {"model_version_status": 1},
-        {
-            "metadata": {
-                "signature_def": {"signature_def": {"a": {"inputs": 1}}}
-            }
-        },
-        {
-            "metadata": {
-                "signature_def": {
-                    "signature_def": {"a": {"inputs": {"x": {"dtype": []}}}}
-                }
-            }
-        },
+        *(
+            {"metadata": {"signature_def": {"signature_def": {"a": x}}}}
+            for x in ({"inputs": 1}, {"inputs": {"x": {"dtype": []}}})
+        ),
     ],
 )
 def test_json_of_another_form_is_refused(answering, answer):

@@ -1,3 +1,4 @@
+import contextlib
 import itertools
 import pickle
 import random
@@ -92,21 +93,17 @@ def test_the_deadline_holds(server):
     ids=["content", "header", "headers", "interim"],
 )
 def test_the_deadline_holds_for_an_answer_that_drips(head, drop):
-    with socket.create_server(("localhost", 0)) as listener:
 
-        def drip():
-            client = listener.accept()[0]
-            with client:
-                client.sendall(head)
-                for _ in range(60):
-                    time.sleep(0.05)
-                    try:
-                        client.sendall(drop)
-                    except OSError:
-                        return
+    def drip(client):
+        client.sendall(head)
+        for _ in range(60):
+            time.sleep(0.05)
+            try:
+                client.sendall(drop)
+            except OSError:
+                return
 
-        threading.Thread(target=drip, daemon=True).start()
-        address = f"http://localhost:{listener.getsockname()[1]}"
+    with answering(drip) as address:
         begin = time.monotonic()
         with pytest.raises(RequestError, match="within 0.3 s"):
             Connection(address, "echo", deadline=0.3).signatures()
@@ -181,17 +178,26 @@ def test_what_is_no_http_is_told():
 
 def told(response):
     """Asks a server that gives one response."""
+
+    def answer(client):
+        client.recv(1000)
+        client.sendall(response)
+
+    with answering(answer) as address:
+        return Connection(address, "echo", retries=0).signatures()
+
+
+@contextlib.contextmanager
+def answering(answer):
+    """The address of a server that hands its first client to a function."""
     with socket.create_server(("localhost", 0)) as listener:
 
-        def answer():
-            client = listener.accept()[0]
-            with client:
-                client.recv(1000)
-                client.sendall(response)
+        def work():
+            with listener.accept()[0] as client:
+                answer(client)
 
-        threading.Thread(target=answer, daemon=True).start()
-        address = f"http://localhost:{listener.getsockname()[1]}"
-        return Connection(address, "echo", retries=0).signatures()
+        threading.Thread(target=work, daemon=True).start()
+        yield f"http://localhost:{listener.getsockname()[1]}"
 
 
 def test_waits_double_and_differ():

@@ -17,6 +17,11 @@ async def echo(scope, receive, send):
 
 def asked(messages, host="any.example", names=None, largest=10):
     """Returns the response to a request in parts, and how many are read."""
+    return answered(HostGuard(echo, names, largest), messages, {"host": host})
+
+
+def answered(guard, messages, headers, method="POST", path="/"):
+    """Returns the response of an app in a guard, and how many are read."""
     sent, parts = [], list(messages)
 
     async def receive():
@@ -29,11 +34,10 @@ def asked(messages, host="any.example", names=None, largest=10):
 
     scope = {
         "type": "http",
-        "method": "POST",
-        "path": "/",
-        "headers": [(b"host", host.encode())],
+        "method": method,
+        "path": path,
+        "headers": [(k.encode(), x.encode()) for k, x in headers.items()],
     }
-    guard = HostGuard(echo, names, largest)
     asyncio.run(asyncio.wait_for(guard(scope, receive, send), 10))
     return sent, len(messages) - len(parts)
 

@@ -14,6 +14,7 @@ import pytest
 from tests.serving.http_server.process import Process
 from tfcopy.serving.http_server import host_guard, listening
 
+GET = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
 HEAD = b"POST /translate HTTP/1.1\r\nHost: localhost\r\n"
 SILENT = {
     "nothing": b"",
@@ -128,6 +129,15 @@ async def _answers(scope, receive, send):
     await send({"type": "http.response.body", "body": b"x" * size})
 
 
+@contextlib.contextmanager
+def connected(app, sent=b"", proxies=(), timeout=10):
+    """A connection to a server of its own, to which something was sent."""
+    with serving(app, proxies) as place:
+        with socket.create_connection(place, timeout=timeout) as connection:
+            connection.sendall(sent)
+            yield connection
+
+
 def _received(connection, seconds):
     """Counts bytes until the connection is closed, which it must be."""
     connection.settimeout(seconds)
@@ -143,19 +153,16 @@ def test_a_request_must_come_in_time(sent, monkeypatch):
     monkeypatch.setattr(listening, "_PATIENCE", 0.5)
     monkeypatch.setattr(host_guard, "_PATIENCE", 0.5)
     app = host_guard.HostGuard(_answers, None, 100)
-    with serving(app) as place, socket.create_connection(place) as connection:
-        connection.sendall(sent)
+    with connected(app, sent) as connection:
         assert _received(connection, 4) < 1000
 
 
 def test_an_answer_must_be_taken_in_time(monkeypatch, capsys):
     monkeypatch.setattr(listening, "_PATIENCE_OF_READERS", 0.5)
     get = b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    with serving(_answers) as place:
-        with socket.create_connection(place) as connection:
-            connection.sendall(get)
-            time.sleep(3)
-            assert _received(connection, 4) < 100_000_000
+    with connected(_answers, get) as connection:
+        time.sleep(3)
+        assert _received(connection, 4) < 100_000_000
     assert capsys.readouterr().err.startswith("test: closed 1 connections")
 
 
@@ -166,22 +173,17 @@ def test_requests_that_are_read_or_answered_are_not_closed(monkeypatch):
         await asyncio.sleep(2)
         await _answers(scope, receive, send)
 
-    with serving(slow) as place:
-        with socket.create_connection(place, timeout=10) as connection:
-            get = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-            connection.sendall(get + b"\r\n")
-            assert connection.makefile("rb").read().endswith(b"x\r\n0\r\n\r\n")
+    with connected(slow, GET + b"\r\n") as connection:
+        assert connection.makefile("rb").read().endswith(b"x\r\n0\r\n\r\n")
 
 
 @pytest.mark.parametrize("size, status", [(50_000, b"200"), (99_000, b"400")])
 def test_a_query_string_may_be_long(size, status):
-    with serving(_answers) as place:
-        with socket.create_connection(place, timeout=5) as connection:
-            connection.sendall(b"GET /?q=" + b"a" * size)
-            time.sleep(0.2)
-            with contextlib.suppress(ConnectionError):
-                connection.sendall(b" HTTP/1.1\r\nHost: a\r\n\r\n")
-            assert connection.recv(12) == b"HTTP/1.1 " + status
+    with connected(_answers, b"GET /?q=" + b"a" * size) as connection:
+        time.sleep(0.2)
+        with contextlib.suppress(ConnectionError):
+            connection.sendall(b" HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert connection.recv(12) == b"HTTP/1.1 " + status
 
 
 def test_files_that_run_out_are_told_once(capfd, monkeypatch):
@@ -221,12 +223,9 @@ def test_only_a_named_proxy_names_the_client(proxies, seen, monkeypatch):
             clients.append(scope["client"][0])
             await _answers(scope, receive, send)
 
-    get = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-    with serving(app, proxies) as place:
-        with socket.create_connection(place, timeout=5) as connection:
-            forwarded = b"X-Forwarded-For: 203.0.113.1, 198.51.100.7\r\n\r\n"
-            connection.sendall(get + forwarded)
-            _received(connection, 5)
+    forwarded = b"X-Forwarded-For: 203.0.113.1, 198.51.100.7\r\n\r\n"
+    with connected(app, GET + forwarded, proxies) as connection:
+        _received(connection, 5)
     assert clients == [seen]
 
 
@@ -239,10 +238,8 @@ def test_only_a_named_proxy_names_the_client(proxies, seen, monkeypatch):
 )
 def test_a_body_of_two_lengths_is_refused(headers):
     app = host_guard.HostGuard(_answers, None, 100)
-    with serving(app) as place:
-        with socket.create_connection(place, timeout=5) as connection:
-            smuggled = b"0\r\n\r\nGET /x HTTP/1.1\r\nHost: a\r\n\r\n"
-            connection.sendall(HEAD + headers + b"\r\n" + smuggled)
-            answer = connection.makefile("rb").read()
-            assert answer.startswith(b"HTTP/1.1 400 ")
-            assert answer.count(b"HTTP/1.1") == 1
+    smuggled = b"\r\n0\r\n\r\nGET /x HTTP/1.1\r\nHost: a\r\n\r\n"
+    with connected(app, HEAD + headers + smuggled) as connection:
+        answer = connection.makefile("rb").read()
+        assert answer.startswith(b"HTTP/1.1 400 ")
+        assert answer.count(b"HTTP/1.1") == 1

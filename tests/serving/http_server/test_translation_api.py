@@ -2,6 +2,7 @@
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -33,14 +34,17 @@ def client(model):
         yield client
 
 
+def said(client, *arguments, **more):
+    """The translation, which must be all of the answer."""
+    status, message = translate(client, *arguments, **more)
+    assert (status, [*message]) == (200, ["translatedText"])
+    return message["translatedText"]
+
+
 def test_texts_and_lists_are_translated(client):
-    assert translate(client, "One.\n\n two") == (
-        200,
-        {"translatedText": "ONE.\n\n TWO"},
-    )
+    assert said(client, "One.\n\n two") == "ONE.\n\n TWO"
     texts = ["one", "", "😀", "one", "two\n"]
-    said = ["ONE", "", "😀", "ONE", "TWO\n"]
-    assert translate(client, texts) == (200, {"translatedText": said})
+    assert said(client, texts) == ["ONE", "", "😀", "ONE", "TWO\n"]
 
 
 def test_a_form_is_answered_as_json_is(client):
@@ -62,29 +66,18 @@ def test_a_form_is_answered_as_json_is(client):
 
 def test_html_keeps_its_tags(client):
     text = '<p class="a">one <b>two</b> &amp; three</p><pre>four</pre>'
-    said = '<p class="a">ONE <b>TWO</b> &amp; THREE</p><pre>four</pre>'
+    expected = '<p class="a">ONE <b>TWO</b> &amp; THREE</p><pre>four</pre>'
     for source in ("en", "de"):
-        assert translate(client, text, source, format="html") == (
-            200,
-            {"translatedText": said},
-        )
+        assert said(client, text, source, format="html") == expected
 
 
 def test_spans_and_terms_of_a_request_are_kept(client):
     text = "a %(n)s and <a href='b  c'>d</a> [X7X] hash  table"
-    answer = translate(
-        client,
-        text,
-        protect=["printf", "html"],
-        glossary={"hash table": "tabla  hash", "not there": "x"},
-    )
-    said = "A %(n)s AND <a href='b  c'>D</a> [X7X] HASH  TABLE"
-    assert answer == (200, {"translatedText": said})
+    terms = {"hash table": "tabla  hash", "not there": "x"}
+    answer = said(client, text, protect=["printf", "html"], glossary=terms)
+    assert answer == "A %(n)s AND <a href='b  c'>D</a> [X7X] HASH  TABLE"
     # Weblate's placeholders always are.
-    assert translate(client, "a [X7X] b") == (
-        200,
-        {"translatedText": "A [X7X] B"},
-    )
+    assert said(client, "a [X7X] b") == "A [X7X] B"
 
 
 def test_lost_spans_are_told(client, model, monkeypatch):
@@ -125,25 +118,14 @@ def test_languages_are_matched_and_listed(client):
         {"code": "fr", "name": "French", "targets": []},
         {"code": "pt-BR", "name": "Portuguese (Brazil)", "targets": []},
     ]
-    for source, target in (
-        ("en_US", "fr-FR"),
-        ("EN", "PT_br"),
-        ("eng", "pb"),
-        ("ger", "fr"),
-        ("en", "pt"),
-    ):
+    pairs = "en_US fr-FR, EN PT_br, eng pb, ger fr, en pt"
+    for source, target in map(str.split, pairs.split(",")):
         assert translate(client, "a", source, target)[0] == 200
-    assert translate(client, "a", "en", "zh") == (
-        400,
-        {"error": "zh is not supported"},
-    )
-    assert translate(client, "a", "fr", "en") == (
-        400,
-        {
-            "error": "English (en) is not available as a target language from "
-            "French (fr)"
-        },
-    )
+    error = {"error": "zh is not supported"}
+    assert translate(client, "a", "en", "zh") == (400, error)
+    message = "English (en) is not available as a target language from French"
+    error = {"error": f"{message} (fr)"}
+    assert translate(client, "a", "fr", "en") == (400, error)
 
 
 def test_a_language_is_detected_among_those_that_are_served(client):
@@ -289,23 +271,15 @@ def test_a_sentence_that_is_too_long_is_not_cut(client, model):
 def test_requests_that_come_together_are_asked_together(client, model):
     model.may_answer.clear()
     model.asked.clear()
-    answers = {}
-
-    def ask(text):
-        answers[text] = translate(client, text)[1]["translatedText"]
-
-    threads = [threading.Thread(target=ask, args=[f"t {i}"]) for i in range(9)]
-    threads[0].start()
-    while not model.asked:
-        time.sleep(0.01)
-    for thread in threads[1:]:
-        thread.start()
-    while _waiting(client) < 8:
-        time.sleep(0.01)
-    model.may_answer.set()
-    for thread in threads:
-        thread.join()
-    assert answers == {f"t {i}": f"T {i}" for i in range(9)}
+    with ThreadPoolExecutor(9) as pool:
+        answers = [pool.submit(said, client, "t 0")]
+        while not model.asked:
+            time.sleep(0.01)
+        answers += [pool.submit(said, client, f"t {i}") for i in range(1, 9)]
+        while _waiting(client) < 8:
+            time.sleep(0.01)
+        model.may_answer.set()
+    assert [x.result() for x in answers] == [f"T {i}" for i in range(9)]
     assert [len(x["text"]) for _, x in model.asked] == [1, 8]
 
 
@@ -388,16 +362,9 @@ def test_too_much_at_once_and_too_late_are_refused():
     limits = LIMITS._replace(seconds=0.3)
     with served({("en", "fr"): model}, limits=limits, queue_size=2) as client:
         model.may_answer.clear()
-        found = []
-
-        def ask():
-            found.append(translate(client, ["a", "b"]))
-
-        threads = [threading.Thread(target=ask) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(4) as pool:
+            texts = [client] * 4, [["a", "b"]] * 4
+            found = [*pool.map(translate, *texts)]
         errors = sorted(message["error"] for _, message in found)
         assert [status for status, _ in found] == [503] * 4
         assert errors[0].startswith("No answer within 0.3 s")
@@ -411,15 +378,11 @@ def test_keys_are_asked_for(tmp_path):
     path.write_text("# who\nalice\n\nbob\t2\nnobody 0\n")
     access = Access(read_keys(path), 3)
     with served({("en", "fr"): Capitals()}, access=access) as client:
-        assert translate(client, "a") == (
-            403,
-            {"error": "Please contact the server operator to get an API key"},
-        )
+        message = "Please contact the server operator to get an API key"
+        assert translate(client, "a") == (403, {"error": message})
         assert translate(client, "a", api_key="")[0] == 403
-        assert translate(client, "a", api_key="eve") == (
-            403,
-            {"error": "Invalid API key"},
-        )
+        error = {"error": "Invalid API key"}
+        assert translate(client, "a", api_key="eve") == (403, error)
         for key, count in (("alice", 3), ("bob", 2), ("nobody", 0)):
             for _ in range(count):
                 assert translate(client, "a", api_key=key)[0] == 200
@@ -449,14 +412,8 @@ def test_an_address_that_sends_wrong_keys_has_to_wait(tmp_path):
 def test_the_check_of_weblate_may_be_passed(passes):
     models = {("en", "fr"): Capitals()}
     with served(models, weblate=passes) as client:
-        statuses = [
-            translate(client, q, "en", target)[0]
-            for q, target in (
-                (["test"], "de"),
-                (["Test"], "de"),
-                (["test"], "es"),
-            )
-        ]
+        pairs = ((["test"], "de"), (["Test"], "de"), (["test"], "es"))
+        statuses = [translate(client, q, "en", x)[0] for q, x in pairs]
         assert statuses == [200 if passes else 400, 400, 400]
         assert translate(client, ["test"])[1] == {"translatedText": ["TEST"]}
 
@@ -502,20 +459,13 @@ def test_a_deadline_stops_the_work_of_a_thread(monkeypatch):
     limits = LIMITS._replace(characters=100_000, texts=1000, seconds=0.5)
     model = Capitals()
     with served({("en", "fr"): model}, limits=limits, queue_size=10) as client:
-        found = []
-
-        def ask():
-            found.append(translate(client, ["long " * 30] * 100)[0])
-
-        threads = [threading.Thread(target=ask) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        while not read:
-            time.sleep(0.01)
-        assert translate(client, "a") == (200, {"translatedText": "A"})
-        for thread in threads:
-            thread.join()
-        assert found == [503] * 4
+        with ThreadPoolExecutor(4) as pool:
+            texts = [client] * 4, [["long " * 30] * 100] * 4
+            found = pool.map(translate, *texts)
+            while not read:
+                time.sleep(0.01)
+            assert translate(client, "a") == (200, {"translatedText": "A"})
+        assert [status for status, _ in found] == [503] * 4
         time.sleep(0.3)
         count = len(read)
         assert count < 12

@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 from keras import ops
 
-from tests.serving.servables.translators import Copier
+from tests.serving.servables.translators import Copier, assert_close_answers
 from tfcopy import tokens
 from tfcopy.data import Tokenizer, Vocabulary
 from tfcopy.data.text.entities import Entities
@@ -152,10 +152,6 @@ def test_what_is_served_answers_as_python_does(random, tmp_path):
     # `@1` is a word of the texts; the others could only be ours.
     found_words = set(b" ".join(expected["text"].numpy()).split())
     assert not found_words & {b"@2", b"@3"}
-    for name, x in expected.items():
-        if x.dtype == tf.float32:
-            np.testing.assert_allclose(found[name], x, atol=1e-5)
-        else:
-            np.testing.assert_array_equal(found[name], x)
+    assert_close_answers(found, expected)
     names = operations.used(operations.read(path))
     assert not any("PyFunc" in name or ">" in name for name in names)

@@ -25,7 +25,6 @@ from tfcopy.runtime.local_model import LocalModel
 from tfcopy.runtime.signatures import AskError
 from tfcopy.serving import ask, saved_model
 from tfcopy.serving.servables import settings
-from tfcopy.serving.servables.storage import Decoder, Encoder, StoredFiles
 from tfcopy.serving.servables.translator import Translator
 
 pytestmark = pytest.mark.optimised_graphs
@@ -186,13 +185,6 @@ def test_a_random_model_says_its_terms_too():
         found = translator.translate(tf.constant(TEXTS))["text"].numpy()
     assert "la séance" in found[1].decode()
     assert "``est``" in found[4].decode() and "``is``" in found[4].decode()
-
-
-def test_it_is_stored_and_made_again(tmp_path):
-    files = StoredFiles(tmp_path / "run" / "system")
-    content = Encoder(files)([PROTECTED, GLOSSARY])
-    tokenizer, glossary = Decoder(files, model=None)(content)
-    assert tokenizer == PROTECTED and glossary.terms == GLOSSARY.terms
 
 
 def test_settings(tmp_path):

@@ -10,6 +10,7 @@ import pytest
 import tensorflow as tf
 
 from tests.serving.servables.conftest import CASES
+from tests.serving.servables.test_definitions import defined_translator
 from tests.serving.servables.text_models import (
     CHARACTERS,
     GLOSSES,
@@ -25,7 +26,6 @@ from tests.serving.servables.text_models import (
 )
 from tests.serving.servables.translators import (
     SOURCE,
-    TARGET,
     everything,
     random_translator,
     sentences,
@@ -42,11 +42,10 @@ from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.decoding import SearchOptions
 from tfcopy.layers import DefinitionEmbedding
-from tfcopy.models import esim, gru_translator
+from tfcopy.models import esim
 from tfcopy.serving.servables import storage
 from tfcopy.serving.servables.settings import SettingError
 from tfcopy.serving.servables.text_model import EntailmentClassifier
-from tfcopy.serving.servables.translator import Translator
 from tfcopy.training.checkpoint_arrays import collect
 from tfcopy.training.checkpoints import CheckpointError, Checkpoints
 
@@ -131,8 +130,7 @@ def test_translators_answer_as_before(eagerly, tmp_path):
     assert again.config == translator.config
 
 
-def definition_translator():
-    """A translator whose source words have definitions and spellings."""
+def test_a_translator_that_reads_definitions(eagerly, tmp_path):
     definitions = make_definitions()
     features = DefinitionFeatures(
         SOURCE,
@@ -141,26 +139,7 @@ def definition_translator():
         characters=CHARACTERS,
         exclude_top_k=1,
     )
-    embedding = DefinitionEmbedding(
-        SOURCE.size,
-        6,
-        definition_vocabulary_size=GLOSSES.size,
-        spelling={"characters": CHARACTERS.size, "units": 6},
-    )
-    model = gru_translator(
-        *(SOURCE.size, TARGET.size),
-        embedding_dim=6,
-        units=7,
-        source_embedding=embedding,
-    )
-    options = SearchOptions(num_beams=2, max_length=6, min_length=2)
-    return Translator(
-        model, SOURCE, TARGET, options=options, definitions=features
-    )
-
-
-def test_a_translator_that_reads_definitions(eagerly, tmp_path):
-    translator = definition_translator()
+    translator = defined_translator(features, GLOSSES, CHARACTERS)
     again = storage.load(store(translator, tmp_path)).served
     texts = tf.constant(["the zebra runs", "dog", "a wug is open"])
     assert_same_answers(again.analyse(texts), translator.analyse(texts))

@@ -12,6 +12,7 @@ from tests.serving.servables.translators import (
     NAMES,
     SOURCE,
     TARGET,
+    assert_close_answers,
     copier,
     eagerly,
     everything,
@@ -78,12 +79,7 @@ def test_a_graph_of_all_options_answers_as_python_does():
     found = translator.analyse(texts)
     with eagerly():
         expected = translator.analyse(texts)
-    assert found.keys() == expected.keys()
-    for name, x in expected.items():
-        if x.dtype == tf.float32:
-            np.testing.assert_allclose(found[name], x, atol=1e-5)
-        else:
-            np.testing.assert_array_equal(found[name], x)
+    assert_close_answers(found, expected)
 
 
 def test_a_batch_of_nothing_has_no_answers(random):

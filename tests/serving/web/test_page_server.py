@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from tests.serving.http_server.test_host_guard import answered, echo, part
 from tfcopy.serving.web import page_server
 from tfcopy.serving.web.page_server import Guard
 
@@ -11,40 +12,18 @@ OWN = {"host": "localhost:7860"}
 ANSWER = "/api/answer"
 
 
-async def echo(scope, receive, send):
-    """An app that answers with what it was sent."""
-    body = (await receive())["body"] if scope["method"] == "POST" else b"page"
-    await send({"type": "http.response.start", "status": 200, "headers": []})
-    await send({"type": "http.response.body", "body": body})
-
-
 def asked(method, path, headers=OWN, chunks=(b"",), names=()):
     """Status and content of an answer to a request."""
-    sent = []
-    parts = [
-        {"type": "http.request", "body": x, "more_body": i < len(chunks) - 1}
-        for i, x in enumerate(chunks)
-    ]
-    scope = {
-        "type": "http",
-        "method": method,
-        "path": path,
-        "headers": [(k.encode(), v.encode()) for k, v in headers.items()],
-    }
-
-    async def receive():
-        return parts.pop(0)
-
-    async def send(message):
-        sent.append(message)
-
-    asyncio.run(Guard(echo, names)(scope, receive, send))
-    return sent[0]["status"], sent[1]["body"].decode()
+    parts = [part(x, i < len(chunks) - 1) for i, x in enumerate(chunks)]
+    (start, body), _ = answered(
+        Guard(echo, names), parts, headers, method, path
+    )
+    return start["status"], body["body"].decode()
 
 
 def test_the_page_itself_is_answered():
-    assert asked("GET", "/") == (200, "page")
-    assert asked("GET", "/page.js") == (200, "page")
+    assert asked("GET", "/") == (200, "")
+    assert asked("GET", "/page.js") == (200, "")
     for origin in ("http://localhost:7860", "https://LOCALHOST:7860"):
         headers = {**OWN, "origin": origin}
         assert asked("POST", ANSWER, headers, [b"a", b"b"]) == (200, "ab")
