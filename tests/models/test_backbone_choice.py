@@ -19,13 +19,14 @@ from tests.models.backbones import (
     make_backbone,
     rows_of_words,
 )
+from tests.models.test_seq2seq import check_padding
 from tfcopy import losses
 from tfcopy.decoding import SearchOptions, beam_search
 from tfcopy.decoding.hypotheses import follow, with_beams
 from tfcopy.layers import CopyDistribution
 from tfcopy.layers.loop import with_room
 from tfcopy.models import from_backbone
-from tfcopy.tokens import BOS, EOS, NO_COPY, PAD
+from tfcopy.tokens import BOS, EOS, PAD
 
 pytestmark = QUIET
 
@@ -35,7 +36,6 @@ MAIN_KINDS = (
     *(pytest.param(x, marks=pytest.mark.slow) for x in ("t5gemma", "t5gemma2")),
 )
 V = ROWS + 1  # BART's BOS and EOS, T5's PAD and BOS are one row.
-NAMES = ("source_ids", "source_copy_ids", "target_ids")
 INPUTS = {
     "source_ids": np.array([[5, 1, 6, 1, EOS], [7, 1, EOS, 0, 0]], "int32"),
     "source_copy_ids": np.array(
@@ -282,17 +282,7 @@ def test_saving_gives_the_same_model(model, whole, tmp_path):
 
 
 def test_padding_changes_nothing(model, whole):
-    longer = {
-        name: np.pad(
-            INPUTS[name], ((0, 0), (0, extra)), constant_values=padding
-        )
-        for name, extra, padding in zip(NAMES, (3, 3, 2), (PAD, NO_COPY, PAD))
-    }
-    generated, copied = helpers.probabilities(whole)
-    padded_generated, padded_copied = helpers.probabilities(run(model, longer))
-    helpers.assert_close(padded_generated[:, :4], generated)
-    helpers.assert_close(padded_copied[:, :4, :5], copied)
-    assert not padded_copied[:, :, 5:].any()
+    check_padding(lambda longer: run(model, longer), INPUTS, whole)
 
 
 @pytest.mark.few(1)

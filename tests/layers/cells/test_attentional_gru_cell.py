@@ -3,20 +3,16 @@ import pytest
 from keras import ops
 
 from tests import helpers
-from tests.layers.cells.test_gates import numpy_gru_reset_before
+from tests.layers.cells.test_gates import normal, numpy_gru_reset_before
 from tfcopy.layers import (
     AttentionalGRUCell,
     BahdanauAttention,
+    ConditionalGRUCell,
     Decoder,
 )
 
 T, B, S, E, C, D, A = 3, 2, 4, 3, 6, 5, 7
 MASK = np.array([[True] * S, [True, True, False, False]])
-
-
-def normal(*shape, seed=0):
-    rng = np.random.default_rng(seed)
-    return rng.normal(size=shape).astype("float32")
 
 
 @pytest.fixture
@@ -129,7 +125,9 @@ def test_an_update_gate_keeps_the_state():
     helpers.assert_close(outputs["hidden"], [[0.3]])
 
 
-def test_projects_all_steps_at_once(cell):
+@pytest.mark.parametrize("kind", [AttentionalGRUCell, ConditionalGRUCell])
+def test_projects_all_steps_at_once(kind):
+    cell = with_random_weights(kind(D, BahdanauAttention(A)))
     words = normal(3, B, E)
     projected = cell.project(words)["words"]
     assert projected.shape == (3, B, 3 * D)
@@ -148,8 +146,3 @@ def test_each_gate_has_its_own_kernels():
     # Glorot's limit of one gate's matrix, which reads all inputs.
     limit = np.sqrt(6 / (E + C + D))
     assert 0.8 * limit < np.abs(inputs[0]).max() < limit
-
-
-def test_units_must_be_positive():
-    with pytest.raises(ValueError, match="Received: units=-1"):
-        AttentionalGRUCell(-1, BahdanauAttention(3))

@@ -3,16 +3,11 @@ import pytest
 from keras import ops
 
 from tests import helpers
-from tests.layers.cells.test_gates import numpy_gru
+from tests.layers.cells.test_gates import normal, numpy_gru
 from tfcopy.layers import BahdanauAttention, ConditionalGRUCell
 
 B, S, E, C, D, A = 2, 4, 3, 6, 5, 7
 MASK = np.array([[True] * 4, [True, True, False, False]])
-
-
-def normal(*shape, seed=0):
-    rng = np.random.default_rng(seed)
-    return rng.normal(size=shape).astype("float32")
 
 
 @pytest.fixture
@@ -85,15 +80,3 @@ def test_scalar_step():
     helpers.assert_close(outputs["context"], [[0.597516]])
     helpers.assert_close(ops.exp(outputs["attention"]), [[0.798758, 0.201242]])
     helpers.assert_close(outputs["hidden"], [[0.595743]])
-
-
-def test_projects_all_steps_at_once(cell):
-    words = normal(3, B, E)
-    projected = cell.project(words)["words"]
-    assert projected.shape == (3, B, 3 * D)
-    helpers.assert_close(projected[1], cell.project(words[1])["words"])
-
-
-def test_units_must_be_positive():
-    with pytest.raises(ValueError, match="Received: units=-1"):
-        ConditionalGRUCell(-1, BahdanauAttention(3))

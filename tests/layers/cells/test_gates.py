@@ -13,6 +13,11 @@ from tfcopy.layers.cells.gates import (
 )
 
 
+def normal(*shape, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=shape).astype("float32")
+
+
 def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 

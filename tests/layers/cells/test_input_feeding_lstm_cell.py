@@ -4,8 +4,10 @@ import pytest
 from keras import ops
 
 from tests import helpers
-from tests.layers.cells.test_gates import numpy_lstm
+from tests.layers.cells.test_gates import normal, numpy_lstm
 from tfcopy.layers import (
+    AttentionalGRUCell,
+    ConditionalGRUCell,
     CoverageAttention,
     Decoder,
     InputFeedingLSTMCell,
@@ -14,11 +16,6 @@ from tfcopy.layers.loop import scan, unrolled_scan
 
 T, B, S, E, C, D, A, X = 3, 2, 4, 3, 6, 5, 7, 8
 MASK = np.array([[True] * S, [True, True, False, False]])
-
-
-def normal(*shape, seed=0):
-    rng = np.random.default_rng(seed)
-    return rng.normal(size=shape).astype("float32")
 
 
 def attention():
@@ -228,6 +225,9 @@ def test_number_of_parameters_is_that_of_the_paper():
     assert total == 394_240 + 82_048 + 262_144 + 512 + 262_656 + 512
 
 
-def test_units_must_be_positive():
+@pytest.mark.parametrize(
+    "cell", [AttentionalGRUCell, ConditionalGRUCell, InputFeedingLSTMCell]
+)
+def test_units_must_be_positive(cell):
     with pytest.raises(ValueError, match="Received: units=-1"):
-        InputFeedingLSTMCell(-1, attention())
+        cell(-1, attention())

@@ -12,11 +12,11 @@ from tests.layers.cells.test_attentional_gru_cell import (
     E,
     S,
     T,
-    normal,
     numpy_step,
     numpy_weights,
     with_random_weights,
 )
+from tests.layers.cells.test_gates import normal
 from tfcopy.layers import (
     BahdanauAttention,
     Decoder,

@@ -4,16 +4,11 @@ import numpy as np
 from keras import ops
 
 from tests import helpers
-from tests.layers.cells.test_gates import numpy_gru
+from tests.layers.cells.test_gates import normal, numpy_gru, sigmoid
 from tfcopy.layers import BahdanauAttention, TwoLayerGRUCell
 
 B, S, E, C, D, A = 2, 4, 3, 6, 5, 7
 MASK = np.array([[True] * 4, [True, True, False, False]])
-
-
-def normal(*shape, seed=0):
-    rng = np.random.default_rng(seed)
-    return rng.normal(size=shape).astype("float32")
 
 
 WORDS, ANNOTATIONS = normal(B, E), normal(B, S, C, seed=1)
@@ -76,10 +71,6 @@ def numpy_norm(x, w, name):
     mean = x.mean(-1, keepdims=True)
     x = (x - mean) / np.sqrt(x.var(-1, keepdims=True) + 1e-5)
     return x * w[f"{name}_norm_gain"] + w[f"{name}_norm_bias"]
-
-
-def sigmoid(x):
-    return 1 / (1 + np.exp(-x))
 
 
 def test_follows_the_equations_with_layer_normalisation():

@@ -112,28 +112,18 @@ def test_each_gate_has_its_own_orthogonal_kernel(inputs):
 
 
 @pytest.fixture
-def layer_bidirectional_lstm(inputs):
-    layer_bidirectional_lstm = BidirectionalLSTM(5)
-    layer_bidirectional_lstm.build(inputs["inputs"].shape)
+def both_ways(inputs):
+    both_ways = BidirectionalLSTM(5)
+    both_ways.build(inputs["inputs"].shape)
     rng = np.random.default_rng(1)
-    for bias in (
-        layer_bidirectional_lstm.forward_bias,
-        layer_bidirectional_lstm.backward_bias,
-    ):
+    for bias in (both_ways.forward_bias, both_ways.backward_bias):
         bias.assign(rng.normal(size=bias.shape))
-    return layer_bidirectional_lstm
+    return both_ways
 
 
-def numpy_direction_bidirectional_lstm(
-    layer_bidirectional_lstm, direction, inputs, mask
-):
+def lstm_states(weights, inputs, mask):
     """The hidden states after each step, and the last cell state."""
-    kernel, recurrent_kernel, bias = (
-        ops.convert_to_numpy(
-            getattr(layer_bidirectional_lstm, f"{direction}_{name}")
-        )
-        for name in ("kernel", "recurrent_kernel", "bias")
-    )
+    kernel, recurrent_kernel, bias = map(helpers.to_numpy, weights)
     hidden = cell = np.zeros((len(inputs), len(recurrent_kernel)))
     states = []
     for x, keep in zip(inputs.swapaxes(0, 1), mask.T[..., None]):
@@ -145,112 +135,89 @@ def numpy_direction_bidirectional_lstm(
     return np.stack(states, axis=1), cell
 
 
-def test_follows_the_equations_of_bidirectional_lstm(
-    layer_bidirectional_lstm, inputs
-):
+def test_follows_the_equations_of_bidirectional_lstm(both_ways, inputs):
     x, mask = inputs["inputs"], inputs["mask"]
-    forward, forward_cell = numpy_direction_bidirectional_lstm(
-        layer_bidirectional_lstm, "forward", x, mask
+    names = ("kernel", "recurrent_kernel", "bias")
+    ahead, back = (
+        [getattr(both_ways, f"{direction}_{name}") for name in names]
+        for direction in ("forward", "backward")
     )
-    backward, backward_cell = numpy_direction_bidirectional_lstm(
-        layer_bidirectional_lstm, "backward", x[:, ::-1], mask[:, ::-1]
-    )
+    forward, forward_cell = lstm_states(ahead, x, mask)
+    backward, backward_cell = lstm_states(back, x[:, ::-1], mask[:, ::-1])
     final = [forward_cell, backward_cell, forward[:, -1], backward[:, -1]]
     expected = (
         np.concatenate([forward, backward[:, ::-1]], axis=-1),
         np.concatenate(final, axis=-1),
     )
-    helpers.assert_close(layer_bidirectional_lstm(**inputs), expected)
+    helpers.assert_close(both_ways(**inputs), expected)
 
 
 def test_forget_gates_start_open(inputs):
-    layer_bidirectional_lstm = BidirectionalLSTM(5)
-    layer_bidirectional_lstm(**inputs)
+    both_ways = BidirectionalLSTM(5)
+    both_ways(**inputs)
     expected = np.repeat([0.0, 1.0, 0.0, 0.0], 5)
-    helpers.assert_close(layer_bidirectional_lstm.forward_bias, expected)
-    helpers.assert_close(layer_bidirectional_lstm.backward_bias, expected)
+    helpers.assert_close(both_ways.forward_bias, expected)
+    helpers.assert_close(both_ways.backward_bias, expected)
 
 
 def test_number_of_parameters_is_that_of_the_paper_of_bidirectional_lstm():
-    layer_bidirectional_lstm = BidirectionalLSTM(256)
-    layer_bidirectional_lstm.build((None, None, 128))
-    assert layer_bidirectional_lstm.count_params() == 2 * 394_240
+    both_ways = BidirectionalLSTM(256)
+    both_ways.build((None, None, 128))
+    assert both_ways.count_params() == 2 * 394_240
 
 
 def test_forget_gates_may_start_half_open(inputs):
-    layer_bidirectional_lstm = BidirectionalLSTM(5, unit_forget_bias=False)
-    layer_bidirectional_lstm(**inputs)
-    assert layer_bidirectional_lstm.get_config()["unit_forget_bias"] is False
-    for bias in (
-        layer_bidirectional_lstm.forward_bias,
-        layer_bidirectional_lstm.backward_bias,
-    ):
+    both_ways = BidirectionalLSTM(5, unit_forget_bias=False)
+    both_ways(**inputs)
+    assert both_ways.get_config()["unit_forget_bias"] is False
+    for bias in (both_ways.forward_bias, both_ways.backward_bias):
         helpers.assert_close(bias, np.zeros(20))
 
 
 @pytest.fixture
-def layer_forward_lstm(inputs):
-    layer_forward_lstm = ForwardLSTM(5)
-    layer_forward_lstm.build(inputs["inputs"].shape)
-    layer_forward_lstm.bias.assign(
-        np.random.default_rng(1).normal(size=layer_forward_lstm.bias.shape)
+def forward_lstm(inputs):
+    forward_lstm = ForwardLSTM(5)
+    forward_lstm.build(inputs["inputs"].shape)
+    forward_lstm.bias.assign(
+        np.random.default_rng(1).normal(size=forward_lstm.bias.shape)
     )
-    return layer_forward_lstm
+    return forward_lstm
 
 
-def numpy_states(layer_forward_lstm, inputs, mask):
-    """The hidden state after each step."""
-    kernel, recurrent_kernel, bias = map(
-        helpers.to_numpy, layer_forward_lstm.weights
-    )
-    hidden = cell = np.zeros((len(inputs), len(recurrent_kernel)))
-    states = []
-    for x, keep in zip(inputs.swapaxes(0, 1), mask.T[..., None]):
-        projected = x @ kernel + hidden @ recurrent_kernel + bias
-        new_hidden, new_cell = numpy_lstm(projected, cell)
-        hidden = np.where(keep, new_hidden, hidden)
-        cell = np.where(keep, new_cell, cell)
-        states.append(hidden)
-    return np.stack(states, axis=1)
-
-
-def test_follows_the_equations_of_forward_lstm(layer_forward_lstm, inputs):
+def test_follows_the_equations_of_forward_lstm(forward_lstm, inputs):
     x = inputs["inputs"]
-    helpers.assert_close(
-        layer_forward_lstm(**inputs), numpy_states(layer_forward_lstm, x, MASK)
-    )
-    everywhere = numpy_states(layer_forward_lstm, x, np.ones_like(MASK))
-    helpers.assert_close(layer_forward_lstm(x), everywhere)
+    expected, _ = lstm_states(forward_lstm.weights, x, MASK)
+    helpers.assert_close(forward_lstm(**inputs), expected)
+    everywhere, _ = lstm_states(forward_lstm.weights, x, np.ones_like(MASK))
+    helpers.assert_close(forward_lstm(x), everywhere)
 
 
-def test_has_the_weights_of_keras(layer_forward_lstm, inputs):
+def test_has_the_weights_of_keras(forward_lstm, inputs):
     other = keras.layers.LSTM(5, return_sequences=True)
     other.build(inputs["inputs"].shape)
-    other.set_weights(layer_forward_lstm.get_weights())
+    other.set_weights(forward_lstm.get_weights())
     helpers.assert_close(
-        layer_forward_lstm(**inputs), other(inputs["inputs"], mask=MASK)
+        forward_lstm(**inputs), other(inputs["inputs"], mask=MASK)
     )
 
 
-def test_a_text_without_words_is_zero(layer_forward_lstm, inputs):
-    actual = layer_forward_lstm(
-        inputs["inputs"], np.array([[True] * 4, [False] * 4])
-    )
+def test_a_text_without_words_is_zero(forward_lstm, inputs):
+    actual = forward_lstm(inputs["inputs"], np.array([[True] * 4, [False] * 4]))
     helpers.assert_close(actual[1], np.zeros((4, 5)))
 
 
 def test_forget_gates_may_start_open():
     for is_open in (False, True):
-        layer_forward_lstm = ForwardLSTM(2, unit_forget_bias=is_open)
-        layer_forward_lstm.build((None, None, 3))
+        forward_lstm = ForwardLSTM(2, unit_forget_bias=is_open)
+        forward_lstm.build((None, None, 3))
         expected = np.repeat([0.0, float(is_open), 0.0, 0.0], 2)
-        helpers.assert_close(layer_forward_lstm.bias, expected)
+        helpers.assert_close(forward_lstm.bias, expected)
 
 
 def test_number_of_parameters_is_that_of_the_paper_of_forward_lstm():
-    layer_forward_lstm = ForwardLSTM(200)
-    layer_forward_lstm.build((None, None, 200))
-    assert layer_forward_lstm.count_params() == 320_800
+    forward_lstm = ForwardLSTM(200)
+    forward_lstm.build((None, None, 200))
+    assert forward_lstm.count_params() == 320_800
 
 
 IDS = np.array([[1, 4, 2, 4], [3, 1, 0, 0]], "int32")

@@ -6,6 +6,14 @@ from hypothesis import strategies as st
 from keras import ops
 
 from tests import helpers
+from tests.layers.heads.test_pointer_generator_head import (
+    MASK,
+    B,
+    S,
+    T,
+    V,
+    make_inputs,
+)
 from tfcopy.layers import NoisyTanh, PointerSoftmaxHead
 from tfcopy.layers.copying import MASKED, CopyDistribution, copied_mass
 
@@ -85,27 +93,6 @@ def test_large_inputs_have_finite_gradients():
     )
     for number in (value, d_x, d_p):
         assert np.isfinite(helpers.to_numpy(number)).all()
-
-
-B, T, S, V, F, D, C = 2, 3, 4, 9, 5, 6, 7
-MASK = np.array([[True] * 4, [True, True, False, False]])
-
-
-def make_inputs(mask=MASK, seed=0, scale=1.0):
-    rng = np.random.default_rng(seed)
-    scores = scale * rng.normal(size=(B, T, S))
-    scores = np.where(mask[:, None], scores, -np.inf)
-    scores = scores - scores.max(-1, keepdims=True)
-    attention = scores - np.log(np.exp(scores).sum(-1, keepdims=True))
-    inputs = {
-        "features": scale * rng.normal(size=(B, T, F)),
-        "decoded_state": scale * rng.normal(size=(B, T, D)),
-        "decoded_context": scale * rng.normal(size=(B, T, C)),
-        "decoded_attention": np.maximum(attention, MASKED),
-        "annotations": rng.normal(size=(B, S, C)),
-    }
-    inputs = {name: x.astype("float32") for name, x in inputs.items()}
-    return {**inputs, "source_mask": mask}
 
 
 SHAPES = [(B, T, V), (B, T), (B, T, S), (B, T, S)]
