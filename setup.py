@@ -83,6 +83,7 @@ setup(
         "tfcopy.data.generated": ["tables/*.txt"],
         "tfcopy.serving.catalogs": ["*.html"],
         "tfcopy.serving.web": ["package-lock.json", "page/*"],
+        "tfcopy.runtime": ["*.txt"],
         "tfcopy.serving": [
             "server_files/*.*",
             "server_files/Dockerfile",

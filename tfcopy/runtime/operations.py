@@ -6,79 +6,19 @@ here and no others, so that `strangers` detects everything else.
 """
 
 import os
+import pathlib
 import re
 from collections.abc import Iterable
 
 from tfcopy import filesystem
 
-_NUMBERS = """
-Abs Acos Acosh Add AddN AddV2 All Any ArgMax ArgMin Asin Asinh Atan Atan2 Atanh
-BatchMatMul BatchMatMulV2 BatchMatMulV3 BiasAdd Bincount BitwiseAnd BitwiseOr
-BitwiseXor Bucketize Cast Ceil CheckNumerics ClipByValue Complex ComplexAbs Cos
-Cosh Cross Cumprod Cumsum CumulativeLogsumexp DenseBincount Digamma Div DivNoNan
-Einsum Elu Equal Erf Erfc Erfinv Exp Expm1 Floor FloorDiv FloorMod
-FusedBatchNormV3 Greater GreaterEqual InTopKV2 Inv Invert IsFinite IsInf IsNan
-L2Loss LeakyRelu LeftShift Less LessEqual Lgamma Log Log1p LogSoftmax LogicalAnd
-LogicalNot LogicalOr MatMul Max Maximum Mean Min Minimum Mod Mul MulNoNan Ndtri
-Neg NextAfter NotEqual NthElement Pow Prod RealDiv Reciprocal Relu Relu6
-RightShift Rint Round Rsqrt SegmentMax SegmentMean SegmentMin SegmentProd
-SegmentSum Selu Sigmoid Sign Sin Sinh Softmax SoftmaxCrossEntropyWithLogits
-Softplus Softsign SparseSoftmaxCrossEntropyWithLogits Sqrt Square
-SquaredDifference Sub Sum Tan Tanh TopKV2 TruncateDiv TruncateMod
-UnsortedSegmentMax UnsortedSegmentMin UnsortedSegmentProd UnsortedSegmentSum
-Xdivy Xlog1py Xlogy CudnnRNNV3 CudnnRNNCanonicalToParamsV2
-AvgPool Conv2D Conv2DBackpropInput DepthwiseConv2dNative MaxPool"""
-_PLACES = """
-Bitcast BroadcastArgs BroadcastTo ConcatOffset ConcatV2 Const DynamicPartition
-DynamicStitch EnsureShape ExpandDims Fill Gather GatherNd GatherV2
-GuaranteeConst Identity IdentityN InvertPermutation LinSpace ListDiff LowerBound
-MatrixBandPart MatrixDiagPartV3 MatrixDiagV3 MatrixSetDiagV3 MirrorPad OneHot
-OnesLike Pack Pad PadV2 ParallelDynamicStitch Placeholder PlaceholderWithDefault
-PreventGradient RaggedGather RaggedRange RaggedTensorFromVariant
-RaggedTensorToSparse RaggedTensorToTensor RaggedTensorToVariant Range Rank
-Reshape Reverse ReverseSequence ReverseV2 Roll ScatterNd Select SelectV2 Shape
-ShapeN Size Slice SparseConcat SparseFillEmptyRows SparseReorder SparseReshape
-SparseSlice SparseToDense Split SplitV Squeeze StopGradient StridedSlice
-TensorScatterAdd TensorScatterMax TensorScatterMin TensorScatterSub
-TensorScatterUpdate TensorStridedSliceUpdate Tile Transpose Unique UniqueV2
-UniqueWithCounts UniqueWithCountsV2 Unpack UnravelIndex UpperBound Where
-ZerosLike
-EmptyTensorList TensorListConcatV2 TensorListElementShape TensorListFromTensor
-TensorListGather TensorListGetItem TensorListLength TensorListPopBack
-TensorListPushBack TensorListReserve TensorListResize TensorListScatterV2
-TensorListSetItem TensorListSplit TensorListStack"""
-_TEXTS = """
-AsString DecodeBase64 EncodeBase64 ReduceJoin RegexFullMatch RegexReplace
-StaticRegexFullMatch StaticRegexReplace StringFormat StringJoin StringLength
-StringLower StringNGrams StringSplit StringSplitV2 StringStrip
-StringToHashBucketFast StringToNumber StringUpper Substr UnicodeDecode
-UnicodeDecodeWithOffsets UnicodeEncode UnicodeScript UnicodeTranscode
-UnsortedSegmentJoin DecodePaddedRaw DecodeRaw
-HashTableV2 InitializeTableV2 LookupTableExportV2 LookupTableFindV2
-LookupTableImportV2 LookupTableSizeV2"""
-# Operations of TensorFlow Text; all released servers link them.
-_PIECES = "SentencepieceOp SentencepieceTokenizeOp SentencepieceDetokenizeOp"
-_CHANCE = """
-Multinomial RandomShuffle RandomStandardNormal RandomUniform RandomUniformInt
-StatelessMultinomial StatelessRandomBinomial StatelessRandomGetAlg
-StatelessRandomGetKeyCounter StatelessRandomGetKeyCounterAlg
-StatelessRandomNormal StatelessRandomNormalV2 StatelessRandomUniform
-StatelessRandomUniformFullInt StatelessRandomUniformFullIntV2
-StatelessRandomUniformInt StatelessRandomUniformIntV2 StatelessRandomUniformV2
-StatelessShuffle StatelessTruncatedNormal StatelessTruncatedNormalV2
-TruncatedNormal"""
-_CONTROL = """
-Assert Case If NoOp PartitionedCall StatefulPartitionedCall StatelessCase
-StatelessIf StatelessWhile While"""
-_VARIABLES = """
-AssignVariableOp DisableCopyOnRead ReadVariableOp ResourceGather
-ResourceGatherNd VarHandleOp VarIsInitializedOp VariableShape"""
-LISTED = frozenset(
-    " ".join(
-        (_NUMBERS, _PLACES, _TEXTS, _PIECES, _CHANCE, _CONTROL, _VARIABLES)
-    ).split()
+# One line of names after the other; `#` begins a comment.
+_LINES = pathlib.Path(__file__).with_suffix(".txt").read_text().splitlines()
+LISTED = frozenset(x for y in _LINES if y[:1] != "#" for x in y.split())
+_CALLING = frozenset(
+    "Case If PartitionedCall StatefulPartitionedCall StatelessCase StatelessIf "
+    "StatelessWhile While Assert NoOp".split()
 )
-_CALLING = frozenset(_CONTROL.split())
 # Initialises a vocabulary from a file, which must be an asset.
 _READING = "InitializeTableFromTextFileV2"
 # Operations of the functions that save variables and restore them.
