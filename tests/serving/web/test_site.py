@@ -223,7 +223,7 @@ def test_a_long_text_and_an_old_browser_are_told(site):
     [
         ("models/0/search.tflite.gzip", "altered"),
         ("models/0/texts.json.gzip", "missing"),
-        ("litert/litert_wasm_compat_internal.wasm.gzip", "altered"),
+        ("litert/litert_wasm_internal.wasm.gzip", "altered"),
         ("text_operations.js", "altered"),
     ],
 )

@@ -22,13 +22,16 @@ _LOCK = pathlib.Path(__file__).with_name("package-lock.json")
 _REGISTRY = "https://registry.npmjs.org"
 _TIMEOUT = 60  # seconds
 _UTILITIES = "@litertjs/wasm-utils"
-# The WebAssembly without relaxed SIMD computes the same on all processors.
-_PROGRAM = "litert_wasm_compat_internal"
+# With relaxed SIMD, which is faster, and without; a browser loads one.
+_PROGRAMS = "litert_wasm_internal", "litert_wasm_compat_internal"
 _FILES = {
     "@litertjs/core": {
         "index.js": "dist/index.js",
-        f"{_PROGRAM}.js": f"wasm/{_PROGRAM}.js",
-        f"{_PROGRAM}.wasm": f"wasm/{_PROGRAM}.wasm",
+        **{
+            f"{name}.{kind}": f"wasm/{name}.{kind}"
+            for name in _PROGRAMS
+            for kind in ("js", "wasm")
+        },
     },
     _UTILITIES: {"wasm_utils.js": "dist/index.js"},
 }

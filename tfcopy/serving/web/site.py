@@ -96,6 +96,7 @@ def facts_of(model) -> dict:
     return {
         **{x: model.config[x] for x in _STORED if x in model.config},
         "texts": names,
+        "translates": model.translates,
         "lines": lines,
         "examples": _examples(names, model.config),
         "summary": _summary(model.config),

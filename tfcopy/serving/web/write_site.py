@@ -73,7 +73,7 @@ def write_site(exports, to) -> None:
     for name, content in litert_package.files().items():
         packed = name.endswith(".wasm")
         files |= _packed({f"litert/{name}": content}, packed)
-    size = sum(map(len, files.values()))
+    size = sum(len(x) for name, x in files.items() if "_compat_" not in name)
     for path in exports:
         with LocalModel(path, engine="litert") as model:
             folder = f"models/{len(models)}"

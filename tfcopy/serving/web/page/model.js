@@ -7,6 +7,7 @@ import {
   Tensor as LitertTensor,
   loadAndCompile,
   loadLiteRt,
+  supportsFeature,
 } from "./litert/index.js";
 import { ProgramError, Tensor } from "./tensors.js";
 import { TextPrograms } from "./text_program.js";
@@ -14,14 +15,16 @@ import { TextPrograms } from "./text_program.js";
 const PADDING = { ids: 0, copy_ids: -1, protected: 0 };
 const SEARCH = "search.tflite";
 const TEXTS = "texts.json";
-const LITERT = "litert/litert_wasm_compat_internal";
 let isLoaded = null;
 
 /** Starts LiteRT.js, once. */
 function startLitert(files) {
   isLoaded ??= (async () => {
-    self.Module = { wasmBinary: await fetched(`${LITERT}.wasm`, files) };
-    await loadLiteRt(`${LITERT}.js`);
+    const isRelaxed = await supportsFeature("relaxedSimd");
+    const name = `litert/litert_wasm${isRelaxed ? "" : "_compat"}_internal`;
+    await fetched(`${name}.js`, files);
+    self.Module = { wasmBinary: await fetched(`${name}.wasm`, files) };
+    await loadLiteRt(`${name}.js`);
   })();
   isLoaded.catch(() => (isLoaded = null));
   return isLoaded;

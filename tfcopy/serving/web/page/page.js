@@ -59,6 +59,7 @@ function showFields(facts) {
   at("facts").textContent = facts.summary || "An exported model";
   at("texts").replaceChildren(...facts.texts.map(field));
   at("examples").replaceChildren(...facts.examples.map(example));
+  at("about").hidden = !facts.translates;
   at("lines-part").hidden = !facts.lines;
   const isGlossary = facts.lines === "glossary";
   at("lines-title").textContent = isGlossary

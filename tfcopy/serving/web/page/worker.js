@@ -14,7 +14,8 @@ async function answer({ folder, files, signature, inputs }) {
 
 async function load(folder, files) {
   const { fetched } = await import("./files.js");
-  const code = Object.keys(files).filter((name) => name.endsWith(".js"));
+  const isOurs = (name) => /^(?!litert\/litert_wasm).*\.js$/.test(name);
+  const code = Object.keys(files).filter(isOurs);
   await Promise.all(code.map((name) => fetched(name, files)));
   const { Model } = await import("./model.js");
   return Model.load(folder, files);
