@@ -8,6 +8,9 @@ import sys
 
 import pytest
 
+from tests.serving.web.page import files_of, opened
+from tfcopy.runtime.local_model import LocalModel
+
 pytestmark = pytest.mark.long
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -40,3 +43,23 @@ def test_the_notebook_is_a_page_with_its_picture(site):
     text = page.read_text(encoding="utf-8")
     assert "data:image/png;base64," in text and "unknown words right" in text
     assert ".ipynb" in text
+
+
+def test_the_start_page_translates_when_it_is_asked(site):
+    text = "Mr Łukasz, the 🏣 petition is closed."
+    (answer,) = LocalModel(ROOT / "docs" / "demo" / "europarl_ps").translate(
+        [text]
+    )
+    with (
+        files_of(site) as port,
+        opened(f"http://127.0.0.1:{port}/") as page,
+    ):
+        page.requests()
+        page.click(".live-demo summary")
+        page.wait(lambda: any("/demo/" in x for x in page.requests()))
+        page.switch_to.frame(page.all(".live-demo iframe")[0])
+        page.wait(lambda: page.texts("#facts")[0])
+        page.type(text)
+        page.settle()
+        assert page.answer() == answer.text
+        assert "Łukasz" in answer.text and "🏣" in answer.text

@@ -64,7 +64,9 @@ def find_version(folder, version: int | None = None) -> str:
         raise AskError(f"{folder}: {error.strerror}.") from error
     if not is_folder:
         raise AskError(f"{folder}: no such folder.")
-    if is_saved_model(folder):
+    # Programs of LiteRT are enough to answer.
+    programs = os.path.join(folder, "assets.extra", litert_engine.FILE_NAME)
+    if is_saved_model(folder) or filesystem.isfile(programs):
         if version is not None:
             raise AskError(
                 f"{folder} is a version itself: leave --version out."

@@ -468,6 +468,14 @@ def test_a_damaged_file_is_told(copied, fault):
 
 
 @pytest.mark.long
+def test_programs_alone_answer(copied):
+    (copied / "saved_model.pb").unlink()
+    shutil.rmtree(copied / "variables")
+    model = LocalModel(copied, engine="litert")
+    assert len(model.ask("serving_default", {"text": TEXTS})["text"])
+
+
+@pytest.mark.long
 def test_a_missing_file_is_told(copied):
     (copied / "assets.extra" / litert_engine.FILE_NAME).unlink()
     with pytest.raises(AskError, match="search.tflite.*(N|n)o such file"):

@@ -31,8 +31,8 @@ SCREENSHOTS = {
     "europarl_ps": (
         "demo_page.png",
         [
-            "Minister, can Mrs O'Brien-Şahin confirm that nothing has changed "
-            "in Łódź since 1997?"
+            "TransRheinTech is going to invest EUR 27 million in Łódź and in "
+            "Bålsta."
         ],
         "",
     ),
