@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import math
 import random
 import shutil
 
@@ -42,9 +41,13 @@ TEXTS = [f"the session of {x} , is open ." for x in NAMES]
 
 
 class Hesitant(Copier):
-    """Copies each word; or, less probably, generates the first it knows."""
+    """Copies each word; or, less probably, generates the first it knows.
+
+    Different answers are differently probable.
+    """
 
     def decode_step(self, ids, state, memory):
+        generate = 0.2 + 0.01 * ops.cast(state, "float32")  # (B, K)
         distribution, attention, state = super().decode_step(ids, state, memory)
         is_end = distribution.log_generate > -1  # (B, K)
         said = ops.arange(self.vocabulary_size) == NUM_SPECIALS
@@ -54,8 +57,8 @@ class Hesitant(Copier):
                 distribution.generate_logits,
                 ops.where(said, 0.0, MASKED),
             ),
-            ops.where(is_end, 0.0, math.log(0.25)),
-            distribution.copy_log_probs + math.log(0.75),
+            ops.where(is_end, 0.0, ops.log(generate)),
+            distribution.copy_log_probs + ops.log(1 - generate)[..., None],
         )
         return distribution, attention, state
 
@@ -157,7 +160,7 @@ def test_a_visitor_sees_what_was_copied(page):
     copied = page.all("#result section:nth-child(2) mark.copied")
     assert "copied from word 4, Łukasz" in copied[3].get_attribute("title")
     assert page.section("Answer").startswith("8 of 8 words copied")
-    assert "75%" in page.section("Generate or copy?")
+    assert "80%" in page.section("Generate or copy?")
     assert len(page.all(".map .framed")) == 8
     assert "was copied from word 3" in page.texts("#result .note")[0]
     assert_offline(page)

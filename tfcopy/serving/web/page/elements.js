@@ -45,6 +45,9 @@ export function label(word) {
   return element("bdi", { dir: "auto", title }, parts);
 }
 
+/** Formats a number with two decimals; 0 has no sign. */
+export const decimal = (x) => x.toFixed(2).replace(/^-(0\.00)$/, "$1");
+
 /** Formats a probability with two digits, such as 97 % or 0.4 %. */
 export function percent(probability) {
   const value = 100 * probability;

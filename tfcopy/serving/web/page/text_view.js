@@ -3,6 +3,7 @@
 import { attentionMap } from "./attention_map.js";
 import {
   barChart,
+  decimal,
   element,
   findWords,
   note,
@@ -222,7 +223,7 @@ function nextWords(given) {
     );
   });
   const numbers =
-    `log-probability ${outputs.log_probability.toFixed(2)}, ` +
+    `log-probability ${decimal(outputs.log_probability)}, ` +
     `perplexity ${outputs.perplexity.toFixed(1)}`;
   return [
     section("Text", numbers, paragraph(nodes, text)),

@@ -2,6 +2,7 @@
 
 import { attentionMap } from "./attention_map.js";
 import {
+  decimal,
   element,
   findWords,
   hues,
@@ -40,7 +41,7 @@ export function showTranslation(text, outputs, facts, chosen, choose) {
       section("Source", "", paragraph([text], text, from)),
       section(
         "Answer",
-        `log-probability ${outputs.score.toFixed(2)}`,
+        `log-probability ${decimal(outputs.score)}`,
         paragraph([outputs.text], outputs.text, to),
         note(
           "With required translations, the model does not report what it copied.",
@@ -109,7 +110,7 @@ function copiedAttributes(found, hue, j, generate) {
 function summary({ copiedFrom, words, score }) {
   const copied = copiedFrom.filter((j) => j >= 0).length;
   const noun = words.length === 1 ? "word" : "words";
-  return `${copied} of ${words.length} ${noun} copied, log-probability ${score.toFixed(2)}`;
+  return `${copied} of ${words.length} ${noun} copied, log-probability ${decimal(score)}`;
 }
 
 function legend(found) {
@@ -135,7 +136,7 @@ function nBest(hypotheses, chosen, answer, choose) {
     const button = element(
       "button",
       { type: "button", "aria-pressed": String(i === chosen) },
-      element("span", { class: "score" }, x.score.toFixed(2)),
+      element("span", { class: "score" }, decimal(x.score)),
       element("span", { dir: "auto" }, content),
     );
     button.onclick = () => choose(i);
