@@ -12,9 +12,7 @@ import babel
 
 from tfcopy import filesystem
 from tfcopy.data.text.languages import best_language, normal_code
-from tfcopy.evaluation.calibration import confidence
 from tfcopy.runtime.answer_lines import (
-    Translation,
     is_cut,
     may_be_cut,
     num_words,
@@ -195,7 +193,6 @@ class ServedModel:
         self.max_words = translating.max_words
         self.keeps_spans = translating.keeps_spans
         self._model = translating.model
-        self.confidence = functools.partial(confidence, self._model.config)
         names = ["serving_default", "analyse"]
         names += ["with_glossary"] * self.keeps_spans
         self._batches = {
@@ -211,7 +208,7 @@ class ServedModel:
         self,
         segments: Sequence[Segment],
         alternatives: int = 0,
-    ) -> list[list[Translation]]:
+    ) -> list[list[str]]:
         """Translates segments.
 
         Args:
@@ -246,7 +243,8 @@ class ServedModel:
             for segment, found in zip(
                 some, await self._batches[name].ask(some)
             ):
-                answered[segment] = found[: alternatives + 1]
+                best = found[: alternatives + 1]
+                answered[segment] = [answer.text for answer in best]
         return [answered[x] for x in segments]
 
     async def close(self):
