@@ -49,8 +49,8 @@ CALLS = {
 }
 # What a step costs, in elements of arrays: loops end after 4 million steps.
 _STEP = 16
-# Bytes of the file and of each that it names. JSON takes 25 times as much.
-_LARGEST_FILE = 1 << 26
+# Bytes of the file and of each that it names. JSON may take 50 times as much.
+_LARGEST_FILE = 1 << 25
 _FIELDS = {
     "format": int,
     "files": {...: str},
