@@ -9,7 +9,7 @@ import {
   loadLiteRt,
   supportsFeature,
 } from "./litert/index.js";
-import { ProgramError, Tensor } from "./tensors.js";
+import { ProgramError, Tensor, replaced } from "./tensors.js";
 import { TextPrograms } from "./text_program.js";
 
 const PADDING = { ids: 0, copy_ids: -1, protected: 0 };
@@ -56,9 +56,10 @@ export class Model {
   /** Returns the outputs of a signature for one text: texts, numbers, lists. */
   async answer(signature, { text, glossary = [] }) {
     const { read, search, write } = this.texts.signatures[signature];
-    const lines = glossary.map(fromText);
+    const whole = (x) => fromText(x.replace(/\p{Cs}/gu, "\ufffd"));
+    const lines = glossary.map(whole);
     const found = this.texts.run(read, {
-      text: new Tensor([1], [fromText(text.toWellFormed())]),
+      text: new Tensor([1], [whole(text)]),
       glossary: new Tensor([1, lines.length], lines, "string"),
     });
     const sizes = this.sizes
@@ -106,7 +107,7 @@ function resized(x, width, padding) {
     x.data.slice(i * own, i * own + Math.min(own, width)),
   );
   for (const row of rows) while (row.length < width) row.push(padding);
-  return new Tensor(x.shape.with(-1, width), rows.flat());
+  return new Tensor(replaced(x.shape, -1, 1, width), rows.flat());
 }
 
 /** Returns an array as nested lists. */

@@ -9,6 +9,7 @@ import {
   elementwise,
   offsets,
   range,
+  replaced,
   shapeOf,
   sizeOf,
   spread,
@@ -89,7 +90,7 @@ function alongAxis(x, axis, f) {
 
 const placeOf = (best) => (_, x, axis) => {
   const found = alongAxis(x, axis, (row) => row.indexOf(best(...row)));
-  return value(new Tensor(x.shape.toSpliced(axis, 1), found));
+  return value(new Tensor(replaced(x.shape, axis, 1), found));
 };
 NUMBERS.ArgMax = placeOf(Math.max);
 NUMBERS.ArgMin = placeOf(Math.min);
@@ -120,7 +121,7 @@ NUMBERS.TopKV2 = (_, x, k) => {
       .slice(0, k),
   );
   const width = x.shape.at(-1);
-  const shape = x.shape.with(-1, Math.min(k, width));
+  const shape = replaced(x.shape, -1, 1, Math.min(k, width));
   const found = all.flatMap((row, i) => row.map((j) => x.data[i * width + j]));
   return [new Tensor(shape, found), new Tensor(shape, all.flat())];
 };
@@ -173,7 +174,7 @@ NUMBERS.ZerosLike = (_, x) => filled(shapeOf(x), zero(tensor(x).kind));
 NUMBERS.ExpandDims = (_, x, axis) => {
   const shape = shapeOf(x);
   if (axis < 0) axis += shape.length + 1;
-  return new Tensor(shape.toSpliced(axis, 0, 1), dataOf(x), tensor(x).kind);
+  return new Tensor(replaced(shape, axis, 0, 1), dataOf(x), tensor(x).kind);
 };
 
 NUMBERS.BroadcastTo = (_, x, shape) =>
@@ -240,7 +241,7 @@ function concatenated(values, axis) {
     values.flatMap((x, k) => x.data.slice(i * sizes[k], (i + 1) * sizes[k])),
   );
   const width = values.reduce((n, x) => n + x.shape[axis], 0);
-  return new Tensor(shape.with(axis, width), data, kind);
+  return new Tensor(replaced(shape, axis, 1, width), data, kind);
 }
 
 NUMBERS.Tile = (_, x, times) => {
@@ -438,7 +439,7 @@ NUMBERS.TensorListFromTensor = (_, x) =>
   range(x.shape[0]).map((i) => NUMBERS.GatherV2({}, x, i));
 NUMBERS.TensorListReserve = (_, shape, size) => new Array(size).fill(null);
 NUMBERS.TensorListGetItem = (_, values, i) => values[i];
-NUMBERS.TensorListSetItem = (_, values, i, x) => values.with(i, x);
+NUMBERS.TensorListSetItem = (_, values, i, x) => replaced(values, i, 1, x);
 NUMBERS.TensorListStack = ({ element_dtype }, values, shape) => {
   if (values.length) return NUMBERS.Pack({}, ...values);
   const kind = { string: "string", bool: "boolean" }[element_dtype] ?? "number";

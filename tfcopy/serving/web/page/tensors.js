@@ -24,6 +24,13 @@ export const value = (x) => (x.shape.length ? x : x.data[0]);
 export const sizeOf = (shape) => shape.reduce((a, b) => a * b, 1);
 export const zero = (kind) => ({ string: "", boolean: false })[kind] ?? 0;
 
+/** Returns a list with some of its elements replaced. */
+export function replaced(list, start, count, ...more) {
+  const found = list.slice();
+  found.splice(start, count, ...more);
+  return found;
+}
+
 /** Returns `0, 1, ...`. */
 export const range = (n) => Array.from({ length: n }, (_, i) => i);
 
