@@ -281,12 +281,13 @@ def test_the_system_that_is_named_after_its_head_tells_its_other_parts():
 FILES = """prepared train validation test train_file validation_file test_file
     tfds data_dir download bin_dir data dictionary wordnet vectors vocabulary
     source_vocabulary target_vocabulary source_vectors target_vectors
-    catalogs hold_out names sentencepiece_model train_tags validation_tags
-    test_tags guided_alignment"""
+    catalogs sentencepiece_model train_tags validation_tags test_tags
+    guided_alignment"""
 HOW_LONG = """systems datasets tokenizations updates eval_every save_every
     patience epochs
     coverage_updates anneal_epoch"""
-DRAWN = "demo"  # The data of the identity are what was drawn.
+# The data of the identity are what was drawn, or chosen.
+DRAWN = "demo hold_out names"
 TESTS = "num_test test_pairs bleu_tokenize"
 SEARCH = """num_beams length_penalty search_candidates merge
     max_summary_length min_summary_length max_answer_length no_repeat_ngram
