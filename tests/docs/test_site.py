@@ -10,6 +10,8 @@ import pytest
 
 from tests.serving.web.page import files_of, opened
 from tfcopy.runtime.local_model import LocalModel
+from tfcopy.runtime.signatures import AskError
+from tfcopy.serving.web import litert_package
 
 pytestmark = pytest.mark.long
 
@@ -18,6 +20,10 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
+    try:
+        litert_package.files()
+    except AskError as error:
+        pytest.skip(str(error))
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
     subprocess.run(
