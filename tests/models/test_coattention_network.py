@@ -6,8 +6,8 @@ import pytest
 
 from tests import helpers
 from tests.layers.encoders.test_recurrent import (
-    numpy_direction_bidirectional_lstm,
-    numpy_states,
+    lstm_states,
+    lstm_states_both_ways,
 )
 from tests.models.defined_texts import (
     batch_for,
@@ -70,7 +70,9 @@ def test_follows_the_equations():
     w, b = map(helpers.to_numpy, projection.weights)
     for i, (n, m) in enumerate([(4, 3), (2, 2)]):
         c, q = (
-            numpy_states(encoder, table[x[i : i + 1, :k]], np.ones((1, k)))[0]
+            lstm_states(
+                encoder.weights, table[x[i : i + 1, :k]], np.ones((1, k))
+            )[0][0]
             for x, k in zip(texts.values(), (n, m))
         )
         q = np.tanh(q @ w + b)
@@ -80,11 +82,8 @@ def test_follows_the_equations():
         seen = over_context.T @ c
         u = np.concatenate([c, over_question @ q, over_question @ seen], -1)
         everywhere = np.ones((1, n))
-        forward, _ = numpy_direction_bidirectional_lstm(
-            fusion, "forward", u[None], everywhere
-        )
-        backward, _ = numpy_direction_bidirectional_lstm(
-            fusion, "backward", u[None, ::-1], everywhere
+        (forward, _), (backward, _) = lstm_states_both_ways(
+            fusion, u[None], everywhere
         )
         u = np.concatenate([forward[0], backward[0, ::-1]], axis=-1)
         for name, head in zip(("start", "end"), heads):

@@ -5,9 +5,7 @@ import pytest
 
 from tests import helpers
 from tests.layers.encoders.test_matching import numpy_alignment
-from tests.layers.encoders.test_recurrent import (
-    numpy_direction_bidirectional_lstm,
-)
+from tests.layers.encoders.test_recurrent import lstm_states_both_ways
 from tests.models.defined_texts import (
     batch_for,
     count,
@@ -62,11 +60,8 @@ def test_follows_the_equations():
 
     def read(name, words):
         layer, everywhere = model.get_layer(name), np.ones((1, len(words)))
-        forward, _ = numpy_direction_bidirectional_lstm(
-            layer, "forward", words[None], everywhere
-        )
-        backward, _ = numpy_direction_bidirectional_lstm(
-            layer, "backward", words[None, ::-1], everywhere
+        (forward, _), (backward, _) = lstm_states_both_ways(
+            layer, words[None], everywhere
         )
         return np.concatenate([forward[0], backward[0, ::-1]], axis=-1)
 

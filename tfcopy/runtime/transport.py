@@ -180,7 +180,8 @@ def parse_address(text: str) -> Address:
         )
     except ValueError:
         address = None
-    if address is None or not _is_complete(address, parts):
+    is_bare = "://" not in text
+    if address is None or not _is_complete(address, parts, is_bare):
         raise AskError(
             f"{text}: not the address of a server. Expected host:port, "
             "http://host:port or https://host:port, of TensorFlow Serving's "
@@ -189,8 +190,10 @@ def parse_address(text: str) -> Address:
     return address
 
 
-def _is_complete(address, parts):
+def _is_complete(address, parts, is_bare):
     if not address.host or parts.query or parts.fragment or parts.username:
+        return False
+    if is_bare and address.port is None:
         return False
     return parts.scheme in ("http", "https")
 

@@ -135,15 +135,23 @@ def lstm_states(weights, inputs, mask):
     return np.stack(states, axis=1), cell
 
 
-def test_follows_the_equations_of_bidirectional_lstm(both_ways, inputs):
-    x, mask = inputs["inputs"], inputs["mask"]
+def lstm_states_both_ways(layer, inputs, mask):
+    """The results of `lstm_states` forwards, and backwards from the end."""
     names = ("kernel", "recurrent_kernel", "bias")
     ahead, back = (
-        [getattr(both_ways, f"{direction}_{name}") for name in names]
+        [getattr(layer, f"{direction}_{name}") for name in names]
         for direction in ("forward", "backward")
     )
-    forward, forward_cell = lstm_states(ahead, x, mask)
-    backward, backward_cell = lstm_states(back, x[:, ::-1], mask[:, ::-1])
+    return (
+        lstm_states(ahead, inputs, mask),
+        lstm_states(back, inputs[:, ::-1], mask[:, ::-1]),
+    )
+
+
+def test_follows_the_equations_of_bidirectional_lstm(both_ways, inputs):
+    (forward, forward_cell), (backward, backward_cell) = lstm_states_both_ways(
+        both_ways, inputs["inputs"], inputs["mask"]
+    )
     final = [forward_cell, backward_cell, forward[:, -1], backward[:, -1]]
     expected = (
         np.concatenate([forward, backward[:, ::-1]], axis=-1),
