@@ -10,16 +10,13 @@ import pytest
 import tensorflow as tf
 
 from tests.runtime.serving_server import ServingServer
-from tests.serving.servables.text_models import OTHERS, TEXTS, make
-from tests.serving.servables.translators import random_translator, sentences
+from tests.serving.servables.translators import sentences
 from tfcopy.runtime import local_model, remote_model
 from tfcopy.runtime.exported_model import ExportedModel
 from tfcopy.runtime.local_model import LocalModel
-from tfcopy.runtime.remote_model import RemoteModel
 from tfcopy.runtime.signatures import Signature
 from tfcopy.runtime.transport import VersionStatus
 from tfcopy.serving import ask
-from tfcopy.serving.saved_model import export
 
 SENTENCES = [x.encode() for x in sentences(9)] + [b"", b"\xff\xfe is \x00"]
 PAIRS = [
@@ -31,16 +28,6 @@ PAIRS = [
 
 def lines_of(objects):
     return "".join(json.dumps(x) + "\n" for x in objects).encode()
-
-
-INPUTS = {
-    "text": SENTENCES,
-    "premise": [*TEXTS, "a Łukasz 北京", b"a \xff cat"],
-    "hypothesis": [*OTHERS, "the wug", "\0"],
-    "context": [*TEXTS, "a Łukasz 北京", b"a \xff cat"],
-    "question": [*OTHERS, "the wug", "\0"],
-    "dictionary": [[b"wug\tfly", b"zebra\tbark"]] * 3 + [[b"", b""]] * 3,
-}
 
 
 class Judge(tf.Module):
@@ -94,41 +81,6 @@ def server(running):
     running.reset()
     yield running
     running.reset()
-
-
-def check_answers(address, name, local, batch_size=4):
-    """A server says what the model says, whatever is asked."""
-    remote = RemoteModel(address, name, batch_size=batch_size)
-    assert remote.signatures.keys() == local.signatures.keys()
-    for signature, (names, _) in local.signatures.items():
-        size = min(len(INPUTS[x]) for x in names)
-        inputs = {x: INPUTS[x][:size] for x in names}
-        found = remote.ask(signature, inputs)
-        expected = local.ask(signature, inputs)
-        none = remote.ask(signature, {x: [] for x in names})
-        assert found.keys() == none.keys() == expected.keys()
-        for key, x in expected.items():
-            y = found[key]
-            assert (y.dtype, y.shape) == (x.dtype, x.shape)
-            assert len(none[key]) == 0 and none[key].ndim == x.ndim
-            if x.dtype.kind == "f":
-                np.testing.assert_allclose(y, x, 1e-4, 1e-4)
-            else:
-                np.testing.assert_array_equal(y, x)
-
-
-@pytest.mark.slow
-def test_answers_are_those_of_models_with_weights(tmp_path):
-    export(random_translator(), tmp_path / "translator")
-    for name in ("answers", "entailment", "language"):
-        export(make(name, "mean")[0], tmp_path / name)
-    models = {x.name: {1: LocalModel(x)} for x in tmp_path.iterdir()}
-    server = ServingServer(models)
-    for name, (local,) in ((x, y.values()) for x, y in models.items()):
-        # Some say something of padding, which depends on the batch.
-        batch_size = 4 if name == "translator" else 32
-        check_answers(server.address, name, local, batch_size)
-    server.stop()
 
 
 @pytest.mark.parametrize(

@@ -17,16 +17,10 @@ import tensorflow as tf
 from tensorflow.lite.python import schema_py_generated as schema
 
 from tests.decoding.searching import COPY_IDS, MODELS, SOURCE_IDS
-from tests.runtime.test_text_programs import tokenizer_of
-from tests.serving.servables.translators import (
-    copier,
-    random_translator,
-)
+from tests.runtime.text_sides import KEPT, MUST, TERMS, options_of
+from tests.serving.servables.translators import copier, random_translator
 from tfcopy.checked_files import checksum_of
-from tfcopy.data import Dictionary, Tokenizer
-from tfcopy.data.text.entities import Entities
-from tfcopy.data.text.glossary import Glossary
-from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
+from tfcopy.data import Dictionary
 from tfcopy.decoding import SearchOptions, beam_search
 from tfcopy.layers.tensorflow_loop import without_gradients
 from tfcopy.runtime import litert_engine, local_model, text_program
@@ -165,13 +159,6 @@ def test_texts_longer_than_usual_share_a_program(usual, expected):
     assert lengths(200, "analysed", 17) == [16, 32, 256]
 
 
-TERMS = Glossary([("the session", "la séance")])
-TOKENIZERS = dict.fromkeys(
-    ("source_tokenizer", "target_tokenizer"),
-    ProtectedTokenizer(Tokenizer("space"), ("rst",)),
-)
-
-
 def exported(translator, folder):
     path = saved_model.export(
         translator, folder / "model", warmup_texts=[EXAMPLE]
@@ -182,7 +169,7 @@ def exported(translator, folder):
 @pytest.fixture(scope="module")
 def export(tmp_path_factory):
     translator = random_translator(
-        max_source_length=15, litert="float32", **TOKENIZERS
+        max_source_length=15, litert="float32", **KEPT
     )
     return exported(translator, tmp_path_factory.mktemp("litert"))
 
@@ -263,19 +250,14 @@ def test_a_program_answers(export, monkeypatch, engine):
     assert found == [True, True, by_program, by_program, True]
 
 
-MUST = SearchOptions(num_beams=3, max_length=10, must_copy=True)
-TRANSLATORS = {
-    "int8": {"litert": "int8", "glossary": TERMS, **TOKENIZERS},
-    "int8 must copy": {"litert": "int8", "options": MUST, **TOKENIZERS},
-    "replace_unk": {"replace_unk": True},
-    "candidates": {"candidate_ids": np.arange(6)},
-    "must copy": {"options": MUST, "glossary": TERMS, **TOKENIZERS},
-    "entities": {"entities": Entities(common=("the", "kowalski"))},
-    "dictionary": {"dictionary": Dictionary([("open", "ouverte", 0.6)])},
-    "append_eos": {"append_eos": False},
-    "french": {"target_tokenizer": Tokenizer(language="fr", lowercase=True)},
-    "characters": {"target_tokenizer": Tokenizer("characters")},
-    **{x: {} for x in ("bart", "t5gemma", "bart in pieces")},
+TRANSLATORS = [
+    *("int8", "int8 must copy", "replace_unk", "candidates", "append_eos"),
+    *("must copy and glossary", "common entities", "dictionary", "lowercase"),
+    *("moses fr", "characters en", "bart", "t5gemma", "bart in pieces"),
+]
+INT8 = {
+    "int8": {"litert": "int8", "glossary": TERMS, **KEPT},
+    "int8 must copy": {"litert": "int8", "options": MUST, **KEPT},
 }
 
 
@@ -289,10 +271,7 @@ TRANSLATORS = {
 @pytest.mark.long
 def test_options_of_a_translator(name, tmp_path):
     options = {"litert": "float32", "max_source_length": 15}
-    options |= TRANSLATORS[name]
-    if not TRANSLATORS[name]:
-        tokenizer = tokenizer_of(name, tmp_path)
-        options |= dict.fromkeys(TOKENIZERS, tokenizer)
+    options |= INT8.get(name) or options_of(name, tmp_path)
     folder = exported(random_translator(**options), tmp_path)
     models = both(folder)
     for signature, (inputs, _) in models[0].signatures.items():

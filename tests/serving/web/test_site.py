@@ -8,6 +8,7 @@ import shutil
 import pytest
 from keras import ops
 
+from tests.runtime.text_sides import ODD, SIDES
 from tests.serving.servables.translators import NAMES, Copier, copier
 from tests.serving.web.browser import assert_offline, set_color_scheme
 from tests.serving.web.page import RESULT, files_of, opened
@@ -25,18 +26,8 @@ pytest.importorskip("ai_edge_litert")
 pytestmark = pytest.mark.long
 
 FORMATS = ("rst", "placeholders")
-SIDES = "source_tokenizer", "target_tokenizer"
 MODELS = ("words", "subwords", "characters")
 NASTY = "<script>hacked=1</script> <img/src=x/onerror=hacked=1> ${1+1} {{a}}"
-ODD = [
-    "",
-    "the session of Łukasz is open .",
-    "the session , %s and ``x`` of {name} .",
-    NASTY,
-    "العربية שלום ‏test‎ 👩‍👩‍👧 🏳️‍🌈",
-    "a\u0301 \u200b\ufeff\u00a0\u3000 İ ﬁ ǅ \x01",
-    "the " * 30,
-]
 TEXTS = [f"the session of {x} , is open ." for x in NAMES]
 
 
@@ -132,7 +123,7 @@ def test_answers_are_those_of_the_runtime(page, exports, name, count):
     draw = random.Random(0)
     words = [*"the session of is open . , %s {x} ``y`` <a>".split(), *NAMES]
     drawn = [" ".join(draw.choices(words, k=9)) for _ in range(count)]
-    texts = [*ODD, *TEXTS, *drawn]
+    texts = [*map(str_, ODD), NASTY, *TEXTS, *drawn]
     page.set_script_timeout(200)
     found = page.execute_async_script(_ASK, MODELS.index(name), texts)
     assert not isinstance(found, str), found
