@@ -23,11 +23,7 @@ from tfcopy.terminal import hide_errors, one_line, quiet
 FILE_NAME = "search.tflite"
 LITERT_PRECISIONS = ("float32", "int8")
 # Names and padding of the arrays that a search reads.
-PADDING = {
-    "ids": tokens.PAD,
-    "copy_ids": tokens.NO_COPY,
-    "protected": 0,
-}
+PADDING = {"ids": tokens.PAD, "copy_ids": tokens.NO_COPY, "protected": 0}
 
 
 def program_name(kind: str, length: int) -> str:
@@ -65,6 +61,7 @@ class LitertEngine:
             name: Signature(x["inputs"], tuple(x["outputs"]))
             for name, x in self._texts.signatures.items()
         }
+        self._made = 0
         self._free = queue.LifoQueue()
         for _ in range(at_once):
             self._free.put(None)
@@ -114,76 +111,96 @@ class LitertEngine:
         programs = self._free.get()
         try:
             if programs is None:
-                programs = Programs(self._path)
+                self._made += 1
+                programs = Programs(self._path, alone=self._made == 1)
             yield programs
-        except RuntimeError as error:
+        except (RuntimeError, ValueError) as error:
             raise AskError(
                 f"{self._path}: LiteRT cannot run its programs "
                 f"({one_line(error)})."
             ) from error
         finally:
+            if programs is not None and programs.alone and self._made > 1:
+                programs = None  # It would keep other threads waiting.
             self._free.put(programs)
 
 
 class Programs:
     """A file of LiteRT's programs of one text, for one thread at a time.
 
-    All programs share one copy of their weights, which XNNPACK keeps in memory.
-
     Args:
         path: The file.
+        alone: Whether no other thread runs programs. Then they share one copy
+            of their weights, which takes a fraction of the memory, but Python
+            waits while one runs.
 
     Attributes:
         sizes: Dict from the kinds of programs to their numbers of positions.
+        run: Function of a program's name and a dict of int32 arrays, of a
+            single text, that returns a dict of arrays.
 
     Raises:
         ImportError: If LiteRT is not installed, or only in part.
-        RuntimeError: If LiteRT cannot read the file; `run` raises it, too.
+        RuntimeError, ValueError: If LiteRT cannot read the file; `run` raises
+            them, too.
     """
 
-    def __init__(self, path):
+    def __init__(self, path, alone: bool = True):
+        self.alone = alone
         with quiet():  # It lists the accelerators that this machine lacks.
             try:
-                from ai_edge_litert import compiled_model, options
+                opened = _compiled if alone else _interpreted
+                names, self.run = opened(os.fspath(path))
             except NameError as error:  # from an import of a missing library
                 raise ImportError(str(error)) from error
-            # Each batch uses one core.
-            processor = options.CpuOptions(
-                num_threads=1, xnnpack_weight_cache_path=":memory"
-            )
-            model = compiled_model.CompiledModel.from_file(
-                os.fspath(path),
-                environment=_environment(),
-                options=options.Options(cpu_options=processor),
-            )
-        # The model, and the buffers of each program that has run.
-        self._held = {"model": model}
         self.sizes = {}
-        for name in model.get_signature_list():
+        for name in names:
             kind, _, size = name.partition("_1x")
             self.sizes.setdefault(kind, []).append(int(size))
 
-    def run(self, name: str, inputs: dict) -> dict:
-        """Runs a program.
 
-        Args:
-            name: Its name.
-            inputs: Dict of int32 arrays, of a single text.
+def _interpreted(path):
+    """Returns the names of programs, and their `run`, by `Interpreter`."""
+    from ai_edge_litert.interpreter import Interpreter
 
-        Returns:
-            Dict of arrays.
-        """
-        if name not in self._held:
+    interpreter = Interpreter(model_path=path, num_threads=1)
+    runner = functools.cache(interpreter.get_signature_runner)
+
+    def run(name, inputs):
+        return runner(name)(**{key: x[None] for key, x in inputs.items()})
+
+    return interpreter.get_signature_list(), run
+
+
+def _compiled(path):
+    """Returns the names of programs, and their `run`, by `CompiledModel`."""
+    from ai_edge_litert import compiled_model, options
+
+    # Each batch uses one core.
+    processor = options.CpuOptions(
+        num_threads=1, xnnpack_weight_cache_path=":memory"
+    )
+    model = compiled_model.CompiledModel.from_file(
+        path,
+        environment=_environment(),
+        options=options.Options(cpu_options=processor),
+    )
+    buffers = {}
+
+    def run(name, inputs):
+        if name not in buffers:
             with quiet():  # The first buffer lists the accelerators again.
-                self._held[name] = _buffers(self._held["model"], name)
-        given, results, kinds = self._held[name]
+                buffers[name] = _buffers(model, name)
+        given, results, kinds = buffers[name]
         for key, buffer in given.items():
             buffer.write(inputs[key])
-        self._held["model"].run_by_name(name, given, results)
+        model.run_by_name(name, given, results)
         return {
             key: results[key].read(size, dtype).reshape(shape)
             for key, (size, dtype, shape) in kinds.items()
         }
+
+    return model.get_signature_list(), run
 
 
 def _buffers(model, name):

@@ -9,6 +9,7 @@ import os
 import pathlib
 import shutil
 import sys
+import threading
 import types
 
 import numpy as np
@@ -307,6 +308,13 @@ def test_int8_is_exported_unless_it_is_worse(better, tmp_path, monkeypatch):
     assert f"1 of 2 answers, {better:d} better, {not better:d} worse." in card
 
 
+def kept_at_once(engine, wait):
+    """The programs of one of two threads, while both have some."""
+    with engine._programs() as programs:
+        wait.wait(60)
+        return programs
+
+
 @pytest.mark.long
 def test_processes_and_threads_share_a_model(export):
     """After a fork, in threads, and beside the same model."""
@@ -316,6 +324,12 @@ def test_processes_and_threads_share_a_model(export):
         models = [first, second, first] * 4
         for found in threads.map(lambda x: x.translate(TEXTS), models):
             assert found == expected
+        new = LocalModel(export, engine="litert", at_once=2)._litert
+        wait = threading.Barrier(2)
+        made = [*threads.map(kept_at_once, [new] * 2, [wait] * 2)]
+        assert sorted(x.alone for x in made) == [False, True]
+        with new._programs() as programs:
+            assert not programs.alone
     with multiprocessing.get_context("fork").Pool(2) as processes:
         found = processes.apply_async(first.translate, [TEXTS])
         assert found.get(60) == expected
@@ -463,7 +477,7 @@ def test_a_missing_file_is_told(copied):
 
 @pytest.mark.long
 def test_where_litert_is_not_installed(copied, monkeypatch):
-    def missing(path):
+    def missing(path, alone):
         importlib.import_module("no_such_library")
 
     monkeypatch.setattr(litert_engine, "Programs", missing)
