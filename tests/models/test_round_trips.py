@@ -123,7 +123,7 @@ def test_outputs_are_the_same_after_loading(kind, mode, tmp_path):
 @pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="a servable is a graph"
 )
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("kind, mode", [("llama3", "int4"), ("bart", "int8")])
 def test_so_are_those_of_the_model_without_the_task(kind, mode, tmp_path):
     model = make_task(kind, mode).seq2seq
