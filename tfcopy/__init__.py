@@ -23,12 +23,13 @@ _NAMES = {
 }
 __all__ = ["__version__", *_MODULES, *_NAMES]
 # Packages that not everything needs, and the extras that install them.
-_EXTRAS = dict.fromkeys(
-    ("keras", "keras_hub", "rouge_score", "sacrebleu", "tensorboard")
-    + ("tensorflow", "tensorflow_datasets", "tensorflow_text", "yaml"),
-    "train",
-) | {"apache_beam": "beam", "jieba": "jieba", "sklearn": "projection"}
-_EXTRAS["rapidfuzz"] = "catalogs"
+_TRAIN = ("keras", "keras_hub", "rouge_score", "sacrebleu", "tensorboard")
+_TRAIN += ("tensorflow", "tensorflow_datasets", "tensorflow_text", "yaml")
+_EXTRAS = {
+    **dict.fromkeys(_TRAIN, "train"),
+    **{"apache_beam": "beam", "jieba": "jieba"},
+    **{"rapidfuzz": "catalogs", "sklearn": "projection"},
+}
 
 
 def __getattr__(name):

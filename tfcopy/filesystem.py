@@ -191,6 +191,15 @@ def local_copy(path) -> Iterator[str]:
         yield local
 
 
+def cache() -> str:
+    """Returns the folder of files that can be had again, which may be missing.
+
+    It is `tfcopy` in `$XDG_CACHE_HOME`, by default in `~/.cache`.
+    """
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return os.path.join(home, "tfcopy")
+
+
 def local_cache(path, checksum) -> str:
     """Returns a local path of a file that never changes, to map it into memory.
 
@@ -203,10 +212,7 @@ def local_cache(path, checksum) -> str:
     """
     if not is_url(path):
         return path
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    cached = os.path.join(
-        home, "tfcopy", f"{checksum}-{os.path.basename(path)}"
-    )
+    cached = os.path.join(cache(), f"{checksum}-{os.path.basename(path)}")
     if not os.path.exists(cached):
         os.makedirs(os.path.dirname(cached), exist_ok=True)
         with tempfile.TemporaryDirectory(dir=os.path.dirname(cached)) as folder:

@@ -8,10 +8,8 @@ import sys
 
 import pytest
 
-from tests.serving.web.page import files_of, opened
+from tests.serving.web.page import files_of, need_litert, opened
 from tfcopy.runtime.local_model import LocalModel
-from tfcopy.runtime.signatures import AskError
-from tfcopy.serving.web import litert_package
 
 pytestmark = pytest.mark.long
 
@@ -20,10 +18,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    try:
-        litert_package.files()
-    except AskError as error:
-        pytest.skip(str(error))
+    need_litert()
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
     subprocess.run(

@@ -97,7 +97,7 @@ def test_the_command_serves_until_ctrl_c(folder):
         process.communicate()
 
 
-def test_models_are_found_wherever_the_folder_points(folder):
+def test_models_are_found_wherever_the_folder_points(folder, tmp_path):
     names = ["copier, version 20", "copier, version 3"]
     choices = Models(folder).choices()
     assert list(choices) == [*names, "other, version 1"]
@@ -106,6 +106,10 @@ def test_models_are_found_wherever_the_folder_points(folder):
     assert Models(folder / "copier" / "3").choices() == {
         "3": os.path.join(folder, "copier", "3")
     }
+    programs = tmp_path / "light" / "assets.extra"
+    programs.mkdir(parents=True)
+    (programs / "search.tflite").touch()
+    assert [*Models(tmp_path / "light").choices()] == ["light"]
 
 
 def test_the_last_models_stay_loaded(folder):

@@ -50,12 +50,12 @@ class LitertEngine:
         extra = os.path.join(folder, "assets.extra")
         texts = os.path.join(extra, text_program.FILE_NAME)
         path = os.path.join(extra, FILE_NAME)
-        for file, checksum in ((path, "sha256"), (texts, "texts")):
-            if checked_files.checksum_of(file) != facts[checksum]:
-                raise ValueError(f"{file} is damaged, or of another export")
+        if checked_files.checksum_of(path) != facts["sha256"]:
+            raise ValueError(f"{path} is damaged, or of another export")
         self._path = filesystem.local_cache(path, facts["sha256"])
         self._texts = text_program.TextPrograms(
-            texts, os.path.join(folder, "assets"), extra
+            *(texts, os.path.join(folder, "assets"), extra),
+            checksum=facts["texts"],
         )
         self.signatures = {
             name: Signature(x["inputs"], tuple(x["outputs"]))

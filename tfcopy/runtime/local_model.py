@@ -64,9 +64,7 @@ def find_version(folder, version: int | None = None) -> str:
         raise AskError(f"{folder}: {error.strerror}.") from error
     if not is_folder:
         raise AskError(f"{folder}: no such folder.")
-    # Programs of LiteRT are enough to answer.
-    programs = os.path.join(folder, "assets.extra", litert_engine.FILE_NAME)
-    if is_saved_model(folder) or filesystem.isfile(programs):
+    if is_version(folder):
         if version is not None:
             raise AskError(
                 f"{folder} is a version itself: leave --version out."
@@ -105,8 +103,14 @@ def find_models(folder) -> dict[str, dict[int, str]]:
 
 
 def is_saved_model(folder) -> bool:
-    """Returns whether a folder is a version of a model."""
+    """Returns whether a folder is a version of a model for TensorFlow."""
     return filesystem.isfile(os.path.join(folder, "saved_model.pb"))
+
+
+def is_version(folder) -> bool:
+    """Returns whether a folder is a version that an engine can answer from."""
+    programs = os.path.join(folder, "assets.extra", litert_engine.FILE_NAME)
+    return is_saved_model(folder) or filesystem.isfile(programs)
 
 
 # In the folder `assets.extra` of a version.
@@ -203,6 +207,8 @@ class LocalModel(ExportedModel):
     def _programs(self, engine):
         """Returns the facts about LiteRT's programs, if they are to be used."""
         facts = self.config.get("litert")
+        if facts is not None and "texts" not in facts:
+            facts = None  # Of an earlier release, which needs TensorFlow.
         if facts is None and engine == "litert":
             raise AskError(
                 f"{self.name}: cannot be loaded (it has no programs of LiteRT)."

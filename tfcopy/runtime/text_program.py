@@ -109,6 +109,7 @@ class TextPrograms:
     Args:
         path: The file `texts.json`.
         assets: Folders of the files that it names.
+        checksum: Its SHA-256, if it is known.
 
     Attributes:
         signatures: For each signature a dict of its `inputs` with their rank,
@@ -120,10 +121,10 @@ class TextPrograms:
         OSError: As above.
     """
 
-    def __init__(self, path, *assets):
+    def __init__(self, path, *assets, checksum: str | None = None):
         self._path = path
         budget.start(0)
-        _read(path)
+        _read(path, checksum)
         content = checked_files.read_json(path)
         if content.get("format") != FORMAT:
             raise ProgramError(
@@ -201,18 +202,17 @@ def _read_asset(name, checksum, folders):
     for folder in folders:
         path = os.path.join(folder, name)
         if filesystem.isfile(path):
-            data = _read(path)
-            if hashlib.sha256(data).hexdigest() != checksum:
-                raise ProgramError(f"{path} is damaged, or of another export")
-            return data
+            return _read(path, checksum)
     raise ProgramError(f"{name}: no such file in {folders[0]}")
 
 
-def _read(path):
+def _read(path, checksum):
     with filesystem.open(path, "rb") as file:
         data = file.read(_LARGEST_FILE + 1)
     if len(data) > _LARGEST_FILE:
         raise ProgramError(f"{path} is too large")
+    if checksum not in (None, hashlib.sha256(data).hexdigest()):
+        raise ProgramError(f"{path} is damaged, or of another export")
     return data
 
 

@@ -524,6 +524,15 @@ def test_programs_that_are_damaged_before_their_checksum(copied, content):
 
 
 @pytest.mark.long
+def test_programs_of_an_earlier_release_are_left_out(copied):
+    path = copied / "assets.extra/tfcopy.json"
+    path.write_text(path.read_text().replace('"texts": "', '"was": "'))
+    assert LocalModel(copied).translate([EXAMPLE["text"]])
+    with pytest.raises(AskError, match="has no programs of LiteRT"):
+        LocalModel(copied, engine="litert")
+
+
+@pytest.mark.long
 def test_an_export_without_programs(tmp_path):
     folder = exported(copier(), tmp_path)
     with pytest.raises(AskError, match="has no programs of LiteRT"):

@@ -5,7 +5,11 @@ import functools
 import http.server
 import threading
 
+import pytest
+
 from tests.serving.web.browser import browser
+from tfcopy.runtime.signatures import AskError
+from tfcopy.serving.web import litert_package
 
 WAIT = 200  # seconds: a test has 300, on a machine however busy
 RESULT = "#result section"
@@ -18,6 +22,14 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
 
 class _Server(http.server.ThreadingHTTPServer):
     allow_reuse_address = True
+
+
+def need_litert():
+    """Skips a test where LiteRT.js cannot be had."""
+    try:
+        litert_package.files()
+    except AskError as error:
+        pytest.skip(str(error))
 
 
 @contextlib.contextmanager

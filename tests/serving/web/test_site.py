@@ -11,16 +11,15 @@ from keras import ops
 from tests.runtime.text_sides import ODD, SIDES
 from tests.serving.servables.translators import NAMES, Copier, copier
 from tests.serving.web.browser import assert_offline, set_color_scheme
-from tests.serving.web.page import RESULT, files_of, opened
+from tests.serving.web.page import RESULT, files_of, need_litert, opened
 from tfcopy.data import SentencepieceTokenizer, Tokenizer, train_sentencepiece
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.decoding import SearchOptions
 from tfcopy.layers.copying import MASKED, CopyDistribution
 from tfcopy.runtime.local_model import LocalModel
-from tfcopy.runtime.signatures import AskError
 from tfcopy.serving import saved_model
 from tfcopy.serving.servables.text_model import NUM_SPECIALS
-from tfcopy.serving.web import litert_package, write_site
+from tfcopy.serving.web import write_site
 
 pytest.importorskip("ai_edge_litert")
 pytestmark = pytest.mark.long
@@ -73,10 +72,7 @@ def options_of(name, folder):
 @pytest.fixture(scope="module")
 def exports(tmp_path_factory):
     """Folders of exports of the copier, by their names."""
-    try:
-        litert_package.files()
-    except AskError as error:
-        pytest.skip(str(error))
+    need_litert()
     folder = tmp_path_factory.mktemp("exports")
     for name in MODELS:
         options = options_of(name, folder)

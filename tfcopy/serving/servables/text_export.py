@@ -101,9 +101,9 @@ class _Writer:
 
     def called(self, name) -> str:
         """Adds a function that a step calls; returns its name in the file."""
-        key = name, id(self._library)
-        if key not in self._names:
-            self._names[key] = short = f"{len(self._names)}"
+        # TensorFlow gives no name twice in a process.
+        if name not in self._names:
+            self._names[name] = short = f"{len(self._names)}"
             function = self._library[name]
             inputs = [x.name for x in function.signature.input_arg]
             steps = _Steps(self, {x.name: x for x in function.node_def}, inputs)
@@ -115,7 +115,7 @@ class _Writer:
                 "outputs": outputs,
                 **steps.described(),
             }
-        return self._names[key]
+        return self._names[name]
 
     def table(self, handle) -> dict:
         """Returns the attributes of a table."""
@@ -161,7 +161,7 @@ class _Steps:
         self._steps, self._size = [], len(inputs)
         # Places of the outputs of nodes; values of places that are constant.
         self._places = {name: [i] for i, name in enumerate(inputs)}
-        self._constants = {}
+        self._constants, self._used = {}, set()
         self._written = {}
 
     def described(self) -> dict:
@@ -249,11 +249,10 @@ class _Steps:
 
     def _use(self, place):
         """Writes a constant before it is used."""
-        if self._constants.get(place) is not None:
+        if place in self._constants and place not in self._used:
+            self._used.add(place)
             value = encoded(self._constants[place])
-            step = ["Const", [], {"value": value}, [place]]
-            if step not in self._steps:
-                self._steps.append(step)
+            self._steps.append(["Const", [], {"value": value}, [place]])
 
     def _add(self, op, inputs, attributes, outputs):
         key = json.dumps([op, inputs, attributes])

@@ -14,6 +14,7 @@ import pathlib
 import tarfile
 import urllib.request
 
+from tfcopy import filesystem
 from tfcopy.atomic_files import write_atomically
 from tfcopy.runtime.signatures import AskError
 from tfcopy.terminal import one_line
@@ -68,9 +69,8 @@ def _locked(package):
 
 def _archive(package):
     facts = _locked(package)
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     name = facts["resolved"].rpartition("/")[2]
-    path = os.path.join(home, "tfcopy", name)
+    path = os.path.join(filesystem.cache(), name)
     if os.path.exists(path):
         content = pathlib.Path(path).read_bytes()
         if _is_locked(content, facts):

@@ -19,6 +19,7 @@ from tfcopy.runtime.exported_model import ExportedModel, load
 from tfcopy.runtime.local_model import (
     find_models,
     find_versions,
+    is_version,
 )
 from tfcopy.runtime.signatures import AskError
 from tfcopy.serving.http_server.host_guard import HostGuard
@@ -62,7 +63,7 @@ class Models:
         """
         choices = {}
         own_name = os.path.basename(filesystem.abspath(self.folder))
-        if filesystem.isfile(os.path.join(self.folder, "saved_model.pb")):
+        if is_version(self.folder):
             return {own_name: self.folder}
         if not filesystem.isdir(self.folder):
             return {}
