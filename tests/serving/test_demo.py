@@ -106,10 +106,9 @@ def test_models_are_found_wherever_the_folder_points(folder, tmp_path):
     assert Models(folder / "copier" / "3").choices() == {
         "3": os.path.join(folder, "copier", "3")
     }
-    programs = tmp_path / "light" / "assets.extra"
-    programs.mkdir(parents=True)
-    (programs / "search.tflite").touch()
-    assert [*Models(tmp_path / "light").choices()] == ["light"]
+    (tmp_path / "assets.extra").mkdir()
+    (tmp_path / "assets.extra" / "search.tflite").touch()
+    assert [*Models(tmp_path).choices()] == [tmp_path.name]
 
 
 def test_the_last_models_stay_loaded(folder):

@@ -524,16 +524,11 @@ def test_programs_that_are_damaged_before_their_checksum(copied, content):
 
 
 @pytest.mark.long
-def test_programs_of_an_earlier_release_are_left_out(copied):
+def test_an_export_without_programs(copied, tmp_path):
+    """Or with those of an earlier release."""
     path = copied / "assets.extra/tfcopy.json"
     path.write_text(path.read_text().replace('"texts": "', '"was": "'))
     assert LocalModel(copied).translate([EXAMPLE["text"]])
-    with pytest.raises(AskError, match="has no programs of LiteRT"):
-        LocalModel(copied, engine="litert")
-
-
-@pytest.mark.long
-def test_an_export_without_programs(tmp_path):
-    folder = exported(copier(), tmp_path)
-    with pytest.raises(AskError, match="has no programs of LiteRT"):
-        LocalModel(folder, engine="litert")
+    for folder in (exported(copier(), tmp_path / "other"), copied):
+        with pytest.raises(AskError, match="has no programs of LiteRT"):
+            LocalModel(folder, engine="litert")
