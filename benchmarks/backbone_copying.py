@@ -249,7 +249,7 @@ def make_trainer(model, pieces, train, dev, folder, steps):
             WarmUp(InverseSquareRoot(RATE, WARM_UP), WARM_UP), beta_2=0.98
         ),
         batches,
-        data.batches(dev, HELD_OUT, drop_remainder=False),
+        data.evaluation_batches(dev, HELD_OUT),
         f"{folder}/log",
         steps=steps,
         eval_every=250,

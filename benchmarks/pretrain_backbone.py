@@ -132,8 +132,8 @@ def run(arguments):
         losses.generated,
         OPTIMIZERS[kind](rate),
         batches,
-        data.batches(
-            Infilling(encoded(dev), mask)(0), limit, drop_remainder=False
+        data.evaluation_batches(
+            Infilling(encoded(dev), mask)(0), arguments.tokens // LONGEST
         ),
         f"{folder}.tensorboard_logs",
         steps=arguments.updates,

@@ -15,14 +15,12 @@ def order(**options):
 
 def test_without_a_seed_nothing_moves():
     assert order(seed=None).tolist() == list(range(100))
-    assert order(seed=None, drop_remainder=False).tolist() == list(range(103))
 
 
-@pytest.mark.parametrize("drop_remainder", [True, False])
 @pytest.mark.parametrize("pool_batches", [1, 4, 20])
-def test_each_example_comes_once(drop_remainder, pool_batches):
-    found = order(drop_remainder=drop_remainder, pool_batches=pool_batches)
-    assert len(set(found)) == len(found) == (100 if drop_remainder else 103)
+def test_each_example_comes_once(pool_batches):
+    found = order(pool_batches=pool_batches)
+    assert len(set(found)) == len(found) == 100
 
 
 def test_epochs_and_seeds_differ_and_repeat():
@@ -59,9 +57,8 @@ def padded(rows):
 
 
 @pytest.mark.parametrize("options", [{}, {"seed": None}, {"epoch": 3}])
-@pytest.mark.parametrize("drop_remainder", [True, False])
-def test_batches_of_examples_are_parts_of_the_order(options, drop_remainder):
-    options = {"seed": 1, "drop_remainder": drop_remainder} | options
+def test_batches_of_examples_are_parts_of_the_order(options):
+    options = {"seed": 1} | options
     batches = made(10, **options)
     order = epoch_order(LENGTHS, 10, **options)
     assert np.concatenate(batches).tolist() == order.tolist()
@@ -74,25 +71,21 @@ def test_batches_of_examples_are_parts_of_the_order(options, drop_remainder):
     epoch=st.integers(0, 3),
     pool_batches=st.sampled_from([1, 2, 20]),
     shapes=st.sampled_from([None, SHAPES]),
-    drop_remainder=st.booleans(),
 )
 @settings(max_examples=60, deadline=None)
-def test_no_batch_has_more_tokens(
-    tokens, seed, epoch, pool_batches, shapes, drop_remainder
-):
+def test_no_batch_has_more_tokens(tokens, seed, epoch, pool_batches, shapes):
     batches = made(
         TokenLimit(tokens, shapes=shapes),
         seed=seed,
         epoch=epoch,
         pool_batches=pool_batches,
-        drop_remainder=drop_remainder,
     )
     assert max(map(padded, batches)) <= tokens
     assert min(map(len, batches)) > 0
     seen = np.concatenate(batches)
     assert len(set(seen.tolist())) == len(seen)
     left_out = len(LONGEST) - len(seen)
-    if drop_remainder and len(batches) > 1:
+    if len(batches) > 1:
         assert left_out < tokens // LONGEST[seen].min() + 1
     else:
         assert not left_out
@@ -150,13 +143,6 @@ def test_rows_of_long_texts_may_be_any_number():
     assert TokenLimit(100, shapes=((30, 30),)).rows((30, 30)) == 3
 
 
-def test_padding_to_a_multiple_counts():
-    batches = made(TokenLimit(200, multiple=8))
-    for rows in batches:
-        length = -(-LONGEST[rows].max() // 8) * 8
-        assert len(rows) * length <= 200
-
-
 def test_a_small_corpus_is_one_batch():
     for shapes in (None, SHAPES):
         (rows,) = made(TokenLimit(9 * 10**4, shapes=shapes))
@@ -167,7 +153,6 @@ def test_a_small_corpus_is_one_batch():
     "limit, replicas, message",
     [
         (TokenLimit(28), 1, "at least 29, 1 times the .* text, .*: 28"),
-        (TokenLimit(31, 8), 1, "at least 32, 1 times .*. Received: 31"),
         (TokenLimit(57), 2, "at least 58, 2 times .*. Received: 57"),
         (TokenLimit(59, shapes=SHAPES), 2, "at least 60, 2 times"),
         # Nine rows of a shape would be cut down to eight.

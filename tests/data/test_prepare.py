@@ -115,13 +115,12 @@ def test_words_ids_and_batches_are_those_of_one_machine(files, in_shards):
     assert expected.num_too_long
     dev = corpus.validation.encoded(words, CUT)
     assert dev.num_read == plain.validation.num_pairs
-    # Resumed in the middle of the second epoch, on the second of two workers.
+    # Resumed in the middle of the second epoch, for two replicas.
     options = dict(
         shuffle_seed=4,
         epoch=1,
         start_batch=2,
         pool_batches=3,
-        replicas=[1],
         num_replicas=2,
     )
     count = 0

@@ -17,14 +17,13 @@ def epoch_order(
     seed: int | None = None,
     epoch: int = 0,
     pool_batches: int = 20,
-    drop_remainder: bool = True,
 ) -> np.ndarray:
     """Orders an epoch's examples; each `batch_size` of them are a batch.
 
     They are shuffled in each epoch. Pools of `pool_batches` batches are
     sorted by length, so that a batch holds examples of similar length, and cut
-    into batches, which are shuffled within the pool. The order depends only on
-    the arguments.
+    into batches, which are shuffled within the pool. A last batch that would be
+    smaller is left out. The order depends only on the arguments.
 
     Args:
         lengths: One or more int arrays `(num_examples,)`; examples are sorted
@@ -33,13 +32,13 @@ def epoch_order(
         seed: Integer; `None` keeps the original order.
         epoch: Counted from 0.
         pool_batches: Batches in a pool; 1 does not sort by length.
-        drop_remainder: Whether to leave out a last batch that is smaller.
 
     Returns:
         int64 array of the numbers of the examples.
     """
     size = len(lengths[0])
-    num_used = size - size % batch_size if drop_remainder else size
+    num_batches = size // batch_size
+    num_used = num_batches * batch_size
     if seed is None:
         return np.arange(num_used)
     rng = np.random.default_rng([seed, epoch])
@@ -48,13 +47,9 @@ def epoch_order(
         pools = np.arange(num_used) // (pool_batches * batch_size)
         keys = [x[order] for x in reversed(lengths)]
         order = order[np.lexsort((*keys, pools))]
-    # Full batches are shuffled within their pool; a smaller last one stays.
-    num_whole = num_used // batch_size
-    pools = np.arange(num_whole) // pool_batches
-    places = np.lexsort((rng.random(num_whole), pools))
-    whole = order[: num_whole * batch_size].reshape(num_whole, batch_size)
-    rest = order[num_whole * batch_size :]
-    return np.concatenate([whole[places].reshape(-1), rest])
+    pools = np.arange(num_batches) // pool_batches
+    places = np.lexsort((rng.random(num_batches), pools))
+    return order.reshape(num_batches, batch_size)[places].reshape(-1)
 
 
 # Rows that kernels like: shapes with more have a multiple of it.
@@ -70,20 +65,17 @@ class TokenLimit:
 
     Attributes:
         tokens: Positive integer, the most tokens of a batch.
-        multiple: Lengths are padded to a multiple of this.
         shapes: The only lengths that batches are padded to, one or more
             numbers each, for compilers; the last holds every example. All
             batches of a shape then have equally many rows. `None` for any.
     """
 
     tokens: int
-    multiple: int = 1
     shapes: Sequence[tuple[int, ...]] | None = None
 
     def longest(self, lengths: Sequence[np.ndarray]) -> np.ndarray:
-        """Returns the padded length of the longest text of examples, `(N,)`."""
-        longest = np.maximum(np.maximum.reduce(list(lengths)), 1)
-        return -(-longest // self.multiple) * self.multiple
+        """Returns the length of the longest text of examples, `(N,)`."""
+        return np.maximum(np.maximum.reduce(list(lengths)), 1)
 
     def check(self, lengths: Sequence[np.ndarray], num_replicas: int = 1):
         """Raises a ValueError if a batch lacks an example for each replica."""
@@ -120,7 +112,6 @@ def epoch_batches(
     seed: int | None = None,
     epoch: int = 0,
     pool_batches: int = 20,
-    drop_remainder: bool = True,
 ) -> list[np.ndarray]:
     """Cuts the examples of an epoch into batches.
 
@@ -128,7 +119,8 @@ def epoch_batches(
     sorted by length, so that a batch holds examples of similar length, and cut
     into batches, which are shuffled within the pool. With a `TokenLimit` of
     some shapes, examples of the same shape share batches instead, in random
-    order. The batches depend only on the arguments.
+    order. A last batch with room for more is left out, unless it is the only
+    one and its size is one of tokens. The batches depend only on the arguments.
 
     Args:
         lengths: One or more int arrays `(N,)`; examples are sorted by the
@@ -138,8 +130,6 @@ def epoch_batches(
         seed: Integer; `None` keeps the original order.
         epoch: Counted from 0.
         pool_batches: Batches in a pool; 1 does not sort by length.
-        drop_remainder: Whether to leave out a last batch with room for more,
-            unless it is the only one and its size is one of tokens.
 
     Returns:
         List of int arrays, the numbers of the examples.
@@ -148,19 +138,16 @@ def epoch_batches(
         ValueError: If an example is longer than a `TokenLimit`.
     """
     if not isinstance(size, TokenLimit):
-        order = epoch_order(
-            lengths, size, seed, epoch, pool_batches, drop_remainder
-        )
+        order = epoch_order(lengths, size, seed, epoch, pool_batches)
         return cut_rows(order, size)
     size.check(lengths)
     longest = size.longest(lengths)
     if seed is None:
-        order = np.arange(len(longest))
-        return _cut(order, longest, size, drop_remainder)
+        return _cut(np.arange(len(longest)), longest, size)
     rng = np.random.default_rng([seed, epoch])
     order = rng.permutation(len(longest))
     if size.shapes is not None:
-        found = _of_shapes(order, lengths, size, drop_remainder)
+        found = _of_shapes(order, lengths, size)
         return [found[i] for i in rng.permutation(len(found))]
     pools = _pools(longest[order], pool_batches * size.tokens)
     if pool_batches > 1:
@@ -169,7 +156,7 @@ def epoch_batches(
         signs = np.where(pools % 2, -1, 1)
         keys = [x[order] * signs for x in reversed([longest, *lengths])]
         order = order[np.lexsort((*keys, pools))]
-    found = _cut(order, longest, size, drop_remainder)
+    found = _cut(order, longest, size)
     starts = np.cumsum([0, *map(len, found)])[:-1]
     places = np.lexsort((rng.random(len(found)), pools[starts]))
     return [found[i] for i in places]
@@ -208,7 +195,7 @@ def _pools(longest, tokens):
     return (np.cumsum(longest) - 1) // tokens
 
 
-def _cut(order, longest, size, drop_remainder):
+def _cut(order, longest, size):
     """Cuts an order into batches, each as large as the limit allows."""
     lengths, start, found = longest[order], 0, []
     while start < len(order):
@@ -218,14 +205,14 @@ def _cut(order, longest, size, drop_remainder):
         rows = int(too_many.argmax()) if too_many.any() else len(some)
         found.append(order[start : start + rows])
         start += rows
-    if drop_remainder and len(found) > 1:
+    if len(found) > 1:
         rows = found[-1]
         if (len(rows) + 1) * longest[rows].max() <= size.tokens:
             found.pop()
     return found
 
 
-def _of_shapes(order, lengths, size, drop_remainder):
+def _of_shapes(order, lengths, size):
     """Batches of the examples of each shape, in the given order.
 
     Examples that do not fill a batch go to the next larger shape.
@@ -242,6 +229,4 @@ def _of_shapes(order, lengths, size, drop_remainder):
         found += parts
         # Those that wait for a shape come first in it.
         waiting = np.concatenate([rest, waiting[~fits]])
-    if len(waiting) and not (drop_remainder and found):
-        found.append(waiting)
-    return found
+    return found or [waiting]

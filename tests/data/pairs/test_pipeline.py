@@ -77,11 +77,10 @@ def test_rows_are_the_pairs_padded_on_the_right():
     seed=st.integers(0, 5),
     epoch=st.integers(0, 3),
     pool_batches=st.integers(1, 4),
-    drop_remainder=st.booleans(),
 )
 @settings(max_examples=25)
 def test_each_pair_once_an_epoch_and_resuming(
-    num_pairs, batch_size, seed, epoch, pool_batches, drop_remainder
+    num_pairs, batch_size, seed, epoch, pool_batches
 ):
     encoded = corpus(num_pairs)
     batch_size = min(batch_size, num_pairs)
@@ -89,15 +88,11 @@ def test_each_pair_once_an_epoch_and_resuming(
         "shuffle_seed": seed,
         "epoch": epoch,
         "pool_batches": pool_batches,
-        "drop_remainder": drop_remainder,
     }
     whole = read(batches(encoded, batch_size, **options))
-    full, rest = divmod(num_pairs, batch_size)
-    assert len(whole) == full + (rest > 0 and not drop_remainder)
+    assert len(whole) == num_pairs // batch_size
     seen = sum((pairs_of(batch) for batch in whole), [])
     assert len(set(seen)) == len(seen)
-    if not drop_remainder:
-        assert len(seen) == num_pairs
     start = len(whole) // 2
     resumed = batches(encoded, batch_size, start_batch=start, **options)
     assert_equal(read(resumed), whole[start:])
@@ -115,9 +110,8 @@ def test_epochs_and_seeds_differ_and_repeat():
 
 
 def test_no_seed_keeps_the_order():
-    dataset = batches(corpus(10), 4, drop_remainder=False)
-    seen = [pairs_of(batch) for batch in read(dataset)]
-    assert seen == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+    seen = [pairs_of(batch) for batch in read(batches(corpus(10), 4))]
+    assert seen == [[0, 1, 2, 3], [4, 5, 6, 7]]
 
 
 def test_sorting_in_pools_saves_padding():
@@ -132,15 +126,12 @@ def test_sorting_in_pools_saves_padding():
     assert 3 * share(20) < share(1)
 
 
-def test_shapes_are_padded_to_multiples_or_given():
+def test_shapes_are_given():
     encoded = corpus(40)
-    for batch in read(batches(encoded, 4, pad_multiple=8)):
-        assert {x.shape[1] % 8 for x in batch.values()} == {0}
     shapes = [(5, 12), (12, 5), (12, 12)]
-    options = {"shapes": shapes, "pad_multiple": 8}
     for dataset in (
-        batches(encoded, 4, **options),
-        evaluation_batches(encoded, 4, **options),
+        batches(encoded, 4, shapes=shapes),
+        evaluation_batches(encoded, 4, shapes=shapes),
     ):
         for batch in read(dataset):
             lengths = batch["source_ids"].shape[1], batch["target_ids"].shape[1]
@@ -168,17 +159,16 @@ def test_the_longest_of_each_batch_are_known_before():
         assert batch_lengths(encoded, rows) == found
 
 
-@pytest.mark.parametrize("replicas", [[0], [1], [0, 1], [2, 3], range(4)])
-def test_replicas_get_their_slices_of_the_global_batch(replicas):
+def test_replicas_get_their_slices_of_the_global_batch():
     encoded = corpus(35)
-    options = {"shuffle_seed": 3, "epoch": 1, "pad_multiple": 2}
+    options = {"shuffle_seed": 3, "epoch": 1}
     whole = read(batches(encoded, 8, **options))
     expected = [
         {key: x[2 * r : 2 * r + 2] for key, x in batch.items()}
         for batch in whole
-        for r in replicas
+        for r in range(4)
     ]
-    own = batches(encoded, 8, replicas=replicas, num_replicas=4, **options)
+    own = batches(encoded, 8, num_replicas=4, **options)
     assert_equal(read(own), expected)
     assert own.element_spec["source_ids"].shape.as_list() == [2, None]
 
@@ -201,8 +191,7 @@ def test_batches_of_tokens_start_anywhere_and_are_shared(shapes):
         assert {shape[0] for shape in seen} <= {6, 3}
     resumed = batches(encoded, limit, start_batch=4, **options)
     assert_equal(read(resumed), whole[4:])
-    halves = batches(encoded, limit, replicas=[0, 1], num_replicas=2, **options)
-    halves = read(halves)
+    halves = read(batches(encoded, limit, num_replicas=2, **options))
     joined = [
         {key: np.concatenate([x, other[key]]) for key, x in one.items()}
         for one, other in zip(halves[::2], halves[1::2], strict=True)
@@ -212,10 +201,10 @@ def test_batches_of_tokens_start_anywhere_and_are_shared(shapes):
     assert all(0 <= one - other <= 1 for one, other in sizes)
 
 
-def test_static_batch_size_only_without_remainder():
+def test_static_batch_size_only_where_pairs_are_counted():
     encoded = corpus(10)
-    for drop, size in ((True, 4), (False, None)):
-        spec = batches(encoded, 4, drop_remainder=drop).element_spec
+    for limit, size in ((4, 4), (TokenLimit(40), None)):
+        spec = batches(encoded, limit).element_spec
         assert set(spec) == set(PADDING)
         for tensor in spec.values():
             assert tensor == tf.TensorSpec([size, None], tf.int32)
@@ -239,16 +228,10 @@ def test_evaluation_can_be_put_back_in_order():
     [
         ({"batch_size": 0}, "batch_size=0"),
         ({"batch_size": 5, "num_replicas": 2}, "multiple of `num_replicas`"),
-        ({"batch_size": 4, "num_replicas": 2, "replicas": [2]}, "0 to 1"),
         ({"batch_size": 11}, "holds 10 pairs, fewer than one batch"),
-        ({"batch_size": 4, "pad_multiple": 0}, "`pad_multiple`"),
         (
             {"batch_size": TokenLimit(20), "num_replicas": 2},
             "`tokens` must be at least 22, 2 times .*. Received: 20",
-        ),
-        (
-            {"batch_size": 4, "num_replicas": 2, "drop_remainder": False},
-            "equal slices",
         ),
     ],
 )

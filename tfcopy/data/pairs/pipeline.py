@@ -172,77 +172,67 @@ def batches(
     epoch: int = 0,
     start_batch: int = 0,
     pool_batches: int = 20,
-    pad_multiple: int = 1,
     shapes: Sequence[tuple[int, int]] | None = None,
-    replicas: Sequence[int] = range(1),
     num_replicas: int = 1,
-    drop_remainder: bool = True,
 ) -> tf.data.Dataset:
     """Makes the batches of one epoch, from `start_batch` to its end.
 
     The pairs are shuffled in each epoch, in pools that are sorted by target and
-    source length; see `epoch_batches`.
+    source length; see `epoch_batches`. A last batch that would be smaller is
+    left out.
 
     Args:
         encoded: `EncodedCorpus`.
         batch_size: Pairs in a global batch, or a `TokenLimit`, whose
-            `multiple` and `shapes` then take the place of those below.
+            `shapes` then take the place of those below.
         shuffle_seed: Integer; `None` keeps the order of the corpus.
         epoch: Counted from 0.
         start_batch: Number of batches to skip, to resume.
         pool_batches: Batches in a pool; 1 does not sort by length.
-        pad_multiple: Lengths S and T are padded to a multiple of this.
-        shapes: The only `(S, T)` that there are, from `choose_shapes`;
-            `pad_multiple` counts nothing then.
-        replicas: The slices of each global batch to yield, one after the other:
-            the slices of this worker.
+        shapes: The only `(S, T)` that there are, from `choose_shapes`.
         num_replicas: Number of slices that a global batch is cut into, equal
-            but for one pair where tokens are counted. All are padded to the
-            length of the global batch.
-        drop_remainder: Whether to leave out a last batch that is smaller. If
-            so, B is static where pairs are counted.
+            but for one pair where tokens are counted. They are yielded one
+            after the other, padded to the length of the global batch.
 
     Returns:
         `tf.data.Dataset` of dicts of int32 tensors: `source_ids` and
         `source_copy_ids` of shape `(B, S)`, `target_ids` and `pointers` of
-        shape `(B, T)`, where B is `batch_size / num_replicas`. If the corpus
+        shape `(B, T)`, where B is `batch_size / num_replicas`, and static
+        unless tokens are counted. If the corpus
         has an alignment, also `alignment`, float32 of shape `(B, T, S)`: see
         `GuidedAlignment.weights`.
     """
-    replicas = list(replicas)
-    _check(pad_multiple, replicas, num_replicas)
     by_tokens = isinstance(batch_size, TokenLimit)
     if by_tokens:
         sides = encoded.source_lengths, encoded.target_lengths
         batch_size.check(sides, num_replicas)
-        pad_multiple = batch_size.multiple
     else:
-        _check_size(encoded, batch_size, num_replicas, drop_remainder)
+        check_batch_size(len(encoded), batch_size, num_replicas, "pairs")
     found = training_rows(
         encoded,
         batch_size,
         seed=shuffle_seed,
         epoch=epoch,
         pool_batches=pool_batches,
-        drop_remainder=drop_remainder,
     )
     slices = [
-        (rows, replica) for rows in found[start_batch:] for replica in replicas
+        (rows, replica)
+        for rows in found[start_batch:]
+        for replica in range(num_replicas)
     ]
 
     def read(rows, replica):
         own = shapes
         if by_tokens and batch_size.shapes is not None:
             own = batch_size.shapes_with(len(rows))
-        lengths = _padded_lengths(encoded, rows, pad_multiple, own)
+        lengths = _padded_lengths(encoded, rows, own)
         of_replica = np.array_split(rows, num_replicas)[replica]
         arrays = _pad_rows(encoded, of_replica, lengths)
         if encoded.alignment is not None:
             arrays += (encoded.alignment.weights(of_replica, lengths),)
         return arrays
 
-    is_static = drop_remainder and not by_tokens
-    size = batch_size // num_replicas if is_static else None
+    size = None if by_tokens else batch_size // num_replicas
     names = [*PADDING, *(["alignment"] * (encoded.alignment is not None))]
     return _dataset(slices, read, size, names)
 
@@ -251,7 +241,6 @@ def evaluation_batches(
     encoded: EncodedCorpus,
     batch_size: int,
     *,
-    pad_multiple: int = 1,
     shapes: Sequence[tuple[int, int]] | None = None,
 ) -> tf.data.Dataset:
     """Makes batches of all pairs, longest sources first.
@@ -260,7 +249,6 @@ def evaluation_batches(
         encoded: `EncodedCorpus`.
         batch_size: Largest number of pairs in a batch; the last may be
             smaller.
-        pad_multiple: As in `batches`.
         shapes: As in `batches`.
 
     Returns:
@@ -268,11 +256,11 @@ def evaluation_batches(
         shape `(B,)`: the number of each pair in `encoded`. Assigning to
         `outputs[indices]` restores the order.
     """
-    _check(pad_multiple)
-    _check_size(encoded, batch_size, drop_remainder=False)
+    # A smaller last batch may be the only one.
+    check_batch_size(max(len(encoded), batch_size), batch_size)
 
     def read(rows):
-        lengths = _padded_lengths(encoded, rows, pad_multiple, shapes)
+        lengths = _padded_lengths(encoded, rows, shapes)
         arrays = _pad_rows(encoded, rows, lengths)
         return (*arrays, rows.astype(np.int32))
 
@@ -309,35 +297,10 @@ def batch_lengths(
     return [(int(s), int(t)) for s, t in zip(*longest)]
 
 
-def _check(pad_multiple, replicas=(0,), num_replicas=1):
-    if pad_multiple < 1:
-        raise ValueError(
-            f"`pad_multiple` must be positive. Received: {pad_multiple}."
-        )
-    if not replicas or not set(replicas) <= set(range(num_replicas)):
-        raise ValueError(
-            f"`replicas` must be some of 0 to {num_replicas - 1}. "
-            f"Received: replicas={replicas}."
-        )
-
-
-def _check_size(encoded, batch_size, num_replicas=1, drop_remainder=True):
-    if num_replicas > 1 and not drop_remainder:
-        raise ValueError(
-            "A smaller last batch cannot be cut into equal slices: "
-            "`num_replicas` above 1 needs drop_remainder=True."
-        )
-    # A smaller last batch may be the only one.
-    number = len(encoded) if drop_remainder else max(len(encoded), batch_size)
-    check_batch_size(number, batch_size, num_replicas, "pairs")
-
-
-def _padded_lengths(encoded, rows, pad_multiple, shapes):
+def _padded_lengths(encoded, rows, shapes):
     """Returns `(S, T)` of a global batch."""
     (lengths,) = batch_lengths(encoded, [rows])
-    if shapes is not None:
-        return shape_for(lengths, shapes)
-    return tuple(-(-n // pad_multiple) * pad_multiple for n in lengths)
+    return lengths if shapes is None else shape_for(lengths, shapes)
 
 
 def _pad_rows(encoded, rows, lengths):

@@ -163,7 +163,6 @@ def train_batches(batching: Batching, encoded, change=None, shapes=None):
                 start_batch=start_batch // replicas,
                 pool_batches=batching.pool_batches,
                 shapes=shapes,
-                replicas=range(replicas),
                 num_replicas=replicas,
             )
         return dataset if change is None else change(dataset)
