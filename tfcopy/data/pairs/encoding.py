@@ -74,7 +74,6 @@ class EncodedCorpus:
         num_read: Number of pairs read.
         num_empty: Pairs left out because a side has no tokens.
         num_too_long: Pairs left out because a side has too many.
-        texts: The pairs as they were read, if requested, otherwise `None`.
         alignment: Links of the pairs that guide the attention, or `None`.
         sampled: `SampledCuttings` that encode the pairs again for each epoch,
             or `None`.
@@ -90,7 +89,6 @@ class EncodedCorpus:
     num_read: int
     num_empty: int = 0
     num_too_long: int = 0
-    texts: list[tuple[str, str]] | None = None
     alignment: GuidedAlignment | None = None
     sampled: Any = None
 
@@ -143,9 +141,7 @@ def encode(
     target_tokenizer: Tokenizer = Tokenizer(language="fr"),
     max_length: int | tuple[int, int] | None = 50,
     truncate: tuple[int | None, int | None] | None = None,
-    keep_texts: bool = False,
     cache_dir=None,
-    total: int | None = None,
     name: str = "corpus",
     progress: bool = True,
     **options: Any,
@@ -169,11 +165,8 @@ def encode(
             cannot be pointed at. A target keeps that many words, including
             `EOS`: if there is no room for `EOS`, it has none, since its end was
             not seen (as in the code of See et al., 2017).
-        keep_texts: Whether to keep the strings, for test sets.
         cache_dir: Folder in which the arrays are kept under a name made of
             all that they depend on; without it, nothing is written.
-        total: Number of pairs, for the time left; `pairs.num_pairs` if not
-            given.
         name: Name of the corpus in messages and in the cached file's name.
         progress: Whether to show a bar (on a terminal only).
         **options: `append_eos`, `label_pointers`, `unmatched`, `dictionary`
@@ -188,8 +181,6 @@ def encode(
         `truncate`.
     """
     truncate = _limits(truncate)
-    if keep_texts and iter(pairs) is pairs:
-        pairs = list(pairs)
     path = None
     if cache_dir is not None:
         of_ids = {**_OPTIONS, **options}
@@ -210,14 +201,13 @@ def encode(
         path = os.path.join(os.fspath(cache_dir), f"{name}-{key[:16]}.npz")
         arrays = _load(path)
         if arrays is not None:
-            return _corpus(arrays, pairs if keep_texts else None)
+            return _corpus(arrays)
     arrays = encode_arrays(
         pairs,
         (source_vocabulary, target_vocabulary),
         (source_tokenizer, target_tokenizer),
         max_length=max_length,
         truncate=truncate,
-        total=total,
         name=name,
         progress=progress,
         **options,
@@ -228,7 +218,7 @@ def encode(
             checked_files.write_arrays(path, arrays)
         except OSError as error:  # encoding continues without the cache
             _logger.warning("Warning: %s Going on without it.", error)
-    return _corpus(arrays, pairs if keep_texts else None)
+    return _corpus(arrays)
 
 
 class SampledCuttings:
@@ -286,7 +276,6 @@ def encode_arrays(
     *,
     max_length: int | tuple[int, int] | None = 50,
     truncate: tuple[int | None, int | None] | None = None,
-    total: int | None = None,
     name: str = "corpus",
     progress: bool = True,
     **options: Any,
@@ -317,7 +306,7 @@ def encode_arrays(
         map_chunks(
             encode_chunk,
             pairs,
-            total=total or getattr(pairs, "num_pairs", None),
+            total=getattr(pairs, "num_pairs", None),
             description=f"Encoding {name}",
             progress=progress,
         )
@@ -442,14 +431,10 @@ def _check_not_empty(arrays, name, max_length):
     )
 
 
-def _corpus(arrays, pairs) -> EncodedCorpus:
+def _corpus(arrays) -> EncodedCorpus:
     arrays = dict(arrays)
     counts = dict(zip(COUNTS, (int(n) for n in arrays.pop("counts"))))
-    texts = None
-    if pairs is not None:
-        kept = set(arrays["indices"].tolist())
-        texts = [tuple(pair) for i, pair in enumerate(pairs) if i in kept]
-    return EncodedCorpus(**arrays, **counts, texts=texts)
+    return EncodedCorpus(**arrays, **counts)
 
 
 def _load(path) -> dict[str, np.ndarray] | None:
