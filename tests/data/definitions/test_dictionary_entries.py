@@ -189,42 +189,6 @@ def test_bad_files_are_named(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "arguments, message",
-    [
-        ((("a",), ()), "same length. Received: 1, 0 and 0"),
-        ((("a", "a"), ((("x",),),) * 2), "distinct words. Received: 'a' twice"),
-        ((("",), ((("x",),),)), "distinct words. Received: ''"),
-        ((("a",), ((),)), "'a' must have definitions"),
-        ((("a",), (((),),)), "'a' must have definitions"),
-        ((("a",), ((("x",),),), {}, ("nn",)), "Received: 'nn' for 1"),
-        ((("a",), ((("x",),),), {}, ("s",)), "Received: 's' for 1"),
-    ],
-)
-def test_what_is_no_dictionary(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        Definitions(*arguments)
-
-
-@pytest.mark.parametrize(
-    "word, token",
-    [
-        ("# a", "x"),
-        ("#lemma", "x"),
-        ("#tokenized", "x"),
-        ("a\tb", "x"),
-        (" a", "x"),
-        ("a", "x y"),
-        ("a", ""),
-    ],
-)
-def test_what_a_file_cannot_hold_is_not_written(tmp_path, word, token):
-    definitions = Definitions((word,), (((token,),),))
-    with pytest.raises(ValueError, match="must be.* Received: "):
-        definitions.save(tmp_path / "a.tsv")
-    assert not (tmp_path / "a.tsv").exists()
-
-
-@pytest.mark.parametrize(
     "definitions",
     [
         Definitions(

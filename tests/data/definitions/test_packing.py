@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from tfcopy.data.definitions.packing import LAYOUTS, DefinitionPacker
+from tfcopy.data.definitions.packing import DefinitionPacker
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.tokens import BOS, EOS, PAD, SPECIAL_TOKENS, UNK
 
 VOCABULARY = Vocabulary([*SPECIAL_TOKENS, *"abcde"])
 HEADWORDS = {"a": 1, "b": 2, "d c": 3, "e": 4}
+LAYOUTS = ("flat", "padded")
 
 
 def dictionary(*entries):
@@ -225,29 +226,6 @@ def test_packs_what_plain_retrieval_finds(data):
     assert found == of_words
 
 
-@pytest.mark.parametrize(
-    "options, message",
-    [
-        ({"layout": "ragged"}, "`layout`.*'flat'.*Received: 'ragged'"),
-        ({"max_definitions": 0}, "at least 1.*Received: max_definitions=0"),
-        ({"max_length": -1}, "at least 1.*Received: max_length=-1"),
-        ({"exclude_top_k": -2}, "at least -1.*Received: exclude_top_k=-2"),
-    ],
-)
-def test_options_out_of_range(options, message):
-    with pytest.raises(ValueError, match=message):
-        packer(**options)
-
-
-def test_wrong_tensors():
-    made, entries = packer(exclude_top_k=1), entries_of(*BATCH)
-    with pytest.raises(ValueError, match="`ids` must be given"):
-        made.pack(entries)
-    with pytest.raises(ValueError, match=r"`ids`.*\(2, 3\).*Received: \(1, 2"):
-        made.pack(entries, ids_of(["a", "b"]))
-    with pytest.raises(ValueError, match="don't have the same nested struct"):
-        made.pack([entries, entries], ids_of(*BATCH))
-    with pytest.raises(ValueError, match="`entries`.*Received.*float32"):
-        made.pack(tf.cast(entries, tf.float32))
+def test_entries_that_the_dictionary_lacks():
     with pytest.raises(tf.errors.InvalidArgumentError):
         packer().pack(tf.constant([[[len(HEADWORDS) + 1]]]))

@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -86,9 +85,3 @@ def test_counts_characters_by_their_words():
     assert counts == {"a": 7, "b": 9, "é": 2}
     words = Vocabulary.build(counts, max_size=6).words
     assert words == (*SPECIAL_TOKENS, "b", "a")
-
-
-def test_wrong_arguments():
-    words = tf.constant([["a"]])
-    with pytest.raises(ValueError, match="`ids` must be given"):
-        spellings(words, CHARACTERS, exclude_top_k=-1)

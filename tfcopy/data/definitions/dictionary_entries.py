@@ -104,9 +104,6 @@ class Definitions:
             may be none.
         parts_of_speech: For each headword a letter for each definition: `n`,
             `v`, `a`, `r`, or `-`, the default, if unknown.
-
-    Raises:
-        ValueError: naming the headword whose entry is invalid.
     """
 
     headwords: tuple[str, ...]
@@ -120,7 +117,6 @@ class Definitions:
         if not self.parts_of_speech:
             unknown = (UNKNOWN * len(senses) for senses in self.definitions)
             object.__setattr__(self, "parts_of_speech", tuple(unknown))
-        _check(self.headwords, self.definitions, self.parts_of_speech)
 
     @classmethod
     def from_texts(
@@ -184,9 +180,6 @@ class Definitions:
         Args:
             path: The file; gzipped if its name ends in `.gz`.
             notice: Lines to write as comments, such as a licence.
-
-        Raises:
-            ValueError: naming a headword or definition that cannot be written.
         """
         comments = (f"{_COMMENT}{line}" for line in notice.splitlines())
         lines = itertools.chain(comments, self._lines())
@@ -208,53 +201,9 @@ class Definitions:
         for word, senses, parts in zip(
             self.headwords, self.definitions, self.parts_of_speech
         ):
-            _check_writable(word)
             for tokens, part in zip(senses, parts):
-                text = " ".join(tokens)
-                if tuple(text.split()) != tokens:
-                    raise ValueError(
-                        f"The definitions of {word!r} must be tuples of tokens "
-                        f"without blanks. Received: {tokens!r}."
-                    )
-                yield "\t".join([word, text] + [part] * (part != UNKNOWN))
-
-
-def _check(headwords, definitions, parts_of_speech):
-    if not len(headwords) == len(definitions) == len(parts_of_speech):
-        raise ValueError(
-            "`headwords`, `definitions` and `parts_of_speech` must be of the "
-            f"same length. Received: {len(headwords)}, {len(definitions)} and "
-            f"{len(parts_of_speech)}."
-        )
-    known = set()
-    for word, senses, parts in zip(headwords, definitions, parts_of_speech):
-        if not word or word in known:
-            raise ValueError(
-                f"`headwords` must be distinct words. Received: {word!r}"
-                f"{' twice' if word else ''}."
-            )
-        known.add(word)
-        if not senses or not all(senses):
-            raise ValueError(
-                f"{word!r} must have definitions, of at least one token each. "
-                f"Received: {senses!r}."
-            )
-        if len(parts) != len(senses) or parts.strip(PARTS_OF_SPEECH + UNKNOWN):
-            raise ValueError(
-                f"{word!r} must have a letter of {PARTS_OF_SPEECH!r} or "
-                f"{UNKNOWN!r} for each definition. Received: {parts!r} for "
-                f"{len(senses)}."
-            )
-
-
-def _check_writable(word):
-    is_comment = word.startswith(_COMMENT) or word in (_LEMMA, _TOKENIZED)
-    if is_comment or " ".join(word.split()) != word:
-        raise ValueError(
-            "`headwords` must be words with single spaces between them, and "
-            "not comments. "
-            f"Received: {word!r}."
-        )
+                fields = [word, " ".join(tokens)]
+                yield "\t".join(fields + [part] * (part != UNKNOWN))
 
 
 def _part(fields):

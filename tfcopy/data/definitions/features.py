@@ -18,7 +18,6 @@ from tfcopy import tokens as special
 from tfcopy.data.definitions.lookup import DefinitionLookup, FromArguments
 from tfcopy.data.definitions.packing import (
     DefinitionPacker,
-    check_options,
     distinct,
     without_frequent,
 )
@@ -45,42 +44,22 @@ def flat_inputs(
         `(N, K)`; `definition_owners`, `definition_weights` and
         `definition_counts`, `(U + 1,)`. With spellings it also has
         `NAME_spelling_slots`, `(B, T)`, and `spelling_ids`, `(W + 1, K)`.
-
-    Raises:
-        ValueError: If the names of texts differ, or if two tensors would have
-            the same name.
     """
-    tensors = [(f"{name}_ids", x) for name, x in ids.items()]
+    inputs = {f"{name}_ids": x for name, x in ids.items()}
     of_texts = {} if spelt is None else {"spelling_slots": spelt["slots"]}
     if definitions is not None:
         of_texts["slots"] = definitions["slots"]
     for key, given in of_texts.items():
-        _check_names(ids, given)
-        tensors += [(f"{name}_{key}", given[name]) for name in ids]
+        inputs |= {f"{name}_{key}": given[name] for name in ids}
     if definitions is not None:
-        tensors += [
-            (f"definition_{key}", x)
+        inputs |= {
+            f"definition_{key}": x
             for key, x in definitions.items()
             if key != "slots"
-        ]
+        }
     if spelt is not None:
-        tensors.append(("spelling_ids", spelt["ids"]))
-    inputs = dict(tensors)
-    if len(inputs) < len(tensors):
-        raise ValueError(
-            "The names of texts must give tensors of different names. "
-            f"Received: {tuple(ids)}."
-        )
+        inputs["spelling_ids"] = spelt["ids"]
     return inputs
-
-
-def _check_names(ids, slots):
-    names = slots.keys() if isinstance(slots, Mapping) else type(slots)
-    if names != ids.keys():
-        raise ValueError(
-            "What is packed must be a dict of the names of the texts, "
-            f"{tuple(ids)}. Received: {names}."
-        )
 
 
 @dataclasses.dataclass(eq=False, repr=False)
@@ -259,12 +238,7 @@ def spellings(
         Dict of `slots`, int32 of the structure and shapes of `words`, 0 for
         none; and `ids`, int32 `(W + 1, K)`, row w the spelling of slot w
         between `BOS` and `EOS`, then `PAD`. Row 0 holds only `EOS`.
-
-    Raises:
-        ValueError: If an option is out of its range, or if `ids` are missing
-            or of other shapes.
     """
-    check_options(exclude_top_k=exclude_top_k)
     words = without_frequent(words, ids, exclude_top_k, "")
     values, slots = distinct(words, nothing="")
     spelt = tf.strings.unicode_split(values[1:], "UTF-8")[:, :_MOST_CHARACTERS]

@@ -106,8 +106,7 @@ def is_frequent(ids, top_k):
 
     Args:
         ids: int32 of any shape, words of the text's vocabulary.
-        top_k: Number of the most frequent words; -1 for all known words, 0 or
-            `None` for no word.
+        top_k: Number of the most frequent words; -1 for all known words.
 
     Returns:
         Boolean tensor of the shape of `ids`.
@@ -116,8 +115,6 @@ def is_frequent(ids, top_k):
         [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section 3;
         the code counts the special tokens as words.
     """
-    if not top_k:
-        return tf.zeros_like(ids, tf.bool)
     is_known = ids != special.UNK
     if top_k == -1:
         return is_known
@@ -132,51 +129,19 @@ def without_frequent(texts, ids, top_k, nothing):
             dict of such.
         ids: int32 of shape `(B, T)`, of the same structure; may be `None` if
             no word is too frequent.
-        top_k: As in `is_frequent`.
+        top_k: As in `is_frequent`; 0 or `None` for no word.
         nothing: Value in place of such words.
-
-    Raises:
-        ValueError: If `ids` are missing, or not of the shape of `texts`.
     """
     if not top_k:
         return texts
-    if ids is None:
-        raise ValueError(
-            "With `exclude_top_k`, `ids` must be given. Received: None."
-        )
 
     def replace(text, ids):
         text, ids = map(tf.convert_to_tensor, (text, ids))
-        shape, expected = ids.shape, text.shape
-        if len(expected) - len(shape) == 1:
-            ids, expected = ids[..., None], expected[:-1]
-        if not expected.is_compatible_with(shape):
-            raise ValueError(
-                "`ids` must have the shape of the words, "
-                f"{tuple(expected)}. Received: {tuple(shape)}."
-            )
+        if text.shape.rank > ids.shape.rank:
+            ids = ids[..., None]
         return tf.where(is_frequent(ids, top_k), nothing, text)
 
     return tf.nest.map_structure(replace, texts, ids)
-
-
-def check_options(**options):
-    """Raises a ValueError if an option is out of its range.
-
-    Args:
-        **options: `exclude_top_k` may be -1, 0 or `None`; others are at least
-            1, or `None`.
-    """
-    for name, value in options.items():
-        least = -1 if name == "exclude_top_k" else 1
-        if value is not None and value < least:
-            raise ValueError(
-                f"`{name}` must be at least {least}, or None. Received: "
-                f"{name}={value}."
-            )
-
-
-LAYOUTS = ("flat", "padded")
 
 
 @dataclasses.dataclass(eq=False, repr=False)
@@ -200,9 +165,6 @@ class DefinitionPacker(FromArguments):
         exclude_top_k: Number of the text's most frequent words, which get no
             definition; unknown words always may. -1 excludes all known words, 0
             or `None` no word.
-
-    Raises:
-        ValueError: If an option is out of its range.
     """
 
     definitions: Definitions
@@ -214,15 +176,6 @@ class DefinitionPacker(FromArguments):
     exclude_top_k: int | None = None
 
     def __post_init__(self):
-        if self.layout not in LAYOUTS:
-            raise ValueError(
-                f"`layout` must be one of {LAYOUTS}. Received: {self.layout!r}."
-            )
-        check_options(
-            max_definitions=self.max_definitions,
-            max_length=self.max_length,
-            exclude_top_k=self.exclude_top_k,
-        )
         # Row 0 is the filler. An LSTM needs a step that is not padding.
         begin, end, filler = [], [], [special.PAD]
         if self.layout == "padded":
@@ -264,10 +217,6 @@ class DefinitionPacker(FromArguments):
             `(M,)`, or ones `(N,)`; and `counts`, float32, `(U + 1,)`, the
             number of definitions of each slot, 0 for slot 0. If nothing is
             defined, there is a filler, whose owner and weight are 0.
-
-        Raises:
-            ValueError: If `entries` have no axis L, or if `ids` are missing
-                or of other shapes.
         """
         usable = self._usable(entries, ids)
         numbers, slots = distinct(usable, nothing=0)
@@ -300,11 +249,6 @@ class DefinitionPacker(FromArguments):
 
         def kept(x):
             x = tf.convert_to_tensor(x)
-            if not x.dtype.is_integer or x.shape.rank == 0:
-                raise ValueError(
-                    "`entries` must be integers of shape (B, T, L). Received: "
-                    f"shape {x.shape} of {x.dtype.name}."
-                )
             return tf.where(self._entries.lengths(x) > 0, x, 0)
 
         usable = tf.nest.map_structure(kept, entries)

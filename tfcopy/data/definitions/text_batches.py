@@ -51,18 +51,10 @@ class TextShapes:
     Args:
         batches: Batches, dicts of tensors.
         number: The most classes, at least 2 for each number of examples.
-
-    Raises:
-        ValueError: If there are no batches.
     """
 
     def __init__(self, batches: Iterable[Mapping], number: int):
         batches = list(batches)
-        if not batches or number < 2:
-            raise ValueError(
-                "There must be a batch, and at least two classes. Received: "
-                f"{len(batches)} batches, number={number}."
-            )
         self._names = sorted(batches[0])
         of_texts = [name for name in self._names if not _is_shared(name)]
         self._of_texts = of_texts[0]
