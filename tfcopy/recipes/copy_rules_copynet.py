@@ -160,11 +160,6 @@ def load_rules(config, folder):
     from tfcopy.data.generated import copy_rules
     from tfcopy.experiments import flag_checks
 
-    if config.instances % 2:
-        raise ValueError(
-            "--instances must be even: half are trained on, half tested. "
-            f"Received: {config.instances}."
-        )
     try:
         return from_flags(
             copy_rules.load,

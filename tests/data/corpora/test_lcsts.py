@@ -217,13 +217,6 @@ def test_missing_jieba_is_named(folder, without):
     load(folder)
 
 
-def test_only_chinese_is_cut_into_words(folder):
-    with pytest.raises(ValueError, match="language='en', words=True"):
-        load(folder, words=True, language="en")
-    with pytest.raises(ValueError, match="language='ja'"):
-        load(folder, language="ja")
-
-
 # === Bad input: one message that names the place ===
 
 

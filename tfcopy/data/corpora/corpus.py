@@ -141,12 +141,6 @@ def check_range(name: str, value, least, most=None) -> None:
         raise CorpusError(f"`{name}` must be {bounds}. Received: {value}.")
 
 
-def check_sizes(sizes: Iterable[int]) -> None:
-    """Raises a CorpusError that names a split without examples."""
-    for split, size in zip(SPLITS, sizes):
-        check_range(f"num_{split}", size, 1)
-
-
 @contextlib.contextmanager
 def reading(path) -> Iterator[None]:
     """Raises a CorpusError that names the file if it cannot be read."""

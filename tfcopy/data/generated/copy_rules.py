@@ -21,7 +21,6 @@ from tfcopy.data.corpora.corpus import Split, TranslationCorpus, fingerprint
 RULE_TYPES = ("x -> none", "x -> x", "x -> xx", "xy -> x", "xy -> xy")
 
 _VARIABLES = ("x", "y")
-_COUNTS = ("both", "source")
 _FEWEST, _MOST = 5, 20
 _MOST_SYMBOLS = 1000  # names of three digits
 _MAX_DRAWS = 1000  # of a filling that is new
@@ -84,12 +83,6 @@ def make_rules(
     Reference:
         [Gu et al., 2016](https://arxiv.org/abs/1603.06393), section 5.1.
     """
-    require(rules_per_type > 0, "rules_per_type", "1 or more", rules_per_type)
-    require(count in _COUNTS, "count", " or ".join(_COUNTS), count)
-    lengths = {"left_symbols": left_symbols, "right_symbols": right_symbols}
-    for name, pair in lengths.items():
-        fits = len(pair) == 2 and 1 <= pair[0] <= pair[1]
-        require(fits, name, "the fewest (1 or more) and the most", pair)
     fewest = left_symbols[1] + right_symbols[1] + 1
     require(
         fewest <= num_symbols <= _MOST_SYMBOLS,
@@ -263,7 +256,6 @@ def load(
     no_collision: bool = False,
     count: str = "both",
     seed: int = 19920206,
-    num_validation: int | None = None,
 ) -> RulesCorpus:
     """Generates the corpus in a second.
 
@@ -273,7 +265,8 @@ def load(
 
     The same rules make the pairs of all splits, with different fillings. These
     are drawn independently, as in the authors' code, so short ones may recur
-    within a split; but no source of validation or test occurs in training.
+    within a split; but no source of validation or test occurs in training. One
+    training pair in twenty is held out for validation, evenly over the rules.
 
     Args:
         folder: Folder of the files.
@@ -287,8 +280,6 @@ def load(
         no_collision: Whether a filling has no symbol of its rule.
         count: See `make_rules`.
         seed: Seed of the files; they are the same on every machine.
-        num_validation: Number of training pairs to hold out for validation,
-            evenly over the rules; one in twenty if `None`.
 
     Raises:
         ValueError: an argument is out of its range.
@@ -297,6 +288,12 @@ def load(
     Reference:
         [Gu et al., 2016](https://arxiv.org/abs/1603.06393), section 5.1.
     """
+    require(
+        instances % 2 == 0,
+        "instances",
+        "even: half are trained on, half tested",
+        instances,
+    )
     of_rules = {
         "num_symbols": num_symbols,
         "count": count,
@@ -305,20 +302,6 @@ def load(
         "seed": seed,
     }
     rules = make_rules(rules_per_type, **of_rules)
-    even = instances > 0 and instances % 2 == 0
-    require(even, "instances", "an even number, 2 or more", instances)
-    num_train = len(rules) * instances // 2
-    if num_validation is None:
-        num_validation = max(1, num_train // _HELD_OUT_SHARE)
-    require(
-        0 < num_validation < num_train,
-        "num_validation",
-        f"1 to {num_train - 1}",
-        num_validation,
-    )
-    require(
-        longest_filling > 0, "longest_filling", "1 or more", longest_filling
-    )
     of_pairs = {
         "num_symbols": num_symbols,
         "longest_filling": longest_filling,
@@ -337,12 +320,13 @@ def load(
         seen = {source for source, *_ in rows[split]}
         path = os.path.join(folder, f"{split}.tsv")
         write_changed(path, _lines(rules, rows[split]))
-    return _corpus(rules, rows, num_validation)
+    return _corpus(rules, rows)
 
 
-def _corpus(rules, rows, num_validation):
+def _corpus(rules, rows):
     """Makes the corpus from rows `(source, target, index of the rule)`."""
     train = rows["train"]
+    num_validation = max(1, len(train) // _HELD_OUT_SHARE)
     times = collections.Counter(source for source, *_ in train)
 
     def key(i):

@@ -27,7 +27,6 @@ from tfcopy.data.corpora.corpus import (
     Corpus,
     Split,
     check_range,
-    check_sizes,
     fingerprint,
 )
 from tfcopy.data.definitions.dictionary_entries import Definitions
@@ -170,7 +169,6 @@ def _corpus(
 ) -> Corpus:
     """Makes a corpus; `write` yields a number of examples from a `Writer`."""
     numbers = num_train, num_validation, num_test
-    check_sizes(numbers)
     splits = {}
     for last, (split, number) in enumerate(zip(SPLITS, numbers), 1):
         earlier = dict(zip(SPLITS[:last], numbers))

@@ -21,14 +21,12 @@ from tfcopy.data.corpora.corpus import (
     CheckedPairs,
     CorpusError,
     TranslationCorpus,
-    check_sizes,
     translation_corpus,
 )
 from tfcopy.data.generated import dialogue_patterns
 from tfcopy.data.generated.copy_rules import write_changed
 from tfcopy.data.generated.dialogue_patterns import PATTERNS
 
-DATASETS = ("DS-I", "DS-II")
 # The least number of uses of each pattern, if there are enough pairs.
 _MIN_USES = {"train": 20, "validation": 0, "test": 4}
 _MIN_LENGTH = 4  # of a filler that is searched for in the training sentences
@@ -88,16 +86,10 @@ def load(
         The dialogues, with the best accuracy that is possible on them.
 
     Raises:
-        CorpusError: naming the argument that is wrong.
+        CorpusError: if a pattern has no more new dialogues.
         OSError: naming the file that cannot be written.
     """
-    if dataset not in DATASETS:
-        raise CorpusError(
-            f"`dataset` must be one of {', '.join(DATASETS)}. Received: "
-            f"{dataset!r}."
-        )
     sizes = num_train, num_validation, num_test
-    check_sizes(sizes)
     rows, checked = generate(dataset, dict(zip(SPLITS, sizes)), seed), []
     for name, some in rows.items():
         path = os.path.join(folder, dataset, f"{name}.tsv")

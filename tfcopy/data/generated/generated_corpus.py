@@ -20,7 +20,6 @@ from tfcopy.data.corpora.corpus import (
     SPLITS,
     CorpusError,
     TranslationCorpus,
-    check_sizes,
     fingerprint,
 )
 from tfcopy.data.generated import text_tables
@@ -53,7 +52,6 @@ class Pairs(tfds.core.BuilderConfig):
     num_sample: int = 200
 
     def __post_init__(self):
-        check_sizes(self.sizes)
         sample = list(self.generate("train", self.num_sample))
         grammar = grammar_fingerprint(self.tables, sample)
         parts = (self.corpus, self.seed, *self.sizes, grammar)

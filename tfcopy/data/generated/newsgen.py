@@ -28,7 +28,6 @@ from tfcopy.data.corpora.corpus import (
     CorpusError,
     Split,
     TranslationCorpus,
-    check_sizes,
     fingerprint,
 )
 from tfcopy.data.generated import generated_corpus, text_tables
@@ -193,12 +192,7 @@ def write(
         CorpusError: if the folder cannot be written to, or holds files with
             these names that were not generated here.
     """
-    if script not in SCRIPTS:
-        raise ValueError(
-            f"`script` must be one of {SCRIPTS}. Received: {script!r}."
-        )
     sizes = (num_train, num_validation, num_test)
-    check_sizes(sizes)
     key = fingerprint(sizes, script, seed, _grammar_fingerprint())
     try:
         if not _is_there(os.fspath(folder), key):

@@ -51,10 +51,6 @@ class RarestWord:
         check_range("num_words", self.num_words, 2)
         check_range("num_pointed", self.num_pointed, 0, self.num_words - 1)
         check_range("length", self.length, 2)
-        if not 0 <= self.q < 1:
-            raise ValueError(
-                f"`q` must be from 0 to below 1. Received: {self.q}."
-            )
 
     @property
     def num_generated(self) -> int:
