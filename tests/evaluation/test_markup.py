@@ -113,11 +113,6 @@ def test_scores_are_averages_over_spans_and_texts(first, second):
             assert both[count] * both[name] == pytest.approx(total)
 
 
-def test_mismatched_lengths_are_named():
-    with pytest.raises(ValueError, match="2 sources and 1 answers"):
-        markup.kept(["a", "b"], ["a"], PROTECT)
-
-
 def test_people_keep_most_markup_of_documentation():
     folder = os.environ.get("TFCOPY_PYDOCS")
     if not folder:

@@ -42,8 +42,6 @@ def test_top_n_accuracy_looks_at_the_n_best():
     assert translations.top_n_accuracy(candidates, several, 2) == 25
     # Words are not compared with parts of candidates.
     assert translations.top_n_accuracy([["a b"]], ["a"], 5) == 0
-    with pytest.raises(ValueError, match="`n` must be positive"):
-        translations.top_n_accuracy(candidates, references, 0)
     with pytest.raises(ValueError, match="4 hypotheses and 1 references"):
         translations.top_n_accuracy(candidates, ["a"], 1)
 
@@ -62,12 +60,6 @@ def test_interval_holds_the_shares_that_a_test_would_not_reject(
         deviation = math.sqrt(p * (1 - p) / number)
         assert abs(percent / 100 - p) / deviation == pytest.approx(1.959964)
     assert (low == 0) == (percent == 0) and (high == 100) == (percent == 100)
-
-
-@pytest.mark.parametrize("percent, number", [(101, 5), (-1, 5), (50, 0)])
-def test_interval_needs_a_percentage_and_a_number(percent, number):
-    with pytest.raises(ValueError, match=f"number={number}"):
-        translations.interval(percent, number)
 
 
 def test_lengths_must_agree():
@@ -103,13 +95,6 @@ def test_other_scores_need_no_tensorflow():
         "assert not {'tensorflow', 'keras'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_perplexity():
-    assert translations.perplexity(4 * math.log(3), 4) == pytest.approx(3)
-    assert translations.perplexity(1e6, 1) == math.inf
-    with pytest.raises(ValueError, match="num_tokens"):
-        translations.perplexity(1.0, 0)
 
 
 def test_rates_are_of_words():
@@ -190,12 +175,6 @@ def test_texts_without_words_have_no_rank(vocabulary):
     assert np.isnan(mean_log_rank(texts, vocabulary)).tolist() == [1, 1, 0]
 
 
-@pytest.mark.parametrize("ids", [[9], [-1]])
-def test_ids_of_another_vocabulary_raise(vocabulary, ids):
-    with pytest.raises(ValueError, match="from 0 to 8"):
-        mean_log_rank([[4, 5], ids], vocabulary)
-
-
 def test_bins_have_equal_size():
     x = np.array([5.0, 1, 4, 2, 3, 0])
     right = np.array([True, True, False, False, True, True])
@@ -245,13 +224,6 @@ def test_accuracies_have_intervals():
     _, (accuracy,), (size,) = accuracy_by_quantile([1, 1, 1], [1, 0, 1], 1)
     low, high = translations.interval(accuracy, size)
     assert 0 < low < accuracy < high < 100
-
-
-def test_wrong_arguments_raise():
-    with pytest.raises(ValueError, match="bins=0"):
-        accuracy_by_quantile([1.0], [True], bins=0)
-    with pytest.raises(ValueError, match=r"shapes \(2,\) and \(1,\)"):
-        accuracy_by_quantile([1.0, 2.0], [True])
 
 
 REFERENCES = [f"the cat number {i} sat on the mat" for i in range(60)]

@@ -64,21 +64,11 @@ def _word_f1(answer: str, reference: str) -> float:
 
 
 def _mean_of_best(score: Callable, answers, references) -> float:
-    if len(answers) != len(references) or not len(answers):
-        raise ValueError(
-            "Expected references for each answer, and at least one answer. "
-            f"Received: {len(answers)} answers and {len(references)} lists of "
-            "references."
-        )
-    total = 0.0
-    for i, (answer, truths) in enumerate(zip(answers, references)):
-        if isinstance(truths, str) or not len(truths):
-            raise ValueError(
-                "Expected a list of one or more references for each answer. "
-                f"Received: {truths!r} for answer {i}."
-            )
-        total += max(score(answer, truth) for truth in truths)
-    return 100 * total / len(answers)
+    best = [
+        max(score(answer, truth) for truth in truths)
+        for answer, truths in zip(answers, references, strict=True)
+    ]
+    return 100 * sum(best) / len(best)
 
 
 def category_scores(
@@ -105,14 +95,8 @@ def category_scores(
     Reference:
         [Rousseeuw, 1987](https://doi.org/10.1016/0377-0427(87)90125-7).
     """
-    vectors = _checked(vectors)
-    names, numbers = np.unique(np.asarray(categories), return_inverse=True)
-    if len(numbers) != len(vectors) or len(names) < 2:
-        raise ValueError(
-            "`categories` must have a category for each vector, and at least "
-            f"two different ones. Received: {len(numbers)} categories, "
-            f"{len(names)} different ones, for {len(vectors)} vectors."
-        )
+    vectors = np.asarray(vectors, np.float64)
+    _, numbers = np.unique(np.asarray(categories), return_inverse=True)
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     directions = vectors / np.where(norms > 0, norms, 1)
     distances = np.clip(1 - directions @ directions.T, 0, 2)
@@ -144,15 +128,10 @@ def project(vectors: np.ndarray, seed: int = 0) -> np.ndarray:
         [van der Maaten and Hinton, 2008](
         https://jmlr.org/papers/v9/vandermaaten08a.html).
     """
-    vectors = _checked(vectors)
-    if len(vectors) < 4:
-        raise ValueError(
-            "`vectors` must be at least four, since fewer have no "
-            f"neighbourhoods to keep. Received: {len(vectors)}."
-        )
     from sklearn.manifold import TSNE
 
     # Two principal components are the better start, if they exist.
+    vectors = np.asarray(vectors, np.float64)
     spread = min(vectors.shape) > 1 and np.ptp(vectors, axis=0).any()
     return TSNE(
         method="exact" if len(vectors) < 1000 else "barnes_hut",
@@ -161,17 +140,6 @@ def project(vectors: np.ndarray, seed: int = 0) -> np.ndarray:
         metric="cosine",
         random_state=seed,
     ).fit_transform(vectors)
-
-
-def _checked(vectors):
-    vectors = np.asarray(vectors, np.float64)
-    if vectors.ndim != 2 or not np.isfinite(vectors).all():
-        raise ValueError(
-            "`vectors` must be finite, with the shape (words, size). "
-            f"Received: shape {vectors.shape}, with "
-            f"{np.sum(~np.isfinite(vectors))} numbers that are not finite."
-        )
-    return vectors
 
 
 def _silhouettes(distances, numbers):

@@ -28,13 +28,8 @@ def kept(
         them whose answers have all spans, and `texts_exact`, the share of them
         whose answers have all spans and no others.
     """
-    if len(sources) != len(answers):
-        raise ValueError(
-            "Expected one answer for each source. Received: "
-            f"{len(sources)} sources and {len(answers)} answers."
-        )
     spans = kept_spans = texts = kept_texts = exact_texts = 0
-    for source, answer in zip(sources, answers):
+    for source, answer in zip(sources, answers, strict=True):
         both = spans_of_both(source, answer, protect)
         wanted, found = map(collections.Counter, both)
         if not wanted:

@@ -120,8 +120,6 @@ def character_rouge(
         into characters; the limit is from the code released with
         [Gu et al., 2016](https://arxiv.org/abs/1603.06393).
     """
-    if limit < 1:
-        raise ValueError(f"`limit` must be positive. Received: {limit}.")
     names = ["rouge1", "rouge2", "rougeL"]
     tokenizer = _CharacterTokenizer(limit)
     scores = _rouge_scores(texts, references, names, tokenizer)
@@ -181,7 +179,6 @@ def novel_ngram_rate(
         n: Length of the n-grams.
     """
     _check_lengths(hypotheses, sources)
-    _check_order(n)
     flags = []
     for tokens, source in zip(hypotheses, sources):
         known = set(_ngrams(source, n))
@@ -214,7 +211,6 @@ def repeated_ngram_rate(hypotheses: Sequence[Sequence[str]], n: int) -> float:
         hypotheses: The tokens of each summary.
         n: Length of the n-grams.
     """
-    _check_order(n)
     total = distinct = 0
     for tokens in hypotheses:
         ngrams = _ngrams(tokens, n)
@@ -277,11 +273,6 @@ def _sentence_keys(text):
 def _mean(values):
     values = list(values)
     return 100 * sum(values) / len(values) if values else 0.0
-
-
-def _check_order(n):
-    if n < 1:
-        raise ValueError(f"`n` must be positive. Received: {n}.")
 
 
 def _check_lengths(hypotheses, others):

@@ -63,9 +63,9 @@ def main(arguments=None):
 def _score(options):
     # Imported late, so that wrong flags are reported immediately.
     with quiet():
-        from tfcopy.evaluation import translations
         from tfcopy.serving.run_folder import RunFolder
         from tfcopy.serving.servables import storage
+        from tfcopy.training.reports import perplexity
 
     run = RunFolder(options.run)
     system = run.find(options.system) if options.system else run.choose()[0]
@@ -79,8 +79,8 @@ def _score(options):
             total, words = total + score.log_probability, words + score.words
         commands.write(_line(score, options.json))
     if words:
-        perplexity = translations.perplexity(-total, words)
-        print(f"{words:,} words, perplexity {perplexity:.4g}", file=sys.stderr)
+        per_word = perplexity(-total / words)
+        print(f"{words:,} words, perplexity {per_word:.4g}", file=sys.stderr)
 
 
 class Score(NamedTuple):
