@@ -139,7 +139,7 @@ def train_job(options):
 
     config = recipe_config(options.data_dir, options.precision, options.model)
     config = dataclasses.replace(config, log_dir=options.folder)
-    training.set_precision(config.precision)
+    keras.config.set_dtype_policy(config.precision)
     data = europarl_ps.prepare(config, os.path.join(options.folder, "data"))
     keras.utils.set_random_seed(0)
     model = pointer_softmax_steps.make_model(config, data, "pointer_softmax")

@@ -159,7 +159,7 @@ def settings(config):
 def make_map(wanted, found, config, folder):
     """Trains what is missing, and draws; returns the exit status."""
     strategy = training.choose_strategy(config.devices)
-    training.set_precision(config.precision)
+    keras.config.set_dtype_policy(config.precision)
     for number, place in enumerate(wanted, 1):
         print(f"[{number}/{len(wanted)}] {place.name}")
         if place not in found:

@@ -196,8 +196,3 @@ def test_a_cluster_is_json(monkeypatch, text):
     monkeypatch.setenv("TF_CONFIG", text)
     with pytest.raises(ValueError, match="TF_CONFIG must be a JSON object"):
         training.choose_strategy()
-
-
-def test_precision_must_be_known():
-    with pytest.raises(ValueError, match="Received: precision='fp8'"):
-        training.set_precision("fp8")

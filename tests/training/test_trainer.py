@@ -47,7 +47,7 @@ def test_evaluation_is_a_mean_over_target_tokens():
         nll += values[mask].sum()
         count += mask.sum()
         sentences += len(mask)
-    assert scores.target_tokens == count
+    assert scores.targets == count
     assert scores.nll == pytest.approx(nll / count, rel=1e-5)
     assert scores.nll_per_sentence == pytest.approx(nll / sentences, rel=1e-5)
 
@@ -134,11 +134,11 @@ def test_compiled_step_equals_the_plain_one():
 
 @pytest.mark.long
 def test_mixed_precision_keeps_weights_in_float32():
-    training.set_precision("mixed_bfloat16")
+    keras.config.set_dtype_policy("mixed_bfloat16")
     try:
         trainer = standin.make_trainer(steps=5, ema=0.9)
     finally:
-        training.set_precision("float32")
+        keras.config.set_dtype_policy("float32")
     result = trainer.fit()
     assert math.isfinite(result.best_dev_nll)
     assert {v.dtype for v in trainer.model.weights} == {"float32"}

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import errno
+import functools
 import os
 import re
 import typing
@@ -81,15 +82,6 @@ def check_schedule(schedule, warmup, updates):
         )
 
 
-@contextlib.contextmanager
-def naming_batch_tokens():
-    """Names the flag in what a `TokenLimit` has to say."""
-    try:
-        yield
-    except ValueError as error:
-        raise naming_flags(error, tokens="batch_tokens") from error
-
-
 def check_corpus(config):
     """Raises a ValueError if flags of the corpus do not go together."""
     given = given_corpora(config)
@@ -118,8 +110,15 @@ def load_file(kind, path, flag, *arguments):
     """
     if path is None:
         return None
-    try:
+    with naming_file(flag, path):
         return kind.load(path, *arguments)
+
+
+@contextlib.contextmanager
+def naming_file(flag, path):
+    """Names a flag in the error of reading its file or folder."""
+    try:
+        yield
     except OSError as error:
         raise OSError(
             f"{flag}: cannot read {path} ({error.strerror or error})."
@@ -128,15 +127,23 @@ def load_file(kind, path, flag, *arguments):
         raise ValueError(f"{flag}: {error}") from error
 
 
-def naming_flags(error, **names):
-    """Returns a ValueError whose message names flags instead of arguments.
+@contextlib.contextmanager
+def naming_flags(**names):
+    """Names flags instead of arguments in the message of a ValueError.
 
     Args:
-        error: An error whose message names arguments, in backquotes.
         **names: Flags by the arguments that have other names.
     """
 
     def flag(argument):
         return f"--{names.get(argument[1], argument[1])}"
 
-    return ValueError(re.sub(r"`(\w+)`", flag, str(error)))
+    try:
+        yield
+    except ValueError as error:
+        message = re.sub(r"`(\w+)`", flag, str(error))
+        raise ValueError(message) from error
+
+
+# Around what a `TokenLimit` refuses.
+naming_batch_tokens = functools.partial(naming_flags, tokens="batch_tokens")

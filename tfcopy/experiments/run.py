@@ -18,6 +18,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+import keras
+
 from tfcopy import atomic_files, filesystem, training
 from tfcopy.checked_files import write_json
 from tfcopy.experiments import flag_checks, reporting
@@ -155,7 +157,7 @@ class Run:
         # The chief may be there before others.
         if self.is_chief:
             self._own_folder.check_folders(self.kinds)
-        training.set_precision(config.precision)
+        keras.config.set_dtype_policy(config.precision)
         self._start = time.monotonic()
         print(_announced(len(config.systems), expected_minutes(config)))
         self._data_identity: dict = {}

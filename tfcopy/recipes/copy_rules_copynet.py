@@ -160,7 +160,9 @@ def load_rules(config, folder):
     from tfcopy.data.generated import copy_rules
     from tfcopy.experiments import flag_checks
 
-    try:
+    with flag_checks.naming_flags(
+        left_symbols="longest_left", right_symbols="longest_right"
+    ):
         return from_flags(
             copy_rules.load,
             config,
@@ -169,10 +171,6 @@ def load_rules(config, folder):
             right_symbols=(1, config.longest_right),
             seed=19920206,  # the authors'
         )
-    except ValueError as error:
-        raise flag_checks.naming_flags(
-            error, left_symbols="longest_left", right_symbols="longest_right"
-        ) from error
 
 
 def choose_test(config, pairs, rules):

@@ -136,14 +136,11 @@ def run(config):
 
 def load_corpus(config):
     """Generates the graphs that the flags describe."""
-    from tfcopy.data.corpora.corpus import CorpusError
     from tfcopy.data.generated import eulerian
     from tfcopy.experiments import flag_checks
 
-    try:
+    with flag_checks.naming_flags():
         return from_flags(eulerian.load, config, seed=0)
-    except CorpusError as error:
-        raise flag_checks.naming_flags(error) from error
 
 
 def prepare(config, corpus, folder):

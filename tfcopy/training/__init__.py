@@ -1,11 +1,7 @@
 """Training on a CPU, on GPUs or on several machines."""
 
 from tfcopy.training.checkpoints import CheckpointError, Checkpoints
-from tfcopy.training.distribution import (
-    choose_strategy,
-    set_precision,
-    strategy_of,
-)
+from tfcopy.training.distribution import choose_strategy, strategy_of
 from tfcopy.training.optimizers import Adam
 from tfcopy.training.schedule import InverseSquareRoot, Phase, WarmUp, anneal
 from tfcopy.training.tensorboard import log_embeddings, log_examples

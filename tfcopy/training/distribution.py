@@ -4,7 +4,6 @@ import contextlib
 import os
 import re
 
-import keras
 import tensorflow as tf
 
 from tfcopy.file_forms import parse_json
@@ -190,17 +189,3 @@ class Replicas:
 
         # All replicas of a worker add the same values.
         return total(tf.constant(values / self.num_local)).numpy()
-
-
-def set_precision(precision):
-    """Sets the dtype policy of layers that are made after this call.
-
-    `mixed_bfloat16` computes in bfloat16 and keeps the weights in float32. The
-    loss needs no scaling, since bfloat16 has the exponent of float32.
-    """
-    if precision not in PRECISIONS:
-        raise ValueError(
-            f"`precision` must be one of {PRECISIONS}. "
-            f"Received: precision={precision!r}."
-        )
-    keras.config.set_dtype_policy(precision)

@@ -27,8 +27,8 @@ class Totals(NamedTuple):
 class Evaluation:
     """Scores on a data set, means over targets unless named otherwise.
 
-    Targets are tokens or examples; see `Options.targets`. The properties are
-    for tokens.
+    Targets are tokens or examples; see `Options.targets`. The perplexity is for
+    tokens.
     """
 
     nll: float
@@ -59,20 +59,16 @@ class Evaluation:
     def perplexity(self):
         return perplexity(self.nll)
 
-    @property
-    def target_tokens(self):
-        return self.targets
-
 
 @dataclasses.dataclass(frozen=True)
 class Result:
     """Results of training.
 
-    Targets are tokens or examples; see `Options.targets`. The properties are
-    for tokens. The losses belong to the weights with which training ends: the
-    mean of the weights after `averaged_updates`, if not empty, or otherwise the
-    best weights, by `Options.score` if set. `dev_history` has the update and
-    the loss of each dev score.
+    Targets are tokens or examples; see `Options.targets`. The perplexity is for
+    tokens. The losses belong to the weights with which training ends: the mean
+    of the weights after `averaged_updates`, if not empty, or otherwise the best
+    weights, by `Options.score` if set. `dev_history` has the update and the
+    loss of each dev score.
     """
 
     updates: int
@@ -113,14 +109,6 @@ class Result:
             dev_history=state.dev_history,
             averaged_updates=scores["updates"],
         )
-
-    @property
-    def target_tokens(self):
-        return self.targets
-
-    @property
-    def target_tokens_per_second(self):
-        return self.targets_per_second
 
     @property
     def best_dev_perplexity(self):

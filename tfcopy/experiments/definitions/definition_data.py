@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from tfcopy import filesystem, tokens
+from tfcopy import tokens
 from tfcopy.atomic_files import write_atomically
 from tfcopy.data.corpora.corpus import Corpus
 from tfcopy.data.definitions import (
@@ -259,10 +259,8 @@ def load_definitions(config: DefinitionsConfig) -> Definitions:
             Definitions, config.dictionary, "--dictionary"
         )
     if config.wordnet is not None:
-        try:
+        with flag_checks.naming_file("--wordnet", config.wordnet):
             return wordnet.read(config.wordnet)
-        except (OSError, ValueError) as error:
-            raise type(error)(f"--wordnet: {error}") from error
     if config.corpus == "demo":
         return demo_definitions.dictionary()
     raise ValueError(
@@ -277,11 +275,9 @@ def find_vectors(config: DefinitionsConfig) -> str:
     """Returns the file of `--vectors`, or writes the demo's.
 
     Raises:
-        OSError, ValueError: naming the flag, if there is none.
+        ValueError: naming the flag, if there is none.
     """
     if config.vectors is not None:
-        if not filesystem.exists(config.vectors):
-            raise OSError(f"--vectors: cannot read {config.vectors}.")
         return config.vectors
     if config.corpus == "demo":
         path = os.path.join(
@@ -300,10 +296,8 @@ NUM_SPECIALS = len(tokens.SPECIAL_TOKENS)
 
 @functools.lru_cache(maxsize=1)  # Such files are large.
 def _load_vectors(path, words, dim):
-    try:
+    with flag_checks.naming_file("--vectors", path):
         loaded = word_vectors.load(path, words, dim, scale=0.0)
-    except (OSError, ValueError) as error:
-        raise type(error)(f"--vectors: {error}") from error
     print(f"{loaded.coverage:.1f} % of the words have a vector")
     return loaded.matrix
 

@@ -111,12 +111,10 @@ def make_entities(config: EntitiesConfig):
         chosen["exceptions"] = config.entity_exceptions
     if config.train_tags is not None:
         chosen["pattern"] = None
-    try:
+    with flag_checks.naming_flags(
+        pattern="entity_pattern", exceptions="entity_exceptions"
+    ):
         return Entities(**chosen)
-    except ValueError as error:
-        raise flag_checks.naming_flags(
-            error, pattern="entity_pattern", exceptions="entity_exceptions"
-        ) from error
 
 
 # How corpora spell words whose identity is lost.

@@ -81,7 +81,7 @@ def train(system: System, data, loss, **options):
             **reported(system, result),
             "perplexity": result.best_dev_perplexity,
             "seconds_training": round(result.seconds, 1),
-            "target_tokens_per_second": round(result.target_tokens_per_second),
+            "target_tokens_per_second": round(result.targets_per_second),
             "history": reporting.history(result, data.validation),
         },
     )

@@ -48,7 +48,7 @@ def make_model(config, head, pieces, **coverage):
     backbone = _from_preset(
         "models", "Backbone", config.backbone, dtype=config.precision
     )
-    try:
+    with flag_checks.naming_flags():
         model = models.from_backbone(
             backbone,
             head=head,
@@ -62,8 +62,6 @@ def make_model(config, head, pieces, **coverage):
             seed=config.seed,
             **coverage,
         )
-    except ValueError as error:
-        raise flag_checks.naming_flags(error) from error
     if config.freeze == "encoder":
         frozen = [*model.encoder.encoder_layers]
         if frozen[0] in model.encoder.parts.decoder_layers:

@@ -88,15 +88,11 @@ def prepare(config: RarestWordConfig) -> Data:
         with flag_checks.naming_batch_tokens():
             limit.check([np.array([config.length])])
         limit = limit.rows((config.length,))
-    try:
-        task = rarest_word_task.RarestWord(
-            config.num_words, config.num_pointed, config.length, config.q
-        )
+    with flag_checks.naming_flags(size="train_size"):
+        task = from_flags(rarest_word_task.RarestWord, config)
         train = rarest_word_task.TrainingSequences(
             task, limit, config.seed, config.train_size, _DATA_SEED
         )
-    except ValueError as error:
-        raise flag_checks.naming_flags(error, size="train_size") from error
     return Data(
         task,
         train,
@@ -143,7 +139,7 @@ def train_and_test(system: System, data):
         "copy_rate": round(100 * float(np.mean(copied_from >= 0)), 2),
         "history": history.columns(result.updates),
         "seconds_training": round(result.seconds, 1),
-        "target_tokens_per_second": round(result.target_tokens_per_second),
+        "target_tokens_per_second": round(result.targets_per_second),
     }
 
 
@@ -186,7 +182,6 @@ def _batches(config, train, task):
 
     def train_data(epoch, start_batch, context):
         replicas = context.num_replicas_in_sync
-        batching.check_devices(replicas)
         if isinstance(limit, TokenLimit):
             with flag_checks.naming_batch_tokens():
                 limit.check([length], replicas)

@@ -93,19 +93,24 @@ def load_corpus(
     return demo.load(source_language=config.source_language, **demo_options)
 
 
-def with_alignment(path, files, options, encoded: EncodedCorpus):
-    """Adds the links of a file to the training pairs.
-
-    Args:
-        path: The value of --guided_alignment.
-        files: The names of the files of each split, from `file_pairs`.
-        options: Dict of the languages, and the `seed` that chooses the lines
-            that are held out.
-        encoded: The training pairs.
-    """
-    lines = text_pairs.train_lines(*files, **options)
+def with_alignment(config: TranslatorConfig, encoded: EncodedCorpus):
+    """Adds the links of `--guided_alignment` to the training pairs."""
+    if config.guided_alignment is None:
+        return encoded
+    lines = text_pairs.train_lines(
+        *text_pairs.file_pairs(
+            config.train, config.validation, config.test, memories=True
+        ),
+        source_language=config.source_language,
+        target_language=config.target_language,
+        seed=config.seed,
+    )
     alignment = flag_checks.load_file(
-        GuidedAlignment, path, "--guided_alignment", encoded, *lines
+        GuidedAlignment,
+        config.guided_alignment,
+        "--guided_alignment",
+        encoded,
+        *lines,
     )
     return dataclasses.replace(encoded, alignment=alignment)
 
@@ -224,15 +229,8 @@ def _tokenizers(config, corpus, folder, protect):
 def sentencepiece_tokenizer(file) -> SentencepieceTokenizer:
     """Loads the tokenizer of a model's file; an error names the flag."""
     tokenizer = SentencepieceTokenizer(file)
-    try:
+    with flag_checks.naming_file("--sentencepiece_model", file):
         tokenizer.tokenize(tf.constant([""]))
-    except OSError as error:
-        raise OSError(
-            f"--sentencepiece_model: cannot read {file} "
-            f"({error.strerror or error})."
-        ) from error
-    except ValueError as error:
-        raise ValueError(f"--sentencepiece_model: {error}") from error
     return tokenizer
 
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 
-from tfcopy.data.corpora import text_pairs
 from tfcopy.data.pairs.encoding import SampledCuttings
 from tfcopy.evaluation import markup, translations
 from tfcopy.experiments import reporting
@@ -205,20 +204,7 @@ def prepare(config: TranslatorConfig, corpus, folder) -> pair_data.PairData:
     data = pair_data.prepare(
         config, corpus, tokenizers, vocabularies, folder, **options
     )
-    train = data.train
-    if config.guided_alignment is not None:
-        train = translation_data.with_alignment(
-            config.guided_alignment,
-            text_pairs.file_pairs(
-                config.train, config.validation, config.test, memories=True
-            ),
-            {
-                "source_language": corpus.source_language,
-                "target_language": corpus.target_language,
-                "seed": config.seed,
-            },
-            train,
-        )
+    train = translation_data.with_alignment(config, data.train)
     if config.sample_pieces is not None:
         cuttings = SampledCuttings(
             corpus.train,
