@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 import tensorflow as tf
 from tensorboard.backend.event_processing import (
     plugin_event_accumulator as event_accumulator,
@@ -263,8 +262,3 @@ def test_words_without_a_vector_are_left_out(tmp_path):
     assert (tmp_path / "metadata_e.tsv").read_text() == "b\nc\n"
     reader = tf.train.load_checkpoint(str(tmp_path))
     np.testing.assert_array_equal(reader.get_tensor("e"), matrix[1:3])
-
-
-def test_projector_needs_a_row_for_each_word(tmp_path):
-    with pytest.raises(ValueError, match="3 words and 2 rows"):
-        training.log_embeddings(tmp_path, {"e": (np.zeros((2, 4)), "abc")})

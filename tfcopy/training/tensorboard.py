@@ -118,12 +118,6 @@ def log_embeddings(folder, tables, max_words=10_000):
     arrays, config = {}, []
     for name, (matrix, words) in tables.items():
         words = list(words)[:max_words]
-        if len(words) < 2 or len(words) > len(matrix):
-            raise ValueError(
-                "A table needs at least two words, and a row for each word. "
-                f"Received: {len(words)} words and {len(matrix)} rows for "
-                f"name={name!r}."
-            )
         key = "".join(c if c.isalnum() else "_" for c in name)
         matrix, words = _with_vectors(np.asarray(matrix)[: len(words)], words)
         arrays[key] = matrix

@@ -132,13 +132,6 @@ def test_equal_words_are_linked_along_the_diagonal():
     assert rows_of(found) == expected
 
 
-def test_faults_of_ibm_model1_are_named():
-    with pytest.raises(ValueError, match="`rounds` must be .* Received: 0"):
-        ibm_model1(FRENCH, ENGLISH, rounds=0)
-    with pytest.raises(ValueError, match="Received: 3 and 1"):
-        ibm_model1(FRENCH, Sentences.from_rows([[0]]))
-
-
 # === Sentences and links ===
 
 

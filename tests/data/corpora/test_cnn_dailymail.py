@@ -204,17 +204,8 @@ class CnnDailymail(
 def test_highlights_of_tfds_are_lines(tmp_path):
     CnnDailymail(data_dir=tmp_path).download_and_prepare()
     for options in ({}, {"version": "3.0.0"}):
-        corpus = cnn_dailymail.load(tmp_path, download=False, **options)
+        corpus = cnn_dailymail.load(tmp_path, **options)
         for split in corpus.splits.values():
             assert list(split) == list(split) == EXPECTED
         assert (corpus.source_language, corpus.target_language) == ("en", "en")
         assert not corpus.tokenized
-    for version in ("3.*.*", "3.0.0"):
-        corpus_files.check_message(
-            lambda: cnn_dailymail.load(
-                tmp_path / "none",
-                version,  # noqa: B023
-                download=False,
-            ),
-            *("--data_dir", f"cnn_dailymail:{version}"),
-        )

@@ -95,7 +95,7 @@ def test_sentences_are_held_out(tmp_path):
 def test_whole_files_are_held_out(tmp_path):
     numbered(tmp_path / "text", 20)
     load = sentences.load
-    corpus = load(tmp_path / "text", hold_out="files", num_held_out=3)
+    corpus = load(tmp_path / "text", whole_files=True, num_held_out=3)
     parts = {
         name: {text.split()[0] for text in split}
         for name, split in corpus.splits.items()
@@ -106,10 +106,10 @@ def test_whole_files_are_held_out(tmp_path):
         "test": 3,
     }
     assert len(set().union(*parts.values())) == 20
-    again = load(tmp_path / "text", hold_out="files", num_held_out=3)
+    again = load(tmp_path / "text", whole_files=True, num_held_out=3)
     assert again.fingerprint == corpus.fingerprint
     only = load(
-        tmp_path / "text", test=tmp_path / "text" / "news-00", hold_out="files"
+        tmp_path / "text", test=tmp_path / "text" / "news-00", whole_files=True
     )
     sizes = [split.num_pairs for split in only.splits.values()]
     assert sorted(sizes) == [10, 10, 190]
@@ -117,15 +117,13 @@ def test_whole_files_are_held_out(tmp_path):
 
 def test_tags_are_left_out(tmp_path):
     path = write(tmp_path / "a", ["\tThe/at 1/2/cd ,/, and/or/cc", "", "//x"])
-    corpus = sentences.load(path, path, path, tagged=True, tokenized=False)
+    corpus = sentences.load(path, path, path, tagged=True)
     assert list(corpus.train) == ["The 1/2 , and/or", "/"]
     assert corpus.tokenized
 
 
-def check_message(*parts, error=CorpusError, **arguments):
-    corpus_files.check_message(
-        lambda: sentences.load(**arguments), *parts, error=error
-    )
+def check_message(*parts, **arguments):
+    corpus_files.check_message(lambda: sentences.load(**arguments), *parts)
 
 
 @pytest.mark.parametrize("token", ["word", "/tag", "/"])
@@ -142,8 +140,7 @@ def test_what_is_missing_is_named(tmp_path):
     check_message(f"{path}: no sentence there. Give", train=path)
     path = write(tmp_path / "b", ["x", "y"])
     check_message("Cannot hold out", "2 sentences in", train=path)
-    check_message("Cannot hold out", "1 files in", train=path, hold_out="files")
-    check_message('"files"', error=ValueError, train=path, hold_out="lines")
+    check_message("Cannot hold out", "1 files in", train=path, whole_files=True)
 
 
 def test_a_line_that_is_not_utf8_is_named(tmp_path):

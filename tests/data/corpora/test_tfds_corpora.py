@@ -85,7 +85,7 @@ def test_reads_a_translation_dataset_again_and_again(data_dir):
     assert corpus.train.num_pairs == len(PAIRS)
     counts = text_pairs.count_split(corpus.train, len(EXPECTED))
     assert counts["blank"] == len(PAIRS) - len(EXPECTED) > 0
-    again = tfds_corpora.load("tiny_translation", data_dir, download=False)
+    again = tfds_corpora.load("tiny_translation", data_dir)
     assert again.fingerprint == corpus.fingerprint
 
 
@@ -124,7 +124,6 @@ def test_reads_two_text_features_and_parts_of_splits(data_dir):
         ),
         ("tiny_texts:9.0.0", {}, ["only: 1.0.0", "--data_dir"]),
         ("tiny_offline", {}, ["no route to host", "--data_dir"]),
-        ("tiny_offline", {"download": False}, ["not prepared", "{}"]),
         ("tiny_texts", {}, ["no split 'validation'", "train"]),
         ("tiny_translation", {"splits": {"dev": "test"}}, ["'dev'"]),
         ("tiny_translation", {"target": "de"}, ["'de'", "en, fr"]),

@@ -121,8 +121,3 @@ def test_each_batch_has_a_sample_of_its_own_always_the_same():
 def test_all_words_without_a_count():
     for batch in with_candidates(make_dataset(), V):
         assert batch["candidate_ids"].numpy().tolist() == list(range(V))
-
-
-def test_room_for_the_special_tokens():
-    with pytest.raises(ValueError, match="above 4.*Received: count=4"):
-        with_candidates(make_dataset(), V, 4)

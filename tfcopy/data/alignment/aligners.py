@@ -108,13 +108,6 @@ def ibm_model1(
         null: Whether a target word may come from no source word, `NULL`.
         progress: Whether to show a bar with the time left.
     """
-    if rounds < 1:
-        raise ValueError(f"`rounds` must be positive. Received: {rounds}.")
-    if len(source) != len(target):
-        raise ValueError(
-            "`source` and `target` must have the same number of sentences. "
-            f"Received: {len(source)} and {len(target)}."
-        )
     num_targets = 1 + int(target.ids.max(initial=0))
     if null:
         ids = np.insert(source.ids, source.splits[:-1], NULL)

@@ -40,8 +40,6 @@ _SENTENCE_MARKS = re.compile("</?s>")
 def load(
     data_dir: str | os.PathLike | None = None,
     version: str = "3.*.*",
-    *,
-    download: bool = True,
 ) -> TranslationCorpus:
     """Opens TFDS's `cnn_dailymail`, text as typed.
 
@@ -50,7 +48,6 @@ def load(
         version: The version, for example `"3.0.0"`; by default the newest that
             has the case of the original. A release of TFDS makes only its own
             version, but reads any that was prepared.
-        download: Whether to download and prepare a missing dataset.
     """
     corpus = tfds_corpora.load(
         f"cnn_dailymail:{version}",
@@ -58,7 +55,6 @@ def load(
         source="article",
         target="highlights",
         languages=("en", "en"),
-        download=download,
     )
     splits = map_examples(corpus.splits, _with_lines, "lines")
     return dataclasses.replace(corpus, splits=splits)

@@ -38,15 +38,12 @@ _UNK = re.compile(r"(?<!\S)UNK(?!\S)")
 def load(
     data_dir: str | os.PathLike | None = None,
     version: str | None = None,
-    *,
-    download: bool = True,
 ) -> TranslationCorpus:
     """Opens TFDS's `gigaword`; its `UNK` comes as `<unk>`, the special word.
 
     Args:
         data_dir: TFDS's folder; by default `~/tensorflow_datasets`.
         version: The version, for example `"1.2.0"`; by default the newest.
-        download: Whether to download and prepare a missing dataset.
     """
     corpus = tfds_corpora.load(
         f"{NAME}:{version}" if version else NAME,
@@ -54,7 +51,6 @@ def load(
         source="document",
         target="summary",
         languages=("en", "en"),
-        download=download,
     )
     splits = map_examples(corpus.splits, _with_unk, "unk")
     return dataclasses.replace(corpus, tokenized=True, splits=splits)

@@ -33,50 +33,44 @@ def load(
     validation: PathLike | Iterable[PathLike] | None = None,
     test: PathLike | Iterable[PathLike] | None = None,
     *,
-    hold_out: str = "sentences",
+    whole_files: bool = False,
     num_held_out: int | None = None,
     seed: int = 0,
     tagged: bool = False,
-    tokenized: bool = True,
     name: str | None = None,
 ) -> Corpus:
     """Reads a corpus whose examples are sentences, `str`, in UTF-8.
 
-    Each split is a file, plain or compressed; a folder or a zip archive, whose
-    files are all read in the order of their names; a pattern such as
-    `"news.en-0000*"`; or several of these. Blank lines are left out. All files
-    are checked from their first line to their last before anything is returned.
+    The lines are tokens between blanks. Each split is a file, plain or
+    compressed; a folder or a zip archive, whose files are all read in the order
+    of their names; a pattern such as `"news.en-0000*"`; or several of these.
+    Blank lines are left out. All files are checked from their first line to
+    their last before anything is returned.
 
     Args:
         train: The training text.
         validation: The validation text. If `None`, some of `train` is held out.
         test: The test text; held out as well if `None`.
-        hold_out: `"sentences"`, which is right if they are shuffled; or
-            `"files"`, if neighbours resemble each other.
+        whole_files: Whether to hold out whole files, since neighbours
+            resemble each other.
         num_held_out: Number of them to hold out for each split that has no
             text. They are spread evenly over `train`; by default one in twenty,
             at most 2,000.
         seed: Seed of the choice of held-out sentences.
         tagged: Whether each token has a tag, `word/tag`, which is left out.
-        tokenized: Whether the lines are already tokens between blanks.
         name: Name of the corpus; by default the name of the first file or
             folder.
 
     Raises:
         CorpusError: naming file and line.
     """
-    if hold_out not in ("sentences", "files"):
-        raise ValueError(
-            '`hold_out` must be "sentences" or "files". '
-            f"Received: {hold_out!r}."
-        )
     paths_of = {"train": train, "validation": validation, "test": test}
     files = {
         split: find_files(paths)
         for split, paths in paths_of.items()
         if paths is not None
     }
-    if hold_out == "files":
+    if whole_files:
         files = _with_held_out(files, num_held_out, seed)
     checked = {
         split: check_files(paths, tagged) for split, paths in files.items()
@@ -85,7 +79,7 @@ def load(
     return Corpus(
         name=name or os.path.basename(os.path.normpath(str(_listed(train)[0]))),
         splits=map_examples(pairs, _SENTENCE),
-        tokenized=tokenized or tagged,
+        tokenized=True,
     )
 
 
@@ -232,7 +226,7 @@ _BROWN = re.compile("c[a-r][0-9][0-9]")
 
 
 def load_brown(
-    path: str | os.PathLike, *, num_held_out: int | None = None, seed: int = 0
+    path: str | os.PathLike, *, num_held_out: int | None = None
 ) -> Corpus:
     """Reads the sentences of the Brown corpus, tokens between blanks.
 
@@ -247,7 +241,6 @@ def load_brown(
         path: The folder, or the archive, `brown.zip`.
         num_held_out: Number of texts to hold out for validation, and for
             testing as well. By default one in twenty.
-        seed: Chooses the texts.
 
     Raises:
         CorpusError: naming file and line.
@@ -266,9 +259,8 @@ def load_brown(
         )
     return load(
         texts,
-        hold_out="files",
+        whole_files=True,
         num_held_out=num_held_out,
-        seed=seed,
         tagged=True,
         name="Brown",
     )

@@ -33,7 +33,6 @@ def load(
     *,
     languages: tuple[str, str] | None = None,
     splits: Mapping[str, str] | None = None,
-    download: bool = True,
 ) -> TranslationCorpus:
     """Opens a dataset whose examples have two texts, such as translations.
 
@@ -48,9 +47,8 @@ def load(
         splits: The TFDS splits to use as `"train"`, `"validation"` and
             `"test"`, if the names differ or only a part is wanted, such as
             `{"validation": "train[:1%]"}`.
-        download: Whether to download and prepare a missing dataset.
     """
-    builder = builder_of(name, data_dir, download=download)
+    builder = builder_of(name, data_dir)
     return corpus_of(builder, source, target, languages, splits)
 
 
@@ -80,8 +78,6 @@ def builder_of(
     name: str,
     data_dir: str | os.PathLike | None = None,
     features: Iterable[str] = (),
-    *,
-    download: bool = True,
 ) -> tfds.core.DatasetBuilder:
     """Returns the builder of a dataset, which is prepared if necessary.
 
@@ -89,7 +85,6 @@ def builder_of(
         name: The dataset's name in TFDS, such as `"wmt14_translate/fr-en"`.
         data_dir: TFDS's folder; by default `~/tensorflow_datasets`.
         features: Names of features that it must have.
-        download: Whether to download and prepare a missing dataset.
 
     Raises:
         CorpusError: naming the dataset, and the folder or the missing feature.
@@ -104,11 +99,6 @@ def builder_of(
             "wmt14_translate/fr-en, and --data_dir."
         ) from error
     if not builder.is_prepared():
-        if not download:
-            raise CorpusError(
-                f"TFDS dataset {name!r} is not prepared in {place}. Allow the "
-                "download, or give the folder that holds it with --data_dir."
-            )
         _keep_tidy()
         try:
             _prepare(name, builder)

@@ -224,8 +224,6 @@ def _insert(rng, symbols, variables, gaps):
     return tuple(tokens)
 
 
-__all__ = ["RULE_TYPES", "Rule", "RulesCorpus", "load", "make_rules"]
-
 _HELD_OUT_SHARE = 20  # one training pair in twenty
 
 

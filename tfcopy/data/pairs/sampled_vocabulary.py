@@ -93,11 +93,6 @@ def with_candidates(
     Raises:
         ValueError: If `count` has no room for the special tokens.
     """
-    if count is not None and count <= len(tokens.SPECIAL_TOKENS):
-        raise ValueError(
-            f"`count` must be above {len(tokens.SPECIAL_TOKENS)}, the number "
-            f"of special tokens. Received: count={count}."
-        )
     count = vocabulary_size if count is None else count
 
     def add(batch):
