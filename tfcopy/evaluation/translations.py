@@ -260,14 +260,14 @@ _UNK_WORD = special.SPECIAL_TOKENS[special.UNK]
 
 def bleu(
     hypotheses: Sequence[str],
-    references: Sequence[str] | Sequence[Sequence[str]],
+    references: Sequence[str],
     tokenize: str = "13a",
 ) -> dict:
     """Computes corpus BLEU.
 
     Args:
         hypotheses: One text for each sentence.
-        references: One text for each sentence, or several lists of these.
+        references: One text for each sentence.
         tokenize: Sacrebleu's tokenisation: `"13a"` for text, `"none"` for
             tokenised text, `"zh"`, `"char"`, ...
 
@@ -278,10 +278,7 @@ def bleu(
     return _corpus_score(_bleu(tokenize), hypotheses, references)
 
 
-def chrf(
-    hypotheses: Sequence[str],
-    references: Sequence[str] | Sequence[Sequence[str]],
-) -> dict:
+def chrf(hypotheses: Sequence[str], references: Sequence[str]) -> dict:
     """Computes corpus chrF2; arguments and result are as in `bleu`."""
     return _corpus_score(sacrebleu.CHRF(), hypotheses, references)
 
@@ -292,40 +289,35 @@ def _bleu(tokenize):
 
 
 def _corpus_score(metric, hypotheses, references):
-    references = _reference_lists(hypotheses, references)
-    score = metric.corpus_score(list(hypotheses), references).score
+    _check_lengths(hypotheses, references)
+    score = metric.corpus_score(list(hypotheses), [list(references)]).score
     return {"score": score, "signature": str(metric.get_signature())}
 
 
-def exact_match(
-    hypotheses: Sequence[str],
-    references: Sequence[str] | Sequence[Sequence[str]],
-) -> float:
-    """Computes the share of hypotheses that equal a reference when stripped."""
+def exact_match(hypotheses: Sequence[str], references: Sequence[str]) -> float:
+    """Computes the share of hypotheses that equal their stripped references."""
     return top_n_accuracy([[text] for text in hypotheses], references, 1)
 
 
 def top_n_accuracy(
     candidate_lists: Sequence[Sequence[str]],
-    references: Sequence[str] | Sequence[Sequence[str]],
+    references: Sequence[str],
     n: int,
 ) -> float:
-    """Computes how often one of the `n` best candidates equals a reference.
+    """Computes how often one of the `n` best candidates equals the reference.
 
     With `n = 1` this is `exact_match` of the best candidates.
 
     Args:
         candidate_lists: The candidates for each sentence, the best one first,
             perhaps fewer than `n`.
-        references: One text for each sentence, or several lists of these.
+        references: One text for each sentence.
         n: Positive integer.
     """
-    lists = _reference_lists(candidate_lists, references)
+    _check_lengths(candidate_lists, references)
     hits = sum(
-        not {text.strip() for text in candidates[:n]}.isdisjoint(
-            text.strip() for text in texts
-        )
-        for candidates, *texts in zip(candidate_lists, *lists)
+        reference.strip() in {text.strip() for text in candidates[:n]}
+        for candidates, reference in zip(candidate_lists, references)
     )
     return 100 * hits / len(candidate_lists)
 
@@ -369,10 +361,10 @@ def error_rate(hypotheses: Sequence[str], references: Sequence[str]) -> float:
     import keras_hub
     import tensorflow as tf
 
-    (references,) = _reference_lists(hypotheses, references)
+    _check_lengths(hypotheses, references)
     truth, answers = (
-        tf.strings.split(tf.constant(texts))
-        for texts in (references, list(hypotheses))
+        tf.strings.split(tf.constant(list(texts)))
+        for texts in (references, hypotheses)
     )
     metric = keras_hub.metrics.EditDistance()
     metric.update_state(truth, answers)
@@ -407,16 +399,10 @@ def _percent(flags):
     return 100 * sum(flags) / len(flags) if flags else 0.0
 
 
-def _reference_lists(hypotheses, references):
-    """Returns lists of references, each as long as `hypotheses`."""
-    lists = [references]
-    if len(references) and not isinstance(references[0], str):
-        lists = references
-    for texts in lists:
-        if len(texts) != len(hypotheses) or not len(hypotheses):
-            raise ValueError(
-                "Expected one reference for each hypothesis, and at least one. "
-                f"Received: {len(hypotheses)} hypotheses and {len(texts)} "
-                "references."
-            )
-    return [list(texts) for texts in lists]
+def _check_lengths(hypotheses, references):
+    if len(references) != len(hypotheses) or not len(hypotheses):
+        raise ValueError(
+            "Expected one reference for each hypothesis, and at least one. "
+            f"Received: {len(hypotheses)} hypotheses and {len(references)} "
+            "references."
+        )
