@@ -120,9 +120,7 @@ def run(config: Config, beam_flags: Iterable[str] = ()) -> None:
         raise ValueError("--output: a folder has a name.")
     check_outputs({"--output": os.path.join(config.output, MANIFEST)})
     corpus = text_pairs.load(
-        *text_pairs.file_pairs(
-            config.train, config.validation, config.test, memories=True
-        ),
+        *text_pairs.file_pairs(config, memories=True),
         source_language=config.source_language,
         target_language=config.target_language,
         tokenized=config.tokenization == "space",

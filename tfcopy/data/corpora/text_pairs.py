@@ -18,6 +18,7 @@ import numpy as np
 
 from tfcopy import file_forms, filesystem
 from tfcopy.data.corpora.corpus import (
+    SPLITS,
     CheckedPairs,
     CorpusError,
     Split,
@@ -166,19 +167,16 @@ def file_pair(
     return tuple(files)
 
 
-def file_pairs(
-    train, validation, test, memories: bool = False
-) -> list[FilePair | None]:
+def file_pairs(config, memories: bool = False) -> list[FilePair | None]:
     """Returns the file names of `--train`, `--validation` and `--test`.
 
     Args:
-        train, validation, test: Values of the flags of these names.
+        config: The flags, those of these names among them.
         memories: As in `file_pair`.
     """
-    splits = {"train": train, "validation": validation, "test": test}
     return [
-        file_pair(files, f"--{flag}", memories)
-        for flag, files in splits.items()
+        file_pair(getattr(config, split), f"--{split}", memories)
+        for split in SPLITS
     ]
 
 

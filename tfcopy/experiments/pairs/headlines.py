@@ -7,7 +7,7 @@ import numpy as np
 
 from tfcopy import tokens
 from tfcopy.data.corpora import gigaword, text_pairs
-from tfcopy.data.corpora.corpus import Split, fingerprint
+from tfcopy.data.corpora.corpus import SPLITS, Split, fingerprint
 from tfcopy.data.definitions import word_vectors
 from tfcopy.data.generated import newsgen
 from tfcopy.data.text.entities import (
@@ -26,7 +26,6 @@ from tfcopy.experiments.pairs import (
 )
 from tfcopy.experiments.pairs.corpus_flags import EntitiesConfig
 
-_SPLITS = ("train", "validation", "test")
 NO_SPELLING = (
     "pointers to unknown words need their spelling. Give the text before rare "
     "words were replaced, choose --pointers entity, or train the baseline "
@@ -70,13 +69,13 @@ def _check_entity_flags(config):
     tags, rules = (
         [f"--{x}" for x in flags if getattr(config, x) not in (None, False)]
         for flags in (
-            [f"{split}_tags" for split in _SPLITS],
+            [f"{split}_tags" for split in SPLITS],
             ["entity_pattern", "entity_exceptions", "entity_truecase"],
         )
     )
     if config.pointers != "entity" and tags + rules:
         raise ValueError(f"{(tags + rules)[0]} needs --pointers entity.")
-    for split in _SPLITS:
+    for split in SPLITS:
         files, some = (getattr(config, x) for x in (split, f"{split}_tags"))
         if some is not None and files is None:
             raise ValueError(f"--{split}_tags needs --{split} as well.")
@@ -128,7 +127,7 @@ def load_corpus(config):
     else:
         files = [
             text_pairs.file_pair(getattr(config, flag), f"--{flag}")
-            for split in _SPLITS
+            for split in SPLITS
             for flag in (split, f"{split}_tags")
         ]
         corpus = gigaword.load_tagged(

@@ -116,9 +116,7 @@ def load_files(
     if config.train is None:
         return None
     return text_pairs.load(
-        *text_pairs.file_pairs(
-            config.train, config.validation, config.test, memories
-        ),
+        *text_pairs.file_pairs(config, memories),
         source_language=source_language,
         target_language=target_language,
         seed=config.seed,

@@ -11,6 +11,7 @@ from tfcopy.data.corpora import (
     tables,
     tfds_corpora,
 )
+from tfcopy.data.corpora.corpus import SPLITS
 from tfcopy.data.generated import demo_news
 from tfcopy.data.ragged_rows import join
 from tfcopy.data.text.tokenization import Tokenizer, string_tensor
@@ -85,10 +86,7 @@ def _load_tfds(config):
 
 
 def _load_tables(config):
-    files = [
-        _table(getattr(config, split), f"--{split}")
-        for split in ("train", "validation", "test")
-    ]
+    files = [_table(getattr(config, x), f"--{x}") for x in SPLITS]
     for flag in ("source_column", "target_column"):
         if getattr(config, flag) is None:
             raise ValueError(f"A table needs --{flag}.")

@@ -98,9 +98,7 @@ def with_alignment(config: TranslatorConfig, encoded: EncodedCorpus):
     if config.guided_alignment is None:
         return encoded
     lines = text_pairs.train_lines(
-        *text_pairs.file_pairs(
-            config.train, config.validation, config.test, memories=True
-        ),
+        *text_pairs.file_pairs(config, memories=True),
         source_language=config.source_language,
         target_language=config.target_language,
         seed=config.seed,
