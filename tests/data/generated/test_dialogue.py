@@ -107,14 +107,6 @@ def test_fillers_of_the_test_set_of_ds_ii_are_never_seen(rows):
         assert not content_words(filler) & words, filler
 
 
-def test_a_test_filler_in_the_training_sentences_is_an_error(monkeypatch):
-    train = dialogue_patterns.pools("train")
-    monkeypatch.setattr(dialogue_patterns, "pools", lambda half: train)
-    dialogue.generate("DS-I", dict.fromkeys(SIZES, 173))
-    with pytest.raises(CorpusError, match="'.*' occurs in a training"):
-        dialogue.generate("DS-II", dict.fromkeys(SIZES, 173))
-
-
 def test_ceiling(corpora, rows):
     indices = [i for i, p in enumerate(PATTERNS) if p.input == DIALOGUES[0][0]]
     assert len(indices) == 2
