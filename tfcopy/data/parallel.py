@@ -32,8 +32,11 @@ def map_chunks(
 
     The chunks run in threads, which pays where `function` is a TensorFlow
     graph; no more of them are read ahead than there are threads. A bar on
-    standard error shows the items done and the time left.
+    standard error shows the items done and the time left, if `items` know their
+    `num_pairs` or a `total` is given.
     """
+    if total is None:
+        total = getattr(items, "num_pairs", None)
     iterator = iter(items)
     num_threads = max(1, min(8, os.cpu_count() or 1))
     bar = tqdm.tqdm(
@@ -61,6 +64,11 @@ def map_chunks(
         finally:
             for job, _ in pending:
                 job.cancel()
+
+
+def map_each(function: Callable, items: Iterable, **options) -> Iterator:
+    """Yields what `function(chunk)` returns one by one, as `map_chunks`."""
+    return itertools.chain.from_iterable(map_chunks(function, items, **options))
 
 
 # Beam's own DirectRunner first fetches a program from the network, Prism.

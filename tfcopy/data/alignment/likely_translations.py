@@ -19,7 +19,6 @@ from tfcopy.data.alignment.aligners import ibm_model1
 from tfcopy.data.alignment.word_links import Links, Sentences, one_to_one
 from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.data.pairs.encoding import EncodedCorpus
-from tfcopy.data.parallel import map_chunks
 from tfcopy.data.text import tokenization
 from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.tokenization import string_tensor
@@ -61,7 +60,6 @@ class TokenizedText:
         tokenizer: tokenization.Tokenizer,
         *,
         total: int | None = None,
-        progress: bool = True,
     ) -> "TokenizedText":
         """Reads a file, plain or compressed; each line is a sentence.
 
@@ -69,19 +67,17 @@ class TokenizedText:
             path: The file.
             tokenizer: Cuts lines into words.
             total: Number of lines, for the time left.
-            progress: Whether to show a bar.
 
         Raises:
             CorpusError: naming file and line.
         """
-        parts = map_chunks(
-            lambda lines: tokenizer.tokenize(string_tensor(lines)).to_list(),
+        rows = tokenization.token_rows(
             read_lines(path),
+            tokenizer,
             total=total,
             description=os.path.basename(path),
-            progress=progress,
         )
-        return cls.from_rows(row for rows in parts for row in rows)
+        return cls.from_rows(rows)
 
     @property
     def folded(self) -> Sentences:

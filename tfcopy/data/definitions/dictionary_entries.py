@@ -34,8 +34,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from tfcopy.atomic_files import write_atomically
 from tfcopy.data.corpora.corpus import fingerprint
 from tfcopy.data.corpora.text_pairs import line_error, read_lines
-from tfcopy.data.parallel import map_chunks
-from tfcopy.data.text.tokenization import Tokenizer, string_tensor
+from tfcopy.data.text.tokenization import Tokenizer, token_rows
 from tfcopy.file_forms import parse_json
 
 # By part of speech, (pattern, rewrite) pairs; the first that yields a headword
@@ -215,16 +214,16 @@ def _part(fields):
 
 def _tokenize(texts):
     """Tokenizes English texts; equal tokens are one object."""
-    tokens = {}
-    rows = map_chunks(
-        lambda lines: Tokenizer().tokenize(string_tensor(lines)).to_list(),
+    rows = token_rows(
         texts,
+        Tokenizer(),
         total=len(texts),
         description="Cutting definitions into tokens",
     )
-    for text, row in zip(texts, itertools.chain.from_iterable(rows)):
-        tokens[text] = tuple(sys.intern(token.decode()) for token in row)
-    return tokens
+    return {
+        text: tuple(sys.intern(token.decode()) for token in row)
+        for text, row in zip(texts, rows)
+    }
 
 
 def _gather(entries, lemmas):

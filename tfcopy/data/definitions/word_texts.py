@@ -14,7 +14,7 @@ import numpy as np
 
 from tfcopy.data.alignment.word_links import Sentences
 from tfcopy.data.corpora.squad import Example
-from tfcopy.data.parallel import map_chunks
+from tfcopy.data.parallel import map_each
 from tfcopy.data.text.tokenization import (
     Tokenizer,
     covering_span,
@@ -207,15 +207,12 @@ def tokenize_questions(
         examples: `Example`s.
         tokenizer: Cuts contexts and questions into words.
     """
-    parts = map_chunks(
+    return map_each(
         lambda part: _tokenize_chunk(part, tokenizer),
         examples,
         chunk_size=_CHUNK_SIZE,
-        total=getattr(examples, "num_pairs", None),
         description="Tokenizing questions",
     )
-    for part in parts:
-        yield from part
 
 
 def _tokenize_chunk(examples, tokenizer) -> list[TokenizedQuestion]:

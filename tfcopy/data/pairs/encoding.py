@@ -306,7 +306,6 @@ def encode_arrays(
         map_chunks(
             encode_chunk,
             pairs,
-            total=getattr(pairs, "num_pairs", None),
             description=f"Encoding {name}",
             progress=progress,
         )

@@ -30,7 +30,7 @@ from collections.abc import Iterable, Iterator
 import tensorflow as tf
 
 from tfcopy import tokens as special
-from tfcopy.data.parallel import map_chunks
+from tfcopy.data.parallel import map_each
 from tfcopy.data.ragged_rows import join, keep, rows_of
 from tfcopy.data.text.tokenization import Tokenizer, lower, string_tensor
 from tfcopy.data.text.vocabulary import count_words
@@ -315,5 +315,4 @@ def anonymise(
         sides = ([x.decode() for x in side.numpy().tolist()] for side in texts)
         return list(zip(*sides))
 
-    for chunk in map_chunks(anonymise_chunk, pairs, progress=False):
-        yield from chunk
+    return map_each(anonymise_chunk, pairs, progress=False)

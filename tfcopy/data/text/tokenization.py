@@ -20,12 +20,13 @@ Reference: `tokenizer.perl` and `detokenizer.perl` of the Moses toolkit
 """
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 import numpy as np
 import tensorflow as tf
 
+from tfcopy.data.parallel import map_each
 from tfcopy.data.ragged_rows import join, keep, rows_of
 
 
@@ -37,6 +38,21 @@ def string_tensor(texts: Iterable) -> tf.Tensor:
             for text in texts
         ],
         tf.string,
+    )
+
+
+def token_rows(texts: Iterable, tokenizer, **options) -> Iterator[list[bytes]]:
+    """Yields the tokens of each text.
+
+    Args:
+        texts: Strings.
+        tokenizer: Cuts them into tokens.
+        **options: Options of `map_chunks`.
+    """
+    return map_each(
+        lambda chunk: tokenizer.tokenize(string_tensor(chunk)).to_list(),
+        texts,
+        **options,
     )
 
 

@@ -220,7 +220,7 @@ def count_words(
     for counted in map_chunks(
         count_chunk,
         pairs,
-        total=total or getattr(pairs, "num_pairs", None),
+        total=total,
         description="Counting words",
         progress=progress,
     ):

@@ -8,7 +8,7 @@ import tensorflow as tf
 from tfcopy.data.corpora.corpus import Split
 from tfcopy.data.corpora.nli import LABELS
 from tfcopy.data.definitions.word_texts import WordTexts
-from tfcopy.data.parallel import map_chunks
+from tfcopy.data.parallel import map_each
 from tfcopy.data.text.tokenization import Tokenizer, string_tensor
 from tfcopy.experiments import reporting
 from tfcopy.experiments.definitions import definition_pictures
@@ -34,16 +34,10 @@ def read(
         ]
         return [(*pair, x.label) for *pair, x in zip(*sides, examples)]
 
-    chunks = map_chunks(
-        tokenize,
-        split,
-        total=split.num_pairs,
-        description="Tokenising sentences",
-    )
-    for chunk in chunks:
-        for *sides, label in chunk:
-            words = [[x.decode() for x in side[:max_length]] for side in sides]
-            yield dict(zip(("premise", "hypothesis"), words)), {"label": label}
+    rows = map_each(tokenize, split, description="Tokenising sentences")
+    for *sides, label in rows:
+        words = [[x.decode() for x in side[:max_length]] for side in sides]
+        yield dict(zip(("premise", "hypothesis"), words)), {"label": label}
 
 
 def probabilities(predictions: Iterable) -> np.ndarray:

@@ -10,8 +10,7 @@ from tfcopy import losses, tokens
 from tfcopy.data.corpora.corpus import Split
 from tfcopy.data.definitions import DefinitionFeatures
 from tfcopy.data.definitions.word_texts import WordTexts
-from tfcopy.data.parallel import map_chunks
-from tfcopy.data.text.tokenization import Tokenizer, string_tensor
+from tfcopy.data.text.tokenization import Tokenizer, token_rows
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.experiments import reporting
 from tfcopy.experiments.definitions import definition_pictures
@@ -29,17 +28,10 @@ def read(
         tokenizer: What cuts them into words.
         max_length: Most words of a sentence that are read.
     """
-    chunks = map_chunks(
-        lambda lines: tokenizer.tokenize(string_tensor(lines)).to_list(),
-        split,
-        total=split.num_pairs,
-        description="Tokenising sentences",
-    )
-    for chunk in chunks:
-        for sentence in chunk:
-            if sentence:
-                words = [word.decode() for word in sentence[:max_length]]
-                yield {"text": words}, {}
+    rows = token_rows(split, tokenizer, description="Tokenising sentences")
+    for sentence in filter(None, rows):
+        words = [word.decode() for word in sentence[:max_length]]
+        yield {"text": words}, {}
 
 
 def finish_batch(
