@@ -189,6 +189,25 @@ def test_bad_files_are_named(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "word, token",
+    [
+        ("# a", "x"),
+        ("#lemma", "x"),
+        ("#tokenized", "x"),
+        ("a\tb", "x"),
+        (" a", "x"),
+        ("a", "x y"),
+        ("a", ""),
+    ],
+)
+def test_what_a_file_cannot_hold_is_not_written(tmp_path, word, token):
+    definitions = Definitions((word,), (((token,),),))
+    with pytest.raises(ValueError, match="must be.* Received: "):
+        definitions.save(tmp_path / "a.tsv")
+    assert not (tmp_path / "a.tsv").exists()
+
+
+@pytest.mark.parametrize(
     "definitions",
     [
         Definitions(

@@ -226,6 +226,11 @@ def test_packs_what_plain_retrieval_finds(data):
     assert found == of_words
 
 
+def test_an_unknown_layout_is_named():
+    with pytest.raises(ValueError, match="'flat' or.*Received: 'ragged'"):
+        packer(layout="ragged")
+
+
 def test_entries_that_the_dictionary_lacks():
     with pytest.raises(tf.errors.InvalidArgumentError):
         packer().pack(tf.constant([[[len(HEADWORDS) + 1]]]))

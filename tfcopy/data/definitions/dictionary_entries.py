@@ -179,6 +179,9 @@ class Definitions:
         Args:
             path: The file; gzipped if its name ends in `.gz`.
             notice: Lines to write as comments, such as a licence.
+
+        Raises:
+            ValueError: naming a headword or definition that cannot be written.
         """
         comments = (f"{_COMMENT}{line}" for line in notice.splitlines())
         lines = itertools.chain(comments, self._lines())
@@ -200,9 +203,25 @@ class Definitions:
         for word, senses, parts in zip(
             self.headwords, self.definitions, self.parts_of_speech
         ):
+            _check_writable(word)
             for tokens, part in zip(senses, parts):
-                fields = [word, " ".join(tokens)]
-                yield "\t".join(fields + [part] * (part != UNKNOWN))
+                text = " ".join(tokens)
+                if tuple(text.split()) != tokens:
+                    raise ValueError(
+                        f"The definitions of {word!r} must be tuples of tokens "
+                        f"without blanks. Received: {tokens!r}."
+                    )
+                yield "\t".join([word, text] + [part] * (part != UNKNOWN))
+
+
+def _check_writable(word):
+    is_comment = word.startswith(_COMMENT) or word in (_LEMMA, _TOKENIZED)
+    if is_comment or " ".join(word.split()) != word:
+        raise ValueError(
+            "`headwords` must be words with single spaces between them, and "
+            "not comments. "
+            f"Received: {word!r}."
+        )
 
 
 def _part(fields):

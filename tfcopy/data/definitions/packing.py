@@ -165,6 +165,9 @@ class DefinitionPacker(FromArguments):
         exclude_top_k: Number of the text's most frequent words, which get no
             definition; unknown words always may. -1 excludes all known words, 0
             or `None` no word.
+
+    Raises:
+        ValueError: If there is no such layout.
     """
 
     definitions: Definitions
@@ -176,6 +179,11 @@ class DefinitionPacker(FromArguments):
     exclude_top_k: int | None = None
 
     def __post_init__(self):
+        if self.layout not in ("flat", "padded"):
+            raise ValueError(
+                "`layout` must be 'flat' or 'padded'. Received: "
+                f"{self.layout!r}."
+            )
         # Row 0 is the filler. An LSTM needs a step that is not padding.
         begin, end, filler = [], [], [special.PAD]
         if self.layout == "padded":
