@@ -14,8 +14,8 @@ from tests.serving.servables.translators import sentences
 from tfcopy.runtime import local_model, remote_model
 from tfcopy.runtime.exported_model import ExportedModel
 from tfcopy.runtime.local_model import LocalModel
+from tfcopy.runtime.rest_transport import VersionStatus
 from tfcopy.runtime.signatures import Signature
-from tfcopy.runtime.transport import VersionStatus
 from tfcopy.serving import ask
 
 SENTENCES = [x.encode() for x in sentences(9)] + [b"", b"\xff\xfe is \x00"]

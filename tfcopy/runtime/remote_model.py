@@ -11,18 +11,17 @@ import time
 from numbers import Real
 
 from tfcopy.runtime.exported_model import ExportedModel
-from tfcopy.runtime.rest_transport import RestTransport
+from tfcopy.runtime.rest_transport import (
+    UNAVAILABLE,
+    Failure,
+    ModelSpec,
+    RestTransport,
+    VersionStatus,
+)
 from tfcopy.runtime.signatures import (
     AskError,
     Signature,
     check_whole,
-)
-from tfcopy.runtime.transport import (
-    UNAVAILABLE,
-    Failure,
-    ModelSpec,
-    VersionStatus,
-    parse_address,
 )
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.2, 10.0  # seconds
@@ -93,7 +92,7 @@ class Connection:
         self.name = f"{model} at {address}"
         self.deadline = deadline
         self.retries = retries
-        self._transport = _transport(address, root_certificate)
+        self._transport = RestTransport(address, root_certificate)
 
     def signatures(self) -> dict:
         """Returns the `SignatureInfo` of each signature, by name."""
@@ -104,7 +103,7 @@ class Connection:
         return sorted(self._call("its status", self._transport.status))
 
     def predict(self, signature: str, inputs, outputs) -> dict:
-        """Calls a signature; see `transport.py`."""
+        """Calls a signature; see `RestTransport`."""
         return self._call(
             f"signature {signature!r}",
             self._transport.predict,
@@ -112,10 +111,6 @@ class Connection:
             inputs,
             outputs,
         )
-
-    def close(self):
-        """Closes the connection, and cancels pending requests."""
-        self._transport.close()
 
     def _call(self, what, method, *arguments):
         end = time.monotonic() + self.deadline
@@ -201,19 +196,6 @@ def _wait(tries):
     return longest * random.uniform(0.5, 1)
 
 
-def _transport(text, root_certificate):
-    address = parse_address(text)
-    if root_certificate is not None and not address.tls:
-        raise AskError(f"{text}: for TLS write https:// in its place.")
-    try:
-        return RestTransport(address, root_certificate)
-    except OSError as error:
-        raise AskError(
-            f"--root_certificate: cannot read {root_certificate} "
-            f"({error.strerror or error})."
-        ) from None
-
-
 class RemoteModel(ExportedModel):
     """A model of TensorFlow Serving.
 
@@ -263,10 +245,6 @@ class RemoteModel(ExportedModel):
     def _ask_batch(self, signature, arrays):
         outputs = self._infos[signature].outputs
         return self._connection.predict(signature, arrays, outputs)
-
-    def close(self):
-        """Closes the connection, and cancels pending requests."""
-        self._connection.close()
 
 
 def _text_rank(info):

@@ -7,29 +7,92 @@ import base64
 import contextlib
 import http.client
 import json
+import math
 import socket
 import ssl
 import threading
 from concurrent.futures import Future
+from typing import NamedTuple
 from urllib.parse import quote
 
 import numpy as np
 
 from tfcopy.file_forms import JsonError, parse_json
 from tfcopy.runtime import transport
-from tfcopy.runtime.transport import (
-    UNAVAILABLE,
-    Address,
-    Failure,
-    ModelSpec,
-    TensorInfo,
-    VersionStatus,
-    check_shape,
-    expecting,
-    signature_infos,
-)
+from tfcopy.runtime.signatures import AskError
+from tfcopy.terminal import one_line
 
+# Status after which a request is repeated.
+UNAVAILABLE = "UNAVAILABLE"
 _CHUNK = 1 << 20
+
+# Types of the tensors of exports.
+_DTYPES = {"DT_STRING": object, "DT_BOOL": bool, "DT_FLOAT": np.float32}
+_DTYPES |= {"DT_INT32": np.int32, "DT_INT64": np.int64}
+
+
+class Failure(Exception):
+    """A failed request.
+
+    Args:
+        code: Name of a status, such as "NOT_FOUND".
+        details: Reason of the failure.
+        is_reached: Whether the server itself reported the failure.
+    """
+
+    def __init__(self, code: str, details: str, is_reached: bool = True):
+        super().__init__(code, details)
+        self.code = code
+        self.details = one_line(details).rstrip(".")[:300] or "no reason given"
+        self.is_reached = is_reached
+
+
+class ModelSpec(NamedTuple):
+    """A model on a server; the highest version by default."""
+
+    name: str
+    version: int | None = None
+    label: str | None = None
+
+
+class TensorInfo(NamedTuple):
+    """Type and rank of a tensor in a signature.
+
+    Attributes:
+        dtype: Name in TensorFlow's protocol buffers, such as "DT_STRING".
+        rank: Number of axes, `None` if unknown.
+    """
+
+    dtype: str
+    rank: int | None
+
+    @property
+    def numpy_dtype(self) -> np.dtype:
+        """Returns the NumPy type of its values."""
+        if self.dtype not in _DTYPES:
+            raise ValueError(f"no values are known of the type {self.dtype}")
+        return np.dtype(_DTYPES[self.dtype])
+
+
+class SignatureInfo(NamedTuple):
+    """Inputs and outputs of a signature by name, sorted by name."""
+
+    inputs: dict[str, TensorInfo]
+    outputs: dict[str, TensorInfo]
+
+
+class VersionStatus(NamedTuple):
+    """State of a version of a model.
+
+    Attributes:
+        version: Number of the version.
+        state: START, LOADING, AVAILABLE, UNLOADING or END.
+        message: Error message, if any.
+    """
+
+    version: int
+    state: str
+    message: str = ""
 
 
 def exchange(connection, path, body, seconds):
@@ -84,7 +147,11 @@ def _content(response):
         chunks.append(chunk)
         size += len(chunk)
         if size > transport.LARGEST_ANSWER:
-            raise transport.too_large()
+            raise Failure(
+                "RESOURCE_EXHAUSTED",
+                f"the response has more than {transport.LARGEST_ANSWER:,} "
+                "bytes; ask for less at once (--batch_size)",
+            )
     if response.length:
         raise http.client.IncompleteRead(b"", response.length)
     return b"".join(chunks)
@@ -107,38 +174,54 @@ _CODES = {
 
 
 class RestTransport:
-    """Transport by REST; see `tfcopy.runtime.transport`.
+    """Requests to a server by REST.
+
+    A model is a `ModelSpec`, and a timeout is in seconds. Each method sends one
+    request and raises a `Failure` if there is no valid response. Responses are
+    not trusted.
 
     Args:
-        address: The server's `Address`.
+        address: The server's address.
         root_certificate: Optional path of a PEM file of root certificates; the
             system's by default.
 
     Raises:
-        OSError: If the certificates cannot be read.
+        AskError: If the address has another form, or the certificates cannot
+            be read.
     """
 
-    def __init__(self, address: Address, root_certificate=None):
-        self.address = address
+    def __init__(self, address: str, root_certificate=None):
+        self.address = transport.parse_address(address)
         self._context = None
-        if address.tls:
-            self._context = ssl.create_default_context(cafile=root_certificate)
+        if self.address.tls:
+            try:
+                self._context = ssl.create_default_context(
+                    cafile=root_certificate
+                )
+            except OSError as error:
+                raise AskError(
+                    f"--root_certificate: cannot read {root_certificate} "
+                    f"({error.strerror or error})."
+                ) from None
+        elif root_certificate is not None:
+            raise AskError(f"{address}: for TLS write https:// in its place.")
 
     def signatures(self, model: ModelSpec, timeout) -> dict:
         answer = self._ask(_path(model) + "/metadata", None, timeout)
-        with expecting("signatures"):
+        with _expecting("signatures"):
             signatures = answer["metadata"]["signature_def"]["signature_def"]
-            return signature_infos(
-                {
-                    name: (x.get("inputs"), x.get("outputs"))
-                    for name, x in signatures.items()
-                },
-                _info,
-            )
+            return {
+                name: SignatureInfo(
+                    _infos(x.get("inputs")), _infos(x.get("outputs"))
+                )
+                for name, x in sorted(signatures.items())
+                # Initialisers of SavedModels are none.
+                if not name.startswith("__saved_model_")
+            }
 
     def status(self, model: ModelSpec, timeout) -> list[VersionStatus]:
         answer = self._ask(_path(model), None, timeout)
-        with expecting("status"):
+        with _expecting("status"):
             return [
                 VersionStatus(
                     int(x["version"]),
@@ -164,7 +247,7 @@ class RestTransport:
         }
         body = json.dumps(request, ensure_ascii=False).encode()
         answer = self._ask(_path(model) + ":predict", body, timeout)
-        with expecting("outputs"):
+        with _expecting("outputs"):
             values = answer["outputs"]
             if len(outputs) == 1:
                 values = dict.fromkeys(outputs, values)
@@ -173,9 +256,6 @@ class RestTransport:
                 for name, info in outputs.items()
             }
         return arrays if rows else {k: x[:0] for k, x in arrays.items()}
-
-    def close(self):
-        """Does nothing: each request has a connection of its own."""
 
     def _ask(self, path, body, timeout):
         """Returns the JSON object of a response to a GET, or to a POST."""
@@ -195,7 +275,7 @@ class RestTransport:
         if response.status != 200:
             code = _CODES.get(response.status, "UNKNOWN")
             raise Failure(code, _error(response, content))
-        with expecting("JSON"):
+        with _expecting("JSON"):
             return parse_json(content)
 
     def _connection(self, timeout):
@@ -205,6 +285,23 @@ class RestTransport:
         return http.client.HTTPSConnection(
             host, port, timeout=timeout, context=self._context
         )
+
+
+@contextlib.contextmanager
+def _expecting(what):
+    """Turns errors in reading a response into a `Failure`."""
+    try:
+        yield
+    except (
+        *(ValueError, LookupError, TypeError, AttributeError),
+        *(ArithmeticError, RecursionError, MemoryError),
+    ) as error:
+        reason = f": {error}" if type(error) is ValueError else ""
+        raise Failure(
+            "UNKNOWN",
+            f"the response has no valid {what}{reason}; is this TensorFlow "
+            "Serving?",
+        ) from None
 
 
 def _path(model):
@@ -227,6 +324,10 @@ def _error(response, content):
         return str(parse_json(content)["error"])
     except (JsonError, LookupError, TypeError):
         return f"HTTP {response.status} {response.reason}: {content[:200]}"
+
+
+def _infos(tensors):
+    return {k: _info(x) for k, x in sorted((tensors or {}).items())}
 
 
 def _info(tensor):
@@ -271,7 +372,19 @@ def _array(name, values, info, num_rows):
     if not array.size and info.rank is not None:
         # Nested lists end at an axis of size 0.
         array = array.reshape(array.shape + (0,) * (info.rank - array.ndim))
-    check_shape(name, array.shape, info, num_rows)
+    _check_shape(name, array.shape, info, num_rows)
     if array.dtype == object and not all(type(x) is bytes for x in array.flat):
         raise ValueError(f"{name} has lists of different lengths")
     return array
+
+
+def _check_shape(name, shape, info: TensorInfo, num_rows):
+    """Checks that a tensor may be an output for a number of rows."""
+    if info.rank not in (None, len(shape)):
+        raise ValueError(f"{name} has {len(shape)} axes, not {info.rank}")
+    if not shape or shape[0] != num_rows:
+        answers = shape[0] if shape else "no"
+        raise ValueError(f"{name} has {answers} rows, not {num_rows}")
+    size = math.prod(shape) * info.numpy_dtype.itemsize
+    if min(shape) < 0 or size > transport.LARGEST_ANSWER:
+        raise ValueError(f"{name} has the shape {list(shape)[:9]}")

@@ -14,8 +14,8 @@ from tfcopy.runtime.remote_model import (
     RemoteModel,
     RequestError,
 )
+from tfcopy.runtime.rest_transport import TensorInfo
 from tfcopy.runtime.signatures import AskError
-from tfcopy.runtime.transport import TensorInfo
 from tfcopy.terminal import one_line
 
 INPUTS = {"text": np.array([b"a", b"b"], object)}
