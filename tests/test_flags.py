@@ -135,23 +135,14 @@ def test_a_file_has_flags_that_must_be_given(tmp_path):
     made = FileOptions(output="1", words=["a", "2"], json=True)
     assert from_files("--config", str(path)) == made
     assert from_files("--config", "{output: 1}") == FileOptions(output="1")
-    more = from_files("--config", str(path), "--words+", "b", "--json", "no")
-    assert more == dataclasses.replace(made, words=["a", "2", "b"], json=False)
+    more = from_files("--config", str(path), "--words", "b", "--json", "no")
+    assert more == dataclasses.replace(made, words=["b"], json=False)
 
 
-@pytest.mark.parametrize(
-    ("skipped", "expected"),
-    [
-        (
-            "",
-            {"size": 3, "output": "o", "words": None, "label": None}
-            | {"json": False},
-        ),
-        ("=skip_null", {"size": 3, "output": "o", "json": False}),
-        ("=skip_default,skip_null", {"size": 3, "output": "o"}),
-    ],
-)
-def test_flags_are_printed_as_a_file(skipped, expected, capsys):
+def test_flags_are_printed_as_a_file(capsys):
     with pytest.raises(SystemExit, match="0"):
-        from_files("--output=o", f"--print_config{skipped}", "--size=3")
-    assert yaml.safe_load(capsys.readouterr().out) == expected
+        from_files("--output=o", "--print_config", "--size=3")
+    assert yaml.safe_load(capsys.readouterr().out) == {
+        **{"size": 3, "output": "o", "words": None, "label": None},
+        "json": False,
+    }

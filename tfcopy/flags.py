@@ -37,11 +37,6 @@ _ATTRIBUTE = r"^    (\w+): (.*(?:\n     .*)*)"
 _NULLS = (None, "null", "Null", "NULL", "~")
 _SWITCHES = dict.fromkeys(("true", "yes", "on"), True)
 _SWITCHES |= dict.fromkeys(("false", "no", "off"), False)
-# What `--print_config` may leave out.
-_SKIPPED = {
-    "skip_default": lambda value, default: value == default,
-    "skip_null": lambda value, default: value is None,
-}
 
 
 class Check(NamedTuple):
@@ -109,9 +104,8 @@ class Parser(argparse.ArgumentParser):
         description, epilog: First and last lines of `--help`.
         from_files: Whether `--config` reads flags from a file of YAML, and
             `--print_config` prints them as one. Then `null` is no value, a
-            switch may be given true or false, a list may be in brackets or
-            have a `+` that appends to it, no flag is abbreviated, and the help
-            of a flag names its choices.
+            switch may be given true or false, a list may be in brackets, no
+            flag is abbreviated, and the help of a flag names its choices.
         topics: Headings of `--help`, in its order: each field's `topic`.
         shown: Names of the flags that `--help` shows; all by default.
         choices: Tuples of the values that flags may have, by name, where their
@@ -158,10 +152,6 @@ class Parser(argparse.ArgumentParser):
                 else:
                     options["required"] = default_of(field) is MISSING
                     group.add_argument(f"--{name}", **options)
-                if from_files and _is_list(self.kinds[name]):
-                    options |= {"action": "extend", "dest": name}
-                    options |= {"help": argparse.SUPPRESS, "required": False}
-                    group.add_argument(f"--{name}+", **options)
         if from_files:
             must = [x for x in self._actions if x.required]
             must = [f"{x.option_strings[0]} {x.metavar}" for x in must]
@@ -181,9 +171,8 @@ class Parser(argparse.ArgumentParser):
         values = vars(parse(arguments))
         if self.from_files:
             del values["config"]
-            skipped = values.pop("print_config")
-            if skipped is not None:
-                self._print(values, skipped)
+            if values.pop("print_config"):
+                self._print(values)
         try:
             return self.config_class(**values)
         except (ValueError, ImportError) as error:
@@ -247,9 +236,7 @@ class Parser(argparse.ArgumentParser):
         )
         self.add_argument(
             "--print_config",
-            nargs="?",
-            const="",
-            metavar="skip_default,skip_null",
+            action="store_true",
             help="Print the flags as such a file, and exit.",
         )
 
@@ -259,7 +246,6 @@ class Parser(argparse.ArgumentParser):
         What is in brackets already stays as it is.
         """
         lists = [f"--{x}" for x, kind in self.kinds.items() if _is_list(kind)]
-        lists += [f"{name}+" for name in lists]
         found, rest = [], list(arguments)
         while rest:
             flag, equals, value = rest.pop(0).partition("=")
@@ -277,7 +263,7 @@ class Parser(argparse.ArgumentParser):
                 found += [f"{flag}={json.dumps(values)}"] if values else [flag]
         return found
 
-    def _print(self, values, skipped):
+    def _print(self, values):
         """Prints flags as `--config` reads them, and ends the process.
 
         Flags that the help does not show are printed only if they are given.
@@ -291,14 +277,6 @@ class Parser(argparse.ArgumentParser):
             or flag in self.shown
             or value != self.get_default(flag)
         }
-        for name in filter(None, skipped.split(",")):
-            if name not in _SKIPPED:
-                self.error(f"--print_config: there is no {name}")
-            values = {
-                flag: value
-                for flag, value in values.items()
-                if not _SKIPPED[name](value, self.get_default(flag))
-            }
         text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
         print(text, end="")
         self.exit()
