@@ -64,19 +64,6 @@ def test_what_has_no_logarithm_leaves_the_rest():
     np.testing.assert_array_equal(draw(points, log_x=True), expected)
 
 
-@pytest.mark.parametrize(
-    "curve", [([1], [1, 2]), ([1],), ([1], [1], [1]), (1, 2), ([[1]], [[1]])]
-)
-def test_curves_of_other_shapes_raise(curve):
-    with pytest.raises(ValueError, match="two or four .* shapes .* for 'x'"):
-        draw({"x": curve})
-
-
-def test_no_panels_raise():
-    with pytest.raises(ValueError, match="at least one. Received none"):
-        figures.panels_figure([])
-
-
 def test_rare_words_stand_to_the_right(drawn):
     x, y = np.array([4.0, 5.0, 6.0]), np.array([80.0, 75.0, 60.0])
     figures.rarity_figure(

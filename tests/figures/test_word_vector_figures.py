@@ -52,11 +52,3 @@ def test_words_are_beside_their_points_and_can_be_read(drawn):
         assert max(across, box.y0 - y, y - box.y1) < 12
         assert axes.bbox.x0 <= box.x0 and box.x1 <= axes.bbox.x1
         assert axes.bbox.y0 <= box.y0 and box.y1 <= axes.bbox.y1
-
-
-def test_points_must_fit_words():
-    points, words, categories = scatter()
-    with pytest.raises(ValueError, match=r"\(29, 2\) and 30 categories for 30"):
-        figures.categories_figure(points[1:], words, categories)
-    with pytest.raises(ValueError, match="29 categories"):
-        figures.categories_figure(points, words, categories[1:])

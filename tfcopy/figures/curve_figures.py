@@ -43,16 +43,6 @@ class Panel:
     log_x: bool = False
     levels: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
-    def __post_init__(self):
-        for name, arrays in self.curves.items():
-            sizes = [np.shape(array) for array in arrays]
-            plain = all(len(size) == 1 for size in sizes)
-            if len(sizes) not in (2, 4) or not plain or len(set(sizes)) > 1:
-                raise ValueError(
-                    "A curve must be two or four sequences of equal length. "
-                    f"Received: shapes {sizes} for {name!r}."
-                )
-
 
 def curves_figure(curves, title, x_label, y_label, **options):
     """Plots curves on one pair of axes.
@@ -100,8 +90,6 @@ def panels_figure(panels):
     Returns:
         As in `curves_figure`.
     """
-    if not panels:
-        raise ValueError("`panels` must have at least one. Received none.")
     figure = new_figure(
         figsize=(5 * len(panels), 4), dpi=100, layout="constrained"
     )
@@ -194,12 +182,6 @@ def categories_figure(points, words, categories):
         and `figures.save_png`.
     """
     points = np.asarray(points, np.float64)
-    if points.shape != (len(words), 2) or len(categories) != len(words):
-        raise ValueError(
-            "Expected two coordinates and a category for each word. Received: "
-            f"points.shape={points.shape} and {len(categories)} categories "
-            f"for {len(words)} words."
-        )
     figure = new_figure(figsize=(9, 7), dpi=100, layout="constrained")
     axes = figure.add_subplot()
     colors = {}
