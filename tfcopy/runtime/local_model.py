@@ -102,6 +102,19 @@ def find_models(folder) -> dict[str, dict[int, str]]:
     return {name: versions for name, versions in models.items() if versions}
 
 
+def check_exports(folder) -> None:
+    """Raises an AskError if a folder is no exported model, and holds none."""
+    if not filesystem.isdir(folder):
+        raise AskError(f"{folder}: no such folder.")
+    is_model = is_version(folder) or find_versions(folder)
+    if not (is_model or find_models(folder)):
+        raise AskError(
+            f"{folder}: no exported models in it. Expected folders of folders "
+            "named 1, 2, ... with a saved_model.pb each; recipes write them "
+            "there."
+        )
+
+
 def is_saved_model(folder) -> bool:
     """Returns whether a folder is a version of a model for TensorFlow."""
     return filesystem.isfile(os.path.join(folder, "saved_model.pb"))

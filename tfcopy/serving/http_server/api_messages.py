@@ -50,7 +50,12 @@ class ApiError(Exception):
         self.retry_after = retry_after
 
 
-_NO_FORM = ApiError(400, "Invalid request: the form cannot be read")
+def invalid(reason: str) -> ApiError:
+    """Returns the error of an invalid request."""
+    return ApiError(400, f"Invalid request: {reason}")
+
+
+_NO_FORM = invalid("the form cannot be read")
 
 
 def _whole(text):
@@ -183,7 +188,7 @@ async def read_request(kind: type[BaseModel], request: Request):
     elif content_type == "multipart/form-data":
         fields |= _fields(await _parts(request, body))
     elif body and content_type not in ("", "application/x-www-form-urlencoded"):
-        raise ApiError(400, "Invalid request: expected JSON, or a form")
+        raise invalid("expected JSON, or a form")
     else:
         fields |= _fields(_pairs(body))
     fields = {k: x for k, x in fields.items() if x not in (None, "", [])}

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import babel
 
-from tfcopy import filesystem
 from tfcopy.data.text.languages import best_language, normal_code
 from tfcopy.runtime.answer_lines import (
     is_cut,
@@ -24,13 +23,14 @@ from tfcopy.runtime.exported_model import (
     open_model,
 )
 from tfcopy.runtime.local_model import (
+    check_exports,
     find_models,
     find_versions,
-    is_saved_model,
+    is_version,
 )
 from tfcopy.runtime.signatures import AskError
 from tfcopy.runtime.transport import server_of
-from tfcopy.serving.http_server.api_messages import ApiError
+from tfcopy.serving.http_server.api_messages import ApiError, invalid
 from tfcopy.serving.http_server.request_batches import RequestBatches
 from tfcopy.serving.http_server.text_parts import Segment
 from tfcopy.serving.segments import has_words
@@ -80,17 +80,10 @@ def places_of(text: str) -> list[Place]:
                 f"en:fr={where}."
             )
         return [Place(server, name, pair)]
-    if not filesystem.isdir(where):
-        raise AskError(f"{where}: no such folder.")
+    check_exports(where)
     folders = [where]
-    if not is_saved_model(where) and not find_versions(where):
+    if not is_version(where) and not find_versions(where):
         folders = [os.path.join(where, name) for name in find_models(where)]
-    if not folders:
-        raise AskError(
-            f"{where}: no exported models in it. Expected folders of folders "
-            "named 1, 2, ... with a saved_model.pb each; recipes write them "
-            "there."
-        )
     if pair and len(folders) > 1:
         raise AskError(
             f"{text}: which of its models translates this? Found: "
@@ -227,10 +220,9 @@ class ServedModel:
         for segment, (answer, *_) in zip(long, found):
             if is_cut(answer, self.max_words):
                 text = segment.restored(segment.text)
-                raise ApiError(
-                    400,
-                    "Invalid request: a sentence is too long for the model, "
-                    f"which reads {self.max_words} words: {text[:60]!r}...",
+                raise invalid(
+                    "a sentence is too long for the model, which reads "
+                    f"{self.max_words} words: {text[:60]!r}..."
                 )
         asked = collections.defaultdict(list)
         for segment in segments:

@@ -23,7 +23,11 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from tfcopy.data.text.span_patterns import NAMES, PATTERNS, lost_spans
 from tfcopy.runtime.remote_model import RemoteModel, RequestError
 from tfcopy.runtime.signatures import AskError
-from tfcopy.serving.http_server.api_messages import ApiError, TranslateRequest
+from tfcopy.serving.http_server.api_messages import (
+    ApiError,
+    TranslateRequest,
+    invalid,
+)
 from tfcopy.serving.http_server.html_parts import HtmlText
 from tfcopy.serving.http_server.request_batches import (
     Batching,
@@ -224,11 +228,7 @@ class TranslationService:
             (characters, self.limits.characters),
         ):
             if size > limit:
-                raise ApiError(
-                    400,
-                    f"Invalid request: request ({size}) exceeds text limit "
-                    f"({limit})",
-                )
+                raise invalid(f"request ({size}) exceeds text limit ({limit})")
 
     async def _pairs(self, texts, request):
         """Returns detected languages, if requested, and pairs of languages."""
@@ -304,10 +304,8 @@ class TranslationService:
                 parts = [*document.parts(answers, rank)]
                 left -= sum(map(len, parts))
                 if left < 0:
-                    raise ApiError(
-                        400,
-                        "Invalid request: the answer would have more than "
-                        f"{limit} characters",
+                    raise invalid(
+                        f"the answer would have more than {limit} characters"
                     )
                 ranked["".join(parts)] = rank
             best, *others = ranked
@@ -320,20 +318,18 @@ class TranslationService:
         """Returns the formats of spans; `None` if the model keeps none."""
         unknown = [x for x in request.protect if x not in PATTERNS]
         if unknown:
-            raise ApiError(
-                400,
-                f"Invalid request: protect {unknown[0][:40]!r} is not "
-                f"supported; there are {NAMES}",
+            raise invalid(
+                f"protect {unknown[0][:40]!r} is not supported; there are "
+                f"{NAMES}"
             )
         if model.keeps_spans:
             asked = {*request.protect}
             return *self._protect, *(x for x in PATTERNS if x in asked)
         for name in ("protect", "glossary"):
             if getattr(request, name):
-                raise ApiError(
-                    400,
-                    f"Invalid request: {name} is not supported by this model, "
-                    "which was trained without --protect",
+                raise invalid(
+                    f"{name} is not supported by this model, which was trained "
+                    "without --protect"
                 )
         return None
 
@@ -371,21 +367,16 @@ class TranslationService:
 def _terms(glossary):
     """Returns pairs of a phrase and its translation, with single blanks."""
     if len(glossary) > _MOST_TERMS:
-        raise ApiError(
-            400,
-            f"Invalid request: glossary must have at most {_MOST_TERMS} "
-            "phrases",
-        )
+        raise invalid(f"glossary must have at most {_MOST_TERMS} phrases")
     terms = {}
     for phrase, translation in glossary.items():
         phrase, translation = (
             " ".join(x.split()) for x in (phrase, translation)
         )
         if not phrase or not translation:
-            raise ApiError(
-                400,
-                "Invalid request: glossary must have a translation for each "
-                "phrase, and no blank ones",
+            raise invalid(
+                "glossary must have a translation for each phrase, and no "
+                "blank ones"
             )
         terms[phrase] = translation
     return [*terms.items()]

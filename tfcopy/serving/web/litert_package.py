@@ -4,8 +4,6 @@ Its WebAssembly has 9 MB, which only sites without a server need: packages are
 downloaded when the first is written, and kept in the user's cache.
 """
 
-import base64
-import hashlib
 import http.client
 import io
 import json
@@ -17,6 +15,7 @@ import urllib.request
 from tfcopy import filesystem
 from tfcopy.atomic_files import write_atomically
 from tfcopy.runtime.signatures import AskError
+from tfcopy.serving.web.site import integrity
 from tfcopy.terminal import one_line
 
 _LOCK = pathlib.Path(__file__).with_name("package-lock.json")
@@ -73,11 +72,11 @@ def _archive(package):
     path = os.path.join(filesystem.cache(), name)
     if os.path.exists(path):
         content = pathlib.Path(path).read_bytes()
-        if _is_locked(content, facts):
+        if integrity(content, "sha512") == facts["integrity"]:
             return content
     registry = os.environ.get("NPM_CONFIG_REGISTRY", _REGISTRY).rstrip("/")
     content = _downloaded(facts["resolved"].replace(_REGISTRY, registry))
-    if not _is_locked(content, facts):
+    if integrity(content, "sha512") != facts["integrity"]:
         raise AskError(
             f"{package} from {registry} is not the package that "
             f"{_LOCK.name} names. Is NPM_CONFIG_REGISTRY right?"
@@ -85,11 +84,6 @@ def _archive(package):
     os.makedirs(os.path.dirname(path), exist_ok=True)
     write_atomically(path, lambda file: file.write(content))
     return content
-
-
-def _is_locked(content, facts):
-    digest = base64.b64encode(hashlib.sha512(content).digest()).decode()
-    return facts["integrity"] == f"sha512-{digest}"
 
 
 def _downloaded(address):

@@ -17,6 +17,7 @@ import numpy as np
 from tfcopy import filesystem
 from tfcopy.runtime.exported_model import ExportedModel, load
 from tfcopy.runtime.local_model import (
+    check_exports,
     find_models,
     find_versions,
     is_version,
@@ -47,14 +48,7 @@ class Models:
         self._loading = loading
         self._loaded = collections.OrderedDict()
         self._lock = threading.Lock()
-        if not filesystem.isdir(self.folder):
-            raise AskError(f"{self.folder}: no such folder.")
-        if not self.choices():
-            raise AskError(
-                f"{self.folder}: no exported models in it. Expected folders "
-                "of folders named 1, 2, ... with a saved_model.pb each; "
-                "recipes write them there."
-            )
+        check_exports(self.folder)
 
     def choices(self) -> dict[str, str]:
         """Returns the current models: names to show, and their folders.

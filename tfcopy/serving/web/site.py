@@ -21,10 +21,10 @@ _STORED = ("source_language", "target_language", "pieces", "labels")
 _MOST_EXAMPLES, _LONGEST_EXAMPLE = 5, 300
 
 
-def integrity(content: bytes) -> str:
-    """Returns the hash of a file in the form that browsers compare."""
-    digest = hashlib.sha256(content).digest()
-    return f"sha256-{base64.b64encode(digest).decode()}"
+def integrity(content: bytes, kind: str = "sha256") -> str:
+    """Returns the hash of a file in the form that browsers and npm compare."""
+    digest = hashlib.new(kind, content).digest()
+    return f"{kind}-{base64.b64encode(digest).decode()}"
 
 
 def page_files() -> dict[str, bytes]:
