@@ -17,6 +17,7 @@ once.
 
 import argparse
 import collections
+import contextlib
 import dataclasses
 import functools
 import inspect
@@ -323,6 +324,25 @@ def _program(module):
             return None
         module = spec.name
     return f"python -m {module}"
+
+
+@contextlib.contextmanager
+def reading(flag, path, kind=None):
+    """Names a flag in the error of a file that cannot be read.
+
+    Args:
+        flag: The flag, such as `--memory`.
+        path: Its file.
+        kind: Class of the error; by default OSError or ValueError.
+    """
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or error
+        message = f"{flag}: cannot read {path} ({reason})."
+        raise (kind or OSError)(message) from error
+    except ValueError as error:
+        raise (kind or ValueError)(f"{flag}: {error}") from error
 
 
 # === Types ===

@@ -23,7 +23,14 @@ import numpy as np
 from tfcopy.atomic_files import check_not_read, check_outputs
 from tfcopy.data.alignment import aligners, word_links
 from tfcopy.data.corpora import text_pairs
-from tfcopy.flags import Check, File, NonNegativeInt, Parser, PositiveInt
+from tfcopy.flags import (
+    Check,
+    File,
+    NonNegativeInt,
+    Parser,
+    PositiveInt,
+    reading,
+)
 from tfcopy.terminal import quiet, status_of
 
 _Share = Annotated[float, Check("a number from 0 to 1", lambda x: 0 <= x <= 1)]
@@ -117,12 +124,8 @@ def _shortlist(path):
 
     if path is None:
         return ()
-    try:
+    with reading("--only_outside", path):
         return frozenset(Vocabulary.load(path).words)
-    except OSError as error:
-        raise OSError(
-            f"--only_outside: cannot read {path} ({error.strerror or error})."
-        ) from error
 
 
 def _read(config):

@@ -14,6 +14,7 @@ from tfcopy.experiments.config import (
     corpus_flags,
     given_corpora,
 )
+from tfcopy.flags import reading
 from tfcopy.models.assembly import head_class
 
 
@@ -110,21 +111,8 @@ def load_file(kind, path, flag, *arguments):
     """
     if path is None:
         return None
-    with naming_file(flag, path):
+    with reading(flag, path):
         return kind.load(path, *arguments)
-
-
-@contextlib.contextmanager
-def naming_file(flag, path):
-    """Names a flag in the error of reading its file or folder."""
-    try:
-        yield
-    except OSError as error:
-        raise OSError(
-            f"{flag}: cannot read {path} ({error.strerror or error})."
-        ) from error
-    except ValueError as error:
-        raise ValueError(f"{flag}: {error}") from error
 
 
 @contextlib.contextmanager

@@ -4,7 +4,8 @@ import json
 
 from tfcopy import file_forms
 from tfcopy.file_forms import JsonError, parse_json
-from tfcopy.runtime.signatures import AskError
+from tfcopy.flags import reading
+from tfcopy.runtime.signatures import AskError, encoded
 from tfcopy.terminal import shown
 
 # Outputs that are printed as plain text: the first that a model has.
@@ -60,15 +61,8 @@ def read_dictionary(path, flag="--dictionary", form="headword<TAB>definition"):
     Returns:
         List of `bytes`.
     """
-    try:
-        with file_forms.open_plain(path) as file:
-            lines = file.read().splitlines()
-    except file_forms.FormError as error:
-        raise AskError(f"{flag}: {error}") from None
-    except OSError as error:
-        raise AskError(
-            f"{flag}: cannot read {path} ({error.strerror})."
-        ) from None
+    with reading(flag, path, AskError), file_forms.open_plain(path) as file:
+        lines = file.read().splitlines()
     definitions = []
     for number, line in enumerate(lines, start=1):
         if not line.strip() or line.startswith(
@@ -132,13 +126,9 @@ def parse(line: bytes, number: int, texts) -> dict:
             "texts."
         )
     return {
-        "dictionary": [_encoded(x) for x in dictionary],
-        **{name: _encoded(example[name]) for name in texts},
+        "dictionary": [encoded(x) for x in dictionary],
+        **{name: encoded(example[name]) for name in texts},
     }
-
-
-def _encoded(text):
-    return text.encode("utf-8", "replace")  # JSON may contain half a character.
 
 
 def plain(x):

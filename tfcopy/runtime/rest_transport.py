@@ -7,7 +7,6 @@ import base64
 import contextlib
 import http.client
 import json
-import math
 import socket
 import ssl
 import threading
@@ -18,6 +17,7 @@ from urllib.parse import quote
 import numpy as np
 
 from tfcopy.file_forms import JsonError, parse_json
+from tfcopy.flags import reading
 from tfcopy.runtime import transport
 from tfcopy.runtime.signatures import AskError
 from tfcopy.terminal import one_line
@@ -191,18 +191,14 @@ class RestTransport:
     """
 
     def __init__(self, address: str, root_certificate=None):
-        self.address = transport.parse_address(address)
+        self._address = transport.parse_address(address)
+        self._path = quote(self._address.path.rstrip("/"), safe="/%")
         self._context = None
-        if self.address.tls:
-            try:
+        if self._address.scheme == "https":
+            with reading("--root_certificate", root_certificate, AskError):
                 self._context = ssl.create_default_context(
                     cafile=root_certificate
                 )
-            except OSError as error:
-                raise AskError(
-                    f"--root_certificate: cannot read {root_certificate} "
-                    f"({error.strerror or error})."
-                ) from None
         elif root_certificate is not None:
             raise AskError(f"{address}: for TLS write https:// in its place.")
 
@@ -259,7 +255,7 @@ class RestTransport:
 
     def _ask(self, path, body, timeout):
         """Returns the JSON object of a response to a GET, or to a POST."""
-        connection, path = self._connection(timeout), self.address.path + path
+        connection, path = self._connection(timeout), self._path + path
         try:
             response, content = exchange(connection, path, body, timeout)
         except TimeoutError:
@@ -279,7 +275,7 @@ class RestTransport:
             return parse_json(content)
 
     def _connection(self, timeout):
-        host, port = self.address.host, self.address.port
+        host, port = self._address.hostname, self._address.port
         if self._context is None:
             return http.client.HTTPConnection(host, port, timeout=timeout)
         return http.client.HTTPSConnection(
@@ -385,6 +381,3 @@ def _check_shape(name, shape, info: TensorInfo, num_rows):
     if not shape or shape[0] != num_rows:
         answers = shape[0] if shape else "no"
         raise ValueError(f"{name} has {answers} rows, not {num_rows}")
-    size = math.prod(shape) * info.numpy_dtype.itemsize
-    if min(shape) < 0 or size > transport.LARGEST_ANSWER:
-        raise ValueError(f"{name} has the shape {list(shape)[:9]}")

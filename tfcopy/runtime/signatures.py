@@ -113,7 +113,7 @@ def _texts(name, value, rank):
         )
     shape = (len(rows), width) if rank == 2 else (width,)
     array = np.empty(shape, object)
-    array.flat = [_encoded(x) for row in rows for x in row]
+    array.flat = [encoded(x) for row in rows for x in row]
     return array
 
 
@@ -122,7 +122,8 @@ def _is_list(value):
     return hasattr(value, "__len__") and not isinstance(value, wrong)
 
 
-def _encoded(text):
+def encoded(text: str | bytes) -> bytes:
+    """Returns a text in UTF-8."""
     # JSON may contain half a character.
     return text.encode("utf-8", "replace") if isinstance(text, str) else text
 

@@ -1,8 +1,7 @@
 """Addresses of servers of TensorFlow Serving, and the size of responses."""
 
 import re
-from typing import NamedTuple
-from urllib.parse import quote, urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from tfcopy import filesystem
 from tfcopy.runtime.signatures import AskError
@@ -12,22 +11,6 @@ from tfcopy.runtime.signatures import AskError
 LARGEST_ANSWER = 256 << 20
 _SERVERS = ("grpc", "http", "https")  # gRPC is refused with a reason.
 _HOST_AND_PORT = re.compile(r"[^/\\]+:\d+")
-
-
-class Address(NamedTuple):
-    """Address of a server.
-
-    Attributes:
-        host: Host name or IP address.
-        port: Port; `None` if not given.
-        path: Path before `/v1` in URLs.
-        tls: Whether to use TLS.
-    """
-
-    host: str
-    port: int | None
-    path: str
-    tls: bool
 
 
 def is_server(where: str) -> bool:
@@ -59,35 +42,24 @@ def server_of(where: str) -> tuple[str | None, str]:
     return address, model
 
 
-def parse_address(text: str) -> Address:
-    """Parses `host:port` or a URL; the protocol is REST.
+def parse_address(text: str) -> SplitResult:
+    """Returns the parts of the address of a server.
 
     Raises:
-        AskError: If the text is not an address.
+        AskError: If it has another form.
     """
-    try:
-        parts = urlsplit(text if "://" in text else f"http://{text}")
-        address = Address(
-            parts.hostname,
-            parts.port,
-            quote(parts.path.rstrip("/"), safe="/%"),
-            parts.scheme == "https",
-        )
-    except ValueError:
-        address = None
     is_bare = "://" not in text
-    if address is None or not _is_complete(address, parts, is_bare):
+    try:
+        parts = urlsplit(f"http://{text}" if is_bare else text)
+        others = parts.query or parts.fragment or parts.username
+        has_port = parts.port is not None or not is_bare
+        is_whole = parts.hostname and has_port and not others
+    except ValueError:
+        is_whole = False
+    if not is_whole or parts.scheme not in ("http", "https"):
         raise AskError(
             f"{text}: not the address of a server. Expected host:port, "
             "http://host:port or https://host:port, of TensorFlow Serving's "
             "REST port."
         )
-    return address
-
-
-def _is_complete(address, parts, is_bare):
-    if not address.host or parts.query or parts.fragment or parts.username:
-        return False
-    if is_bare and address.port is None:
-        return False
-    return parts.scheme in ("http", "https")
+    return parts

@@ -9,7 +9,7 @@ from tfcopy import atomic_files, filesystem
 from tfcopy.data.corpora import gettext_catalogs
 from tfcopy.data.text.exchange_formats import is_memory
 from tfcopy.data.text.span_patterns import CHOICES, check_flag
-from tfcopy.flags import Check, File, Parser, PositiveInt, flag
+from tfcopy.flags import Check, File, Parser, PositiveInt, flag, reading
 from tfcopy.runtime import commands
 from tfcopy.runtime.local_model import find_version, read_config
 from tfcopy.runtime.signatures import AskError
@@ -155,13 +155,10 @@ def _translate(options, tell):
     names = _catalogs(options.files, language)
     outputs = _outputs(names, options.output)
     files = {"--report": options.report}
-    try:
-        atomic_files.check_not_read(
-            files, {"FILE": names, "--memory": options.memory or ()}
-        )
-        atomic_files.check_outputs(files)
-    except (OSError, ValueError) as error:
-        raise AskError(str(error)) from error
+    atomic_files.check_not_read(
+        files, {"FILE": names, "--memory": options.memory or ()}
+    )
+    atomic_files.check_outputs(files)
     if options.output is not None:
         for _, path in outputs:
             atomic_files.make_folder(os.path.dirname(path))
@@ -200,15 +197,9 @@ def _memory(options, model):
                 f"--memory: the language that {path} is to be read in is not "
                 "known. Give --language."
             )
-        try:
+        with reading("--memory", path):
             for remark in memory.add_file(path, source, target, is_given):
                 _print(f"{path}: {remark}")
-        except OSError as error:
-            raise AskError(
-                f"--memory: cannot read {path} ({error.strerror or error})."
-            ) from error
-        except ValueError as error:
-            raise AskError(f"--memory: {error}") from error
     return memory
 
 

@@ -35,6 +35,7 @@ from tfcopy.experiments.definitions.definition_flags import (
     WordSources,
 )
 from tfcopy.experiments.training_choices import Batching
+from tfcopy.flags import reading
 
 GROUPS = ("plain", "seen", "unseen")
 
@@ -259,7 +260,7 @@ def load_definitions(config: DefinitionsConfig) -> Definitions:
             Definitions, config.dictionary, "--dictionary"
         )
     if config.wordnet is not None:
-        with flag_checks.naming_file("--wordnet", config.wordnet):
+        with reading("--wordnet", config.wordnet):
             return wordnet.read(config.wordnet)
     if config.corpus == "demo":
         return demo_definitions.dictionary()
@@ -296,7 +297,7 @@ NUM_SPECIALS = len(tokens.SPECIAL_TOKENS)
 
 @functools.lru_cache(maxsize=1)  # Such files are large.
 def _load_vectors(path, words, dim):
-    with flag_checks.naming_file("--vectors", path):
+    with reading("--vectors", path):
         loaded = word_vectors.load(path, words, dim, scale=0.0)
     print(f"{loaded.coverage:.1f} % of the words have a vector")
     return loaded.matrix

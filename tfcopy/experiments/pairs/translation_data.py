@@ -30,6 +30,7 @@ from tfcopy.experiments.pairs.corpus_flags import (
     TranslationConfig,
     TranslatorConfig,
 )
+from tfcopy.flags import reading
 
 
 def load_corpus(
@@ -227,7 +228,7 @@ def _tokenizers(config, corpus, folder, protect):
 def sentencepiece_tokenizer(file) -> SentencepieceTokenizer:
     """Loads the tokenizer of a model's file; an error names the flag."""
     tokenizer = SentencepieceTokenizer(file)
-    with flag_checks.naming_file("--sentencepiece_model", file):
+    with reading("--sentencepiece_model", file):
         tokenizer.tokenize(tf.constant([""]))
     return tokenizer
 

@@ -40,7 +40,8 @@ def read(path) -> Catalog:
     """Reads a file, as `read_catalog` reads a catalogue.
 
     Raises:
-        AskError: If it is not XLIFF; the message names the line.
+        XmlError: If it is not XLIFF; the message names the line.
+        AskError: If its charset or its languages are others.
     """
     text, charset = decoded(path, content_of(path))
     units = units_of(path, text)
@@ -76,12 +77,9 @@ def units_of(path, text: str) -> list[Unit]:
         text: Its content.
 
     Raises:
-        AskError: If it is not XLIFF; the message names the line.
+        XmlError: If it is not XLIFF; the message names the line.
     """
-    try:
-        return [*XliffReader(path, "utf-8").read(io.BytesIO(text.encode()))]
-    except ValueError as error:
-        raise AskError(str(error)) from None
+    return [*XliffReader(path, "utf-8").read(io.BytesIO(text.encode()))]
 
 
 def filled(path, text: str, outcomes: Mapping) -> str:
@@ -93,7 +91,7 @@ def filled(path, text: str, outcomes: Mapping) -> str:
         outcomes: Dict from keys of units to a `Suggestion` or `Left`.
 
     Raises:
-        AskError: If it is not XLIFF.
+        XmlError: If it is not XLIFF.
     """
     data, edits = text.encode(), []
     # The segments of a <unit> share its notes.

@@ -204,15 +204,8 @@ def _file(load):
     """Returns a parser of the paths of files that a function loads."""
 
     def parse(name, path):
-        try:
+        with flags.reading(name, path, SettingError):
             return load(path)
-        except OSError as error:
-            reason = error.strerror or error
-            raise SettingError(
-                f"{name}: cannot read {path} ({reason})."
-            ) from error
-        except ValueError as error:
-            raise SettingError(f"{name}: {error}") from error
 
     return parse
 
