@@ -86,18 +86,21 @@ def write_json(path, content) -> None:
     write_atomically(path, lambda file: file.write(data))
 
 
-def read_json(path) -> dict:
+def read_json(path, data: bytes | None = None) -> dict:
     """Reads an object of `write_json`, or one without a checksum.
+
+    Args:
+        path: Path of the file.
+        data: Its content, if it has been read.
 
     Raises:
         FileNotFoundError: If there is no such file.
         DamagedFileError: If it is damaged, or cannot be read.
     """
     with _damage_of(path):
-        with filesystem.open(
-            path, encoding="utf-8", errors="surrogatepass"
-        ) as file:
-            content = parse_json(file.read())
+        if data is None:
+            data = filesystem.read_bytes(path)
+        content = parse_json(data.decode("utf-8", "surrogatepass"))
         if not isinstance(content, dict):
             raise ValueError(f"it holds no object but {type(content).__name__}")
         checksum = content.pop(CHECKSUM, None)
@@ -120,8 +123,7 @@ def seal(record, paths: Sequence) -> None:
 def is_sealed(record, paths: Sequence) -> bool:
     """Returns whether all files are unchanged since they were sealed."""
     try:
-        with filesystem.open(record, "rb") as file:
-            return file.read() == _checksums(paths)
+        return filesystem.read_bytes(record) == _checksums(paths)
     except OSError:
         return False
 

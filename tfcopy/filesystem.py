@@ -42,6 +42,12 @@ def open(path, mode="r", **options):
     return buffered if "b" in mode else io.TextIOWrapper(buffered, **options)
 
 
+def read_bytes(path) -> bytes:
+    """Returns the content of a file."""
+    with open(path, "rb") as file:
+        return file.read()
+
+
 def _local_or_remote(local: Callable, remote: Callable) -> Callable:
     """Makes a function of a path.
 

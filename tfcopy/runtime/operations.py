@@ -34,8 +34,8 @@ def read(folder):
     """Reads the message `SavedModel` from the folder of a version."""
     from tensorflow.core.protobuf import saved_model_pb2  # late: it is slow
 
-    with filesystem.open(os.path.join(folder, "saved_model.pb"), "rb") as file:
-        return saved_model_pb2.SavedModel.FromString(file.read())
+    data = filesystem.read_bytes(os.path.join(folder, "saved_model.pb"))
+    return saved_model_pb2.SavedModel.FromString(data)
 
 
 def has_pieces(model) -> bool:

@@ -124,8 +124,7 @@ class TextPrograms:
     def __init__(self, path, *assets, checksum: str | None = None):
         self._path = path
         budget.start(0)
-        _read(path, checksum)
-        content = checked_files.read_json(path)
+        content = checked_files.read_json(path, _read(path, checksum))
         if content.get("format") != FORMAT:
             raise ProgramError(
                 f"{path} is of another release of tfcopy (format "

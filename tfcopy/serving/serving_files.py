@@ -158,8 +158,7 @@ def models_config(
 def _is_new(path, text):
     """Returns whether to write a path; raises if the file is not ours."""
     if filesystem.isfile(path):
-        with filesystem.open(path, "rb") as file:
-            found = file.read()
+        found = filesystem.read_bytes(path)
         if found == text:
             return False
         if text.startswith(_OURS) and found.startswith(_OURS):

@@ -205,8 +205,7 @@ def _tokenizers(tokenizers):
 
 def _content_key(path) -> str:
     """Returns a key of the content of a small file."""
-    with filesystem.open(path, "rb") as file:
-        return fingerprint(file.read())
+    return fingerprint(filesystem.read_bytes(path))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -160,8 +160,7 @@ class BytePairTokenizer(PieceTokenizer):
 
     @functools.cached_property
     def _content(self):
-        with filesystem.open(self.model_file, "rb") as file:
-            return parse_json(file.read())
+        return parse_json(filesystem.read_bytes(self.model_file))
 
     @functools.cached_property
     def _pairs(self):

@@ -71,8 +71,7 @@ class SentencepieceTokenizer(PieceTokenizer):
     @functools.cached_property
     def model(self) -> bytes:
         """Content of the model file."""
-        with filesystem.open(self.model_file, "rb") as file:
-            return file.read()
+        return filesystem.read_bytes(self.model_file)
 
     @functools.cached_property
     def _functions(self):

@@ -83,8 +83,7 @@ class Vocabulary:
         if self.path is None or os.path.basename(self.path) != name:
             return False
         try:
-            with filesystem.open(self.path, "rb") as file:
-                return file.read() == self.to_bytes()
+            return filesystem.read_bytes(self.path) == self.to_bytes()
         except OSError:
             return False
 

@@ -90,8 +90,7 @@ def content_of(path) -> bytes:
         AskError: If it cannot be read; the message names it.
     """
     try:
-        with filesystem.open(path, "rb") as file:
-            return file.read()
+        return filesystem.read_bytes(path)
     except OSError as error:
         reason = error.strerror or error
         raise AskError(f"{path}: cannot be read ({reason}).") from error

@@ -69,7 +69,6 @@ _FIELDS = (
     | {"precision": str, "model": {"config": dict}},
     {"trained_model": dict, "identity": dict},
 )
-CHECKPOINTS = ("best", "last")
 KINDS = {
     kind.__name__: kind
     for kind in (AnswerFinder, EntailmentClassifier, Translator, WordPredictor)
@@ -341,12 +340,7 @@ def _checksum(data):
 def _read(path):
     """Reads a file; `None` if it cannot be read."""
     with contextlib.suppress(OSError):
-        return _bytes_of(path)
-
-
-def _bytes_of(path):
-    with filesystem.open(path, "rb") as file:
-        return file.read()
+        return filesystem.read_bytes(path)
 
 
 # What is a file of the run: its name, its content, and what reads it.
@@ -356,10 +350,14 @@ _FILES = {
     Glossary: ("glossary.{}.tsv", Glossary.to_bytes, Glossary.load),
     Definitions: (
         *("definitions.{}.json.gz", dictionary_entries.to_bytes),
-        lambda path: dictionary_entries.from_bytes(_bytes_of(path)),
+        lambda path: dictionary_entries.from_bytes(filesystem.read_bytes(path)),
     ),
     **{
-        kind: ("tokenizer.{}", lambda x: _bytes_of(x.model_file), kind)
+        kind: (
+            "tokenizer.{}",
+            lambda x: filesystem.read_bytes(x.model_file),
+            kind,
+        )
         for kind in (BytePairTokenizer, SentencepieceTokenizer)
     },
 }

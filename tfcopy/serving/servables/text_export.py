@@ -8,7 +8,7 @@ that no output needs.
 import graphlib
 import hashlib
 import json
-import os
+import pathlib
 
 import numpy as np
 import tensorflow as tf
@@ -51,8 +51,7 @@ def write(
         "functions": writer.functions,
     }
     data = json.dumps(content, separators=(",", ":")).encode()
-    with open(os.path.join(folder, FILE_NAME), "wb") as file:
-        file.write(data)
+    pathlib.Path(folder, FILE_NAME).write_bytes(data)
     return hashlib.sha256(data).hexdigest()
 
 
@@ -69,11 +68,10 @@ class _Writer:
         self.folder, self._tables = folder, tables
         self.functions, self.files = {}, {}
         self._names = {}
-        self._vocabularies = {}
-        for name in sorted(os.listdir(assets)):
-            with open(os.path.join(assets, name), "rb") as file:
-                data = file.read()
-            self._vocabularies[name] = data
+        self._vocabularies = {
+            path.name: path.read_bytes()
+            for path in sorted(pathlib.Path(assets).iterdir())
+        }
         self._library = {}
 
     def add(self, name, function):
@@ -141,8 +139,7 @@ class _Writer:
         """Writes a model of SentencePiece; returns the attributes."""
         checksum = hashlib.sha256(model).hexdigest()
         name = f"pieces-{checksum[:16]}.model"
-        with open(os.path.join(self.folder, name), "wb") as file:
-            file.write(model)
+        pathlib.Path(self.folder, name).write_bytes(model)
         self.files[name] = checksum
         return {"file": name}
 

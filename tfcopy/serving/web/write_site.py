@@ -71,13 +71,13 @@ def write_site(exports, to) -> None:
     page = site.page_files()
     files, models = dict(page), []
     for name, content in litert_package.files().items():
-        packed = name.endswith(".wasm")
-        files |= _packed({f"litert/{name}": content}, packed)
+        part = {f"litert/{name}": content}
+        files |= _packed(part) if name.endswith(".wasm") else part
     size = sum(len(x) for name, x in files.items() if "_compat_" not in name)
     for path in exports:
         with LocalModel(path, engine="litert") as model:
             folder = f"models/{len(models)}"
-            found = _packed(_model_files(folder, model.name), True)
+            found = _packed(_model_files(folder, model.name))
             facts = {
                 "name": _name(model.name, [x["name"] for x in models]),
                 "folder": folder,
@@ -102,10 +102,8 @@ def write_site(exports, to) -> None:
     )
 
 
-def _packed(files, is_packed):
+def _packed(files):
     """Compresses files, which the page unpacks itself."""
-    if not is_packed:
-        return files
     return {
         f"{name}.gzip": gzip.compress(x, mtime=0) for name, x in files.items()
     }
@@ -125,11 +123,10 @@ def _model_files(folder, path):
         places = (os.path.join(x, name) for x in ("assets", "assets.extra"))
         places = (os.path.join(path, place) for place in places)
         files[name] = next(filter(filesystem.exists, places))
-    found = {}
-    for name, place in files.items():
-        with filesystem.open(place, "rb") as file:
-            found[f"{folder}/{name}"] = file.read()
-    return found
+    return {
+        f"{folder}/{name}": filesystem.read_bytes(place)
+        for name, place in files.items()
+    }
 
 
 def _check_patterns(path, content):
