@@ -27,6 +27,7 @@ Reference: `tensorflow_serving/apis/*.proto`.
 
 import json
 import os
+import pathlib
 import shutil
 import time
 from collections.abc import Mapping, Sequence
@@ -170,15 +171,12 @@ def _write(served, folder, target, names, warmup_texts, details, pairs):
     config = _config(served, recipe, examples, details)
     if getattr(served, "litert", None) in LITERT_PRECISIONS:
         config |= _programs(target, served, examples, pairs)
-    path = os.path.join(extra, CONFIG_NAME)
     # Names of files may have bytes that are no text.
-    text = {"encoding": "utf-8", "errors": "backslashreplace"}
-    with open(path, "w", **text) as file:
-        json.dump(config, file, indent=2, ensure_ascii=False)
-        file.write("\n")
-    path = os.path.join(target, "README.md")
-    with open(path, "w", **text) as file:
-        file.write(model_card.card(config, name))
+    escaped = {"encoding": "utf-8", "errors": "backslashreplace"}
+    text = json.dumps(config, indent=2, ensure_ascii=False) + "\n"
+    pathlib.Path(extra, CONFIG_NAME).write_text(text, **escaped)
+    text = model_card.card(config, name)
+    pathlib.Path(target, "README.md").write_text(text, **escaped)
     requests = [
         (signature, _request(function, asked))
         for signature, function in signatures.items()

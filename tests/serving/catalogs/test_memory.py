@@ -98,7 +98,6 @@ def test_each_text_that_was_added_is_found(texts, other):
     known = Memory()
     for source, target in texts.items():
         known._add((None, source, None), {0: target}, "a.tmx")
-    assert len(known) == len(texts)
     for source, target in texts.items():
         asked = entry("x")
         asked.singular = source

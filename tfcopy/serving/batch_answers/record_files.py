@@ -293,7 +293,7 @@ def output_name(path, number: int) -> str:
 
 
 def check(path) -> None:
-    """Raises an AskError if a file does not match its name."""
+    """Raises an AskError or a FormError if a file does not match its name."""
     kind = kind_of(path)
     try:
         with filesystem.open(path, "rb") as file:
@@ -301,8 +301,6 @@ def check(path) -> None:
                 file_forms.plain(file, path).close()
             elif kind == "parquet" and file.peek(4)[:4] != b"PAR1":
                 raise AskError(f"{path}: no file of Parquet.")
-    except file_forms.FormError as error:
-        raise AskError(str(error)) from error
     except OSError as error:
         raise AskError(f"{path}: {error.strerror or error}.") from error
 

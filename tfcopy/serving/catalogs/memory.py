@@ -43,9 +43,6 @@ class Memory:
         # Keys without a context, by text, for `near`.
         self._texts = {}
 
-    def __len__(self):
-        return len(self._texts)
-
     def add_entries(self, entries: Iterable[Entry], name):
         """Adds the translations of a catalogue, without fuzzy entries."""
         for entry in entries:

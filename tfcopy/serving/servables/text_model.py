@@ -70,6 +70,8 @@ class TextModel:
     task = None
     texts = ()
     layers = ()
+    # And what its features must have: BOS, EOS, and the message if they differ.
+    marks = None
 
     model: Any
     embedding: Any
@@ -106,6 +108,12 @@ class TextModel:
                     f"`definitions` must be the packer's, of {expected} "
                     f"headwords. Received: {len(definitions.headwords)}."
                 )
+        found = features.begin, features.end
+        if self.marks is not None and found != self.marks[:2]:
+            raise ValueError(
+                f"{self.marks[2]}. Received: features of begin={found[0]}, "
+                f"end={found[1]}."
+            )
         if self.max_length < 1:
             raise ValueError(
                 "`max_length` must be at least 1. "
@@ -276,17 +284,10 @@ class AnswerFinder(TextModel):
     task = "question_answering"
     texts = ("context", "question")
     layers = ("coattention",)
+    marks = False, True, "Contexts must end with EOS, and not begin with BOS"
 
     _: dataclasses.KW_ONLY
     max_answer_length: int = 30
-
-    def _check(self):
-        super()._check()
-        marks = self.features
-        if marks.begin or not marks.end:
-            raise _wrong_marks(
-                "Contexts must end with EOS, and not begin with BOS", marks
-            )
 
     def _answer(self, texts, read):
         context = texts["context"]
@@ -329,13 +330,6 @@ class AnswerFinder(TextModel):
         if "coattention" in read.details:
             outputs["attention"] = read.details["coattention"][1]
         return outputs
-
-
-def _wrong_marks(expected, features):
-    return ValueError(
-        f"{expected}. Received: features of begin={features.begin}, "
-        f"end={features.end}."
-    )
 
 
 def _value_at(offsets, place, is_blank):
@@ -426,6 +420,7 @@ class WordPredictor(TextModel):
 
     task = "language_model"
     texts = ("text",)
+    marks = True, False, "Texts must begin with BOS, and not end with EOS"
 
     _: dataclasses.KW_ONLY
     num_words: int = 10
@@ -435,14 +430,6 @@ class WordPredictor(TextModel):
         with tf.init_scope():
             self._words = tf.constant(
                 self.features.vocabulary.words[NUM_SPECIALS:]
-            )
-
-    def _check(self):
-        super()._check()
-        marks = self.features
-        if marks.end or not marks.begin:
-            raise _wrong_marks(
-                "Texts must begin with BOS, and not end with EOS", marks
             )
 
     def _answer(self, texts, read):
