@@ -25,9 +25,12 @@ __all__ = ["__version__", *_MODULES, *_NAMES]
 # Packages that not everything needs, and the extras that install them.
 _TRAIN = ("keras", "keras_hub", "rouge_score", "sacrebleu", "tensorboard")
 _TRAIN += ("tensorflow", "tensorflow_datasets", "tensorflow_text", "yaml")
+_SERVE = ("fastapi_offline", "limits", "prometheus_client", "py3langid")
+_SERVE += ("python_multipart",)
 _EXTRAS = {
     **dict.fromkeys(_TRAIN, "train"),
-    **{"apache_beam": "beam", "jieba": "jieba"},
+    **dict.fromkeys(_SERVE, "serve"),
+    **{"apache_beam": "beam", "jieba": "jieba", "uvicorn": "demo"},
     **{"rapidfuzz": "catalogs", "sklearn": "projection"},
 }
 

@@ -53,7 +53,9 @@ def error(capsys, *arguments):
     return error
 
 
-def test_errors_say_what_is_wrong(capsys, folder, tmp_path, monkeypatch):
+def test_errors_say_what_is_wrong(
+    capsys, folder, tmp_path, monkeypatch, without
+):
     assert "no such folder" in error(capsys, tmp_path / "none")
     assert "no exported models in it" in error(capsys, tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -63,8 +65,11 @@ def test_errors_say_what_is_wrong(capsys, folder, tmp_path, monkeypatch):
     assert "expected an address" in error(capsys, folder, "--host", "")
     line = error(capsys, folder, "--host", "no.such.host.invalid")
     assert "cannot listen on no.such.host.invalid, port 7860 (" in line
-    monkeypatch.setattr(demo.importlib.util, "find_spec", lambda name: None)
-    assert 'pip install "tfcopy[demo]"' in error(capsys, folder)
+    module = "tfcopy.serving.http_server.listening"
+    monkeypatch.delitem(sys.modules, module, raising=False)
+    without("uvicorn")
+    line = error(capsys, folder)
+    assert 'uvicorn is not installed: pip install "tfcopy[demo]"' in line
 
 
 @pytest.mark.parametrize("port", ["-1", "65536", "a"])

@@ -5,6 +5,7 @@ import json
 import signal
 import socket
 import socketserver
+import sys
 import threading
 import time
 import urllib.error
@@ -51,7 +52,7 @@ def error(capsys, *arguments):
     return error
 
 
-def test_errors_say_what_is_wrong(capsys, tmp_path, monkeypatch):
+def test_errors_say_what_is_wrong(capsys, tmp_path, monkeypatch, without):
     model = tmp_path / "model"
     (model / "1").mkdir(parents=True)
     (model / "1" / "saved_model.pb").write_bytes(b"")
@@ -66,8 +67,11 @@ def test_errors_say_what_is_wrong(capsys, tmp_path, monkeypatch):
         port = taken.getsockname()[1]
         line = error(capsys, model, "--port", port)
     assert f"--port: {port} is taken on 127.0.0.1" in line
-    monkeypatch.setattr(serve.importlib.util, "find_spec", lambda name: None)
-    assert "pip install 'tfcopy[serve]'" in error(capsys, model)
+    module = "tfcopy.serving.http_server.api_access"
+    monkeypatch.delitem(sys.modules, module, raising=False)
+    without("limits")
+    line = error(capsys, model)
+    assert 'limits is not installed: pip install "tfcopy[serve]"' in line
 
 
 def test_places_are_folders_or_servers(tmp_path):

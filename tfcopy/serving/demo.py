@@ -2,14 +2,12 @@
 
 import contextlib
 import dataclasses
-import importlib.util
 import socket
 import sys
 from typing import Annotated
 
 from tfcopy.flags import Check, Parser
 from tfcopy.runtime import commands
-from tfcopy.runtime.signatures import AskError
 from tfcopy.serving.web.page_server import Guard, Models, PageServer
 
 _DESCRIPTION = """\
@@ -64,8 +62,6 @@ def main(arguments=None):
 
 def _serve(options):
     models = Models(options.folder, **options.loading)
-    if importlib.util.find_spec("uvicorn") is None:
-        raise AskError('uvicorn is not installed: pip install "tfcopy[demo]"')
     from tfcopy.serving.http_server.listening import address_of, listen
 
     with listen(options.host, options.port) as listening:

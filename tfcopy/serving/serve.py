@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import importlib.util
 import ipaddress
 import signal
 import socket
@@ -21,7 +20,6 @@ from tfcopy.flags import (
     flag,
 )
 from tfcopy.runtime import commands
-from tfcopy.runtime.signatures import AskError
 from tfcopy.terminal import printable
 
 _DESCRIPTION = """\
@@ -48,10 +46,6 @@ examples:
 Needs pip install "tfcopy[serve]". Ctrl-C or SIGTERM stops it after the open
 requests."""
 
-_NEEDED = (
-    *("fastapi_offline", "limits", "prometheus_client", "py3langid"),
-    *("python_multipart", "uvicorn"),
-)
 # Bytes of a request besides its texts; a character may take 12 bytes in JSON.
 _LEAST_BYTES = 1 << 18
 
@@ -130,12 +124,6 @@ def main(arguments=None):
 
 def _serve(options):
     check_flag(options.protect)
-    missing = [x for x in _NEEDED if importlib.util.find_spec(x) is None]
-    if missing:
-        raise AskError(
-            f"{', '.join(missing)}: not installed. Run `pip install "
-            "'tfcopy[serve]'`."
-        )
     from tfcopy.serving.http_server.api_access import Access, read_keys
     from tfcopy.serving.http_server.listening import is_private, listen
     from tfcopy.serving.http_server.served_models import places_of
