@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from tfcopy.checked_files import DamagedFileError
-from tfcopy.runtime.text_operations import ProgramError, strings
+from tfcopy.runtime.number_operations import ProgramError, strings
 from tfcopy.runtime.text_program import FILE_NAME, TextPrograms
 from tfcopy.terminal import one_line
 

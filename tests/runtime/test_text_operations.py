@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfcopy.runtime.text_operations import (
+from tfcopy.runtime.number_operations import (
     OPERATIONS,
     attributes_of,
     budget,

@@ -13,7 +13,7 @@ from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.data.text.span_patterns import PATTERNS
 from tfcopy.decoding import SearchOptions
-from tfcopy.runtime.text_operations import strings
+from tfcopy.runtime.number_operations import strings
 from tfcopy.runtime.text_program import FILE_NAME, TextPrograms
 from tfcopy.serving.servables import litert_export, text_export
 from tfcopy.serving.servables.translator import Translator

@@ -26,7 +26,8 @@ from collections.abc import Callable
 import numpy as np
 
 from tfcopy import checked_files, filesystem
-from tfcopy.runtime.text_operations import (
+from tfcopy.runtime import text_operations  # noqa: F401 registers its own
+from tfcopy.runtime.number_operations import (
     DTYPES,
     OPERATIONS,
     ProgramError,

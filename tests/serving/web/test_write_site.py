@@ -9,8 +9,8 @@ import pytest
 
 from tests.serving.web.page import files_of
 from tests.serving.web.test_text_programs import UNKNOWN
+from tfcopy.runtime.number_operations import OPERATIONS
 from tfcopy.runtime.signatures import AskError
-from tfcopy.runtime.text_operations import OPERATIONS
 from tfcopy.serving.web import litert_package, site, write_site
 
 

@@ -29,7 +29,7 @@ from tfcopy.runtime.litert_engine import (
     LitertEngine,
     program_name,
 )
-from tfcopy.runtime.text_operations import strings
+from tfcopy.runtime.number_operations import strings
 from tfcopy.runtime.text_program import FILE_NAME as TEXTS_NAME
 from tfcopy.serving.servables import text_export
 from tfcopy.serving.servables.translation import RequestedTerms, Sources

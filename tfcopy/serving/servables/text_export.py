@@ -14,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework import op_def_registry
 
-from tfcopy.runtime.text_operations import OPERATIONS, attributes_of, budget
+from tfcopy.runtime.number_operations import OPERATIONS, attributes_of, budget
 from tfcopy.runtime.text_program import CALLS, FILE_NAME, FORMAT, bound, encoded
 
 _SAME = {"Identity", "StopGradient", "EnsureShape"}
