@@ -182,28 +182,29 @@ def _check_plan(options, paths):
         plan = {"asked": asked, "files": {}}
     for name, value in asked.items():
         if plan["asked"].get(name) != value:
-            raise AskError(
-                f"--output: {options.output} holds answers with "
-                f"{name} {plan['asked'].get(name)}; this command has {value}. "
-                "Choose another folder."
+            there = plan["asked"].get(name)
+            raise _other(
+                options, f"with {name} {there}; this command has {value}"
             )
     for path, state in files.items():
         if plan["files"].get(path, state) != state:
-            raise AskError(
-                f"--output: {options.output} holds answers to {path}, which "
-                "has changed since. Choose another folder."
-            )
+            raise _other(options, f"to {path}, which has changed since")
     names = {
         record_files.output_name(path, 0): path
         for path in plan["files"] | files
     }
     if len(names) < len(plan["files"] | files):
-        raise AskError(
-            f"--output: {options.output} holds answers to other files of the "
-            "same names. Choose another folder."
-        )
+        raise _other(options, "to other files of the same names")
     plan["files"] |= files
     checked_files.write_json(plan_path, plan)
+
+
+def _other(options, what):
+    """Returns the error of an output folder that holds other answers."""
+    return AskError(
+        f"--output: {options.output} holds answers {what}. Choose another "
+        "folder."
+    )
 
 
 def _state(path):

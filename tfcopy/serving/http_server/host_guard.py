@@ -122,14 +122,14 @@ class HostGuard:
     async def _refuse(self, send, status, reason):
         kind, content = self.shown(reason)
         headers = [(b"content-type", kind), (b"connection", b"close")]
-        await send(
-            {
-                "type": "http.response.start",
-                "status": status,
-                "headers": headers,
-            }
-        )
-        await send({"type": "http.response.body", "body": content.encode()})
+        await respond(send, status, headers, content.encode())
+
+
+async def respond(send, status: int, headers: list, content: bytes):
+    """Sends a whole response."""
+    start = {"type": "http.response.start", "status": status}
+    await send({**start, "headers": headers})
+    await send({"type": "http.response.body", "body": content})
 
 
 def _again(body, receive):

@@ -23,7 +23,7 @@ from tfcopy.runtime.local_model import (
     is_version,
 )
 from tfcopy.runtime.signatures import AskError
-from tfcopy.serving.http_server.host_guard import HostGuard
+from tfcopy.serving.http_server.host_guard import HostGuard, respond
 from tfcopy.serving.web import site
 
 _KEPT = 3
@@ -150,9 +150,7 @@ class PageServer:
             (b"cache-control", b"no-cache"),
             (b"x-content-type-options", b"nosniff"),
         ]
-        start = {"type": "http.response.start", "status": status}
-        await send({**start, "headers": headers})
-        await send({"type": "http.response.body", "body": content})
+        await respond(send, status, headers, content)
 
     def _answer(self, method, path, body):
         """Returns status, type and content of a response."""
