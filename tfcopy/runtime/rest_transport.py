@@ -178,7 +178,8 @@ class RestTransport:
 
     A model is a `ModelSpec`, and a timeout is in seconds. Each method sends one
     request and raises a `Failure` if there is no valid response. Responses are
-    not trusted.
+    not trusted. Inputs are arrays of `bytes`, of dtype object, by name; outputs
+    are a dict of `TensorInfo` from `signatures`.
 
     Args:
         address: The server's address.
