@@ -51,9 +51,6 @@ def saved(monkeypatch):
         calls.append(("export", served, folder, options))
         return f"{folder}/1"
 
-    monkeypatch.setattr(
-        run_module, "read_config", lambda _: {"engines": "TensorFlow."}
-    )
     monkeypatch.setattr(run_module.storage, "save", save)
     monkeypatch.setattr(run_module, "export", export)
     return calls

@@ -148,7 +148,8 @@ def test_own_dialogues_in_characters(tmp_path, capsys, monkeypatch):
     arguments = ["--train", f"[{files[0]}, {files[1]}]"]
     arguments += ["--tokenization", "characters", "--systems", "[rnnsearch]"]
     assert start(tmp_path, *arguments, "--max_source_length", "12") == 0
-    assert "paper" not in capsys.readouterr().out
+    output = capsys.readouterr().out
+    assert "paper" not in output.replace("The paper: ", "")  # a claim
     assert results(tmp_path)["paper"] == {}
     found = results(tmp_path)
     scores = found["systems"]["rnnsearch"]

@@ -332,7 +332,7 @@ class Run:
                 )
             )
             exported = read_config(path)
-            print(f"\nEngines: {exported['engines']}")
+            print(f"\nEngines: {exported.get('engines', 'TensorFlow.')}")
             programs = exported.get("litert", {}).get("precision")
             if programs and programs != system.served.litert:
                 # So that `tfcopy export` makes the same.
