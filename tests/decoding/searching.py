@@ -140,6 +140,15 @@ def source_inputs(model, rows=slice(None)):
     return {name: batch[name] for name in model.source_inputs}
 
 
+def search_sources(
+    model, source_ids, copy_ids, options, *rest, searched=beam_search, **inputs
+):
+    """`SearchResult` of the sources and options given, in NumPy."""
+    sources = map(ops.convert_to_tensor, (source_ids, copy_ids))
+    result = searched(model, *sources, options, *rest, **inputs)
+    return type(result)(*(ops.convert_to_numpy(x) for x in result))
+
+
 def search(model, prefix=None, rows=slice(None), graph=False, **options):
     """`SearchResult` of the sources above, in NumPy.
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from keras import ops
 
+from tests.decoding.searching import search_sources
 from tests.decoding.table_model import TableModel, random_model
 from tfcopy import tokens
 from tfcopy.decoding import SearchOptions, beam_search
@@ -42,12 +43,12 @@ def search(model, rows, prefix, **options):
     memory = {name: x[rows] for name, x in model.memory.items()}
     some = Counted.__new__(Counted)
     some.vocabulary_size, some.memory, some.sizes = V, memory, []
-    ids, copy_ids = (ops.convert_to_tensor(x[rows]) for x in sources())
+    ids, copy_ids = (x[rows] for x in sources())
     if prefix is not None:
         prefix = ops.convert_to_tensor(prefix[rows])
     options = SearchOptions(num_beams=3, max_length=L, **options)
-    result = beam_search(some, ids, copy_ids, options, prefix)
-    return type(result)(*(ops.convert_to_numpy(x) for x in result)), some.sizes
+    found = search_sources(some, ids, copy_ids, options, prefix)
+    return found, some.sizes
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from keras import ops
 
-from tests.decoding.searching import unpadded
+from tests.decoding.searching import search_sources, unpadded
 from tests.decoding.table_model import TableModel, random_model
 from tfcopy import tokens
-from tfcopy.decoding import SearchOptions, beam_search
+from tfcopy.decoding import SearchOptions
 
 V = 7
 # JAX compiles each search anew, for seconds.
@@ -20,13 +19,8 @@ COPY_IDS = np.array([[4, V, 1, V, 4], [V, 5, -1, -1, -1]], "int32")
 
 
 def search(model, **options):
-    result = beam_search(
-        model,
-        ops.convert_to_tensor(SOURCE_IDS),
-        ops.convert_to_tensor(COPY_IDS),
-        SearchOptions(**options),
-    )
-    return type(result)(*(ops.convert_to_numpy(x) for x in result))
+    options = SearchOptions(**options)
+    return search_sources(model, SOURCE_IDS, COPY_IDS, options)
 
 
 def ngrams(ids, size):

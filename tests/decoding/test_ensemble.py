@@ -1,5 +1,7 @@
 """An ensemble is the model of the mean probabilities."""
 
+import functools
+
 import numpy as np
 import pytest
 from keras import ops
@@ -11,6 +13,7 @@ from tests.decoding.searching import (
     V,
     best_first,
     search,
+    search_sources,
     teacher_forced,
     unpadded,
 )
@@ -82,18 +85,17 @@ def test_the_mean_of_attention_is_in_logs_and_in_weights(ensemble):
 
 def test_members_search_among_candidates_together(models):
     candidates = Candidates(np.array([0, 1, 2, 3, 5], "int32"))
-    results = [
-        search_among(
-            candidates,
+    once, twice = (
+        search_sources(
             model,
-            ops.convert_to_tensor(SOURCE_IDS),
-            ops.convert_to_tensor(COPY_IDS),
+            SOURCE_IDS,
+            COPY_IDS,
             SearchOptions(num_beams=3, max_length=6),
+            searched=functools.partial(search_among, candidates),
         )
         for model in (models[0], Ensemble(models[:1] * 2))
-    ]
-    once, twice = (ops.convert_to_numpy(x.ids) for x in results)
-    np.testing.assert_array_equal(once, twice)
+    )
+    np.testing.assert_array_equal(once.ids, twice.ids)
 
 
 def test_what_does_not_fit_together_is_refused(models):

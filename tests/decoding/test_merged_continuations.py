@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from keras import ops
 
-from tests.decoding.searching import unpadded
+from tests.decoding.searching import search_sources, unpadded
 from tests.decoding.table_model import (
     TableModel,
     probabilities,
     random_model,
 )
 from tfcopy import tokens
-from tfcopy.decoding import SearchOptions, beam_search
+from tfcopy.decoding import SearchOptions
 
 V = 7
 # JAX compiles each search anew, for seconds.
@@ -35,15 +35,14 @@ MERGE = st.sampled_from(["sum", "max"])
 
 def search(model, prefix=None, **options):
     must_copy = options.get("must_copy")
-    result = beam_search(
+    return search_sources(
         model,
-        ops.convert_to_tensor(SOURCE_IDS),
-        ops.convert_to_tensor(COPY_IDS),
+        SOURCE_IDS,
+        COPY_IDS,
         SearchOptions(**options),
         prefix,
         protected=ops.convert_to_tensor(PROTECTED) if must_copy else None,
     )
-    return type(result)(*(ops.convert_to_numpy(x) for x in result))
 
 
 def enumerated(model, row, max_length, forbid_unk, rescale, merge):
@@ -151,16 +150,13 @@ def mixture():
 
 
 def search_mixture(**options):
-    result = beam_search(
+    result = search_sources(
         mixture(),
-        ops.convert_to_tensor(np.array([[4, 1, 1]], "int32")),
-        ops.convert_to_tensor(np.array([[4, V + 1, V + 1]], "int32")),
+        np.array([[4, 1, 1]], "int32"),
+        np.array([[4, V + 1, V + 1]], "int32"),
         SearchOptions(max_length=1, **options),
     )
-    return tuple(
-        ops.convert_to_numpy(x)[0]
-        for x in (result.ids[:, :, 0], result.scores, result.copied_from)
-    )
+    return result.ids[0, :, 0], result.scores[0], result.copied_from[0]
 
 
 @pytest.mark.parametrize(

@@ -5,16 +5,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from keras import ops
 
-from tests.decoding.searching import unpadded
+from tests.decoding.searching import search_sources, unpadded
 from tests.decoding.table_model import (
     TableModel,
     probabilities,
     random_model,
 )
 from tfcopy import tokens
-from tfcopy.decoding import SearchOptions, beam_search
+from tfcopy.decoding import SearchOptions
 
 V = 7
 # JAX compiles each search anew, for seconds.
@@ -61,13 +60,7 @@ def authors_search(model, row, options):
 
 
 def search(model, options, rows=slice(None)):
-    result = beam_search(
-        model,
-        ops.convert_to_tensor(SOURCE_IDS[rows]),
-        ops.convert_to_tensor(COPY_IDS[rows]),
-        options,
-    )
-    return type(result)(*(ops.convert_to_numpy(x) for x in result))
+    return search_sources(model, SOURCE_IDS[rows], COPY_IDS[rows], options)
 
 
 @pytest.mark.slow

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from keras import ops
 
-from tests.decoding.searching import unpadded
+from tests.decoding.searching import search_sources, unpadded
 from tests.decoding.table_model import probabilities, random_model
 from tfcopy import tokens
-from tfcopy.decoding import SearchOptions, beam_search, required_words
+from tfcopy.decoding import SearchOptions, required_words
 
 V = 7
 EOS = tokens.EOS
@@ -44,7 +44,7 @@ PROTECTED = np.array(
 
 
 # A run that begins with a word that also stands outside, one that ends with an
-# unknown word, and runs that begin others.
+# unknown word, runs that begin others, and single words.
 READINGS = [
     ([4, 6, 4], [1, 3, 0]),
     ([4, V, 5], [1, 3, 0]),
@@ -52,22 +52,25 @@ READINGS = [
     ([4, 4, 5, 4], [1, 1, 3, 3]),
     ([4, 5, 4, 5, 4], [1, 3, 1, 3, 3]),
     ([4, 4, 6, 4, 5, 4], [0, 1, 3, 1, 3, 3]),
+    ([6, V + 1, 6, V + 1], [0, 1, 0, 1]),
+    ([V, 4], [1, 1]),
 ]
-CASES = itertools.product((2, 1), (True, False), READINGS)
+CASES = itertools.product(
+    (2, 1), (True, False), READINGS, (1, required_words.IN_TURN)
+)
 
 
 def search(
     model, protected=PROTECTED, ids=IDS, copy_ids=COPY_IDS, prefix=(), **options
 ):
-    result = beam_search(
+    return search_sources(
         model,
-        ops.convert_to_tensor(ids),
-        ops.convert_to_tensor(copy_ids),
+        ids,
+        copy_ids,
         SearchOptions(must_copy=True, **options),
         ops.convert_to_tensor([prefix], "int32") if prefix else None,
         protected=ops.convert_to_tensor(protected),
     )
-    return type(result)(*(ops.convert_to_numpy(x) for x in result))
 
 
 def runs_of(copy_ids, marks):
@@ -126,9 +129,7 @@ def is_allowed(ids, copy_ids, marks, only=()):
     return read(0, runs, set())
 
 
-def enumerated(
-    model, row, max_length, merge, copy_ids, marks, only=(), prefix=()
-):
+def enumerated(model, max_length, merge, copy_ids, marks, only=(), prefix=()):
     """`(log p, words)` of all that is allowed, the best first."""
     found = []
     words = [EOS, tokens.UNK, 4, 5, 6]
@@ -142,11 +143,28 @@ def enumerated(
                 continue
             log_p, previous = 0.0, tokens.BOS
             for step, word in enumerate(ids):
-                p = probabilities(model, row, step, previous, copy_ids, merge)
+                p = probabilities(model, 0, step, previous, copy_ids, merge)
                 log_p += np.log(p[word])
                 previous = word if word < V else tokens.UNK
             found.append((log_p, ids))
     return sorted(found, reverse=True)
+
+
+def assert_finds_all(expected, *arguments, **options):
+    """All that is allowed is found, and nothing else ends with EOS.
+
+    The beam has room for all of them, for ten others, and for any word that
+    follows one of these.
+    """
+    number = V * (len(expected) + 10)
+    result = search(
+        *arguments, num_beams=number, num_hypotheses=number, **options
+    )
+    found = [unpadded(x) for x in result.ids[0]]
+    assert [x for x in found if EOS in x] == [x for _, x in expected]
+    np.testing.assert_allclose(
+        result.scores[0][: len(expected)], [x for x, _ in expected], atol=1e-4
+    )
 
 
 @pytest.mark.long
@@ -160,36 +178,32 @@ def test_a_wide_beam_finds_the_best_of_all_that_are_allowed(
 ):
     protected = np.where(PROTECTED == 1, 2, PROTECTED)
     protected = protected if has_turns else PROTECTED
-    model = random_model(seed, IDS, 9, V)
-    lengths = [9, 7, 7]
-    for row, length in enumerate(lengths):
-        result = search(
+    for row, length in enumerate((9, 7, 7)):
+        chosen = slice(row, row + 1)
+        ids, copy_ids, marks = IDS[chosen], COPY_IDS[chosen], protected[chosen]
+        model = random_model(seed, ids, length, V)
+        expected = enumerated(model, length, merge, copy_ids[0], marks[0], only)
+        assert_finds_all(
+            expected,
             model,
-            protected,
-            num_beams=3000,
-            num_hypotheses=40,
+            marks,
+            ids,
+            copy_ids,
             max_length=length,
             merge=merge,
             source_only=only,
         )
-        expected = enumerated(
-            model, row, length, merge, COPY_IDS[row], protected[row], only
-        )[:40]
-        found = [unpadded(x) for x in result.ids[row]][: len(expected)]
-        assert found == [ids for _, ids in expected]
-        np.testing.assert_allclose(
-            result.scores[row][: len(expected)],
-            [x for x, _ in expected],
-            atol=1e-4,
-        )
 
 
 @pytest.mark.few(3)
-@pytest.mark.parametrize(("spare", "has_prefix", "reading"), CASES)
-def test_words_that_can_be_read_in_several_ways(spare, has_prefix, reading):
+@pytest.mark.parametrize(("spare", "has_prefix", "reading", "first"), CASES)
+def test_words_that_can_be_read_in_several_ways(
+    spare, has_prefix, reading, first
+):
     """All that is allowed is found, and nothing twice."""
     words, marks = reading
     copy_ids, marks = (np.array([x], "int32") for x in ([*words, -1], marks))
+    marks = np.where(marks == 1, first, marks)
     marks = np.pad(marks, [[0, 0], [0, 1]])
     ids = np.where(copy_ids < V, copy_ids, tokens.UNK)
     ids = np.where(copy_ids < 0, EOS, ids)
@@ -197,22 +211,10 @@ def test_words_that_can_be_read_in_several_ways(spare, has_prefix, reading):
     length = len(words) + spare
     model = random_model(0, ids, length, V)
     expected = enumerated(
-        model, 0, length, "sum", copy_ids[0], marks[0], prefix=prefix
+        model, length, "sum", copy_ids[0], marks[0], prefix=prefix
     )
-    result = search(
-        model,
-        marks,
-        ids,
-        copy_ids,
-        prefix,
-        num_beams=1500,
-        num_hypotheses=len(expected),
-        max_length=length,
-    )
-    found = [unpadded(x) for x in result.ids[0]]
-    assert found == [x for _, x in expected]
-    np.testing.assert_allclose(
-        result.scores[0], [x for x, _ in expected], atol=1e-4
+    assert_finds_all(
+        expected, model, marks, ids, copy_ids, prefix, max_length=length
     )
 
 

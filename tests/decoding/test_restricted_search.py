@@ -1,5 +1,7 @@
 """Search among some words is search of the model that knows only those."""
 
+import functools
+
 import keras
 import numpy as np
 import pytest
@@ -25,15 +27,16 @@ def model(request):
 
 
 def search(model, candidate_ids, log_weights=None, **options):
-    result = search_among(
-        Candidates(candidate_ids, log_weights),
+    return searching.search_sources(
         model,
-        ops.convert_to_tensor(SOURCE_IDS),
-        ops.convert_to_tensor(COPY_IDS),
+        SOURCE_IDS,
+        COPY_IDS,
         SearchOptions(**options),
+        searched=functools.partial(
+            search_among, Candidates(candidate_ids, log_weights)
+        ),
         source_inputs=searching.source_inputs(model),
     )
-    return type(result)(*(ops.convert_to_numpy(x) for x in result))
 
 
 def log_probs(model, rows, targets):
@@ -128,7 +131,9 @@ def test_the_number_of_candidates_may_be_unknown():
     model = MODELS["pointer_softmax"]()
     options = {"num_beams": 2, "max_length": 3, "source_only": (3,)}
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.int32)])
+    @tf.function(
+        input_signature=[tf.TensorSpec([None], tf.int32)], autograph=False
+    )
     def graph(ids):
         return tuple(
             search_among(

@@ -10,13 +10,11 @@ from tests.decoding.searching import (
     COPY_IDS,
     SOURCE_IDS,
     V,
-    best_first,
     search,
     teacher_forced,
     training_path,
     unpadded,
 )
-from tfcopy import tokens
 from tfcopy.decoding import SearchOptions, beam_search
 from tfcopy.models import gru_translator
 
@@ -64,12 +62,6 @@ def model(request):
     return make_model(request.param)
 
 
-@pytest.fixture(scope="module")
-def trained(model):
-    """Returns the model's outputs when all words of the target are known."""
-    return helpers.probabilities(model(INPUTS))
-
-
 @pytest.mark.few(1)
 def test_each_step_gives_what_training_gives(model):
     result = search(
@@ -93,22 +85,6 @@ def test_each_step_gives_what_training_gives(model):
             ):
                 found = found[row, place, : len(ids)]
                 np.testing.assert_allclose(found, x, atol=1e-5)
-
-
-def test_a_wide_beam_finds_what_brute_force_finds(model):
-    def score(rows, targets):
-        return teacher_forced(model, rows, targets).sum(axis=1)
-
-    words = [[tokens.UNK, 4, 5, 6, V + 1], [tokens.UNK, 4, 5, 6, V]]
-    sentences = best_first(score, words, 3)
-    result = search(model, num_beams=100, num_hypotheses=5, max_length=3)
-    for row, some in enumerate(sentences):
-        assert [unpadded(x) for x in result.ids[row]] == [
-            ids for _, ids in some[:5]
-        ]
-        np.testing.assert_allclose(
-            result.scores[row], [x for x, _ in some[:5]], atol=1e-5
-        )
 
 
 @pytest.mark.parametrize("head", OF_HEAD)
