@@ -153,24 +153,6 @@ def test_padding_costs_something_finite(loss):
     assert np.isfinite(nll).all()
 
 
-def test_cost_of_a_sentence():
-    """Check 5 of the numeric checks: a sum over steps, without padding."""
-    d = np.array([0.8, 0.3, 0.5])
-    shortlist, location = np.array([0.5, 0.5]), np.array([0.6, 0.4])
-    batch = {
-        "source_copy_ids": np.array([[2, 3]], "int32"),
-        "target_ids": np.array([[1, 2, PAD]], "int32"),
-        "pointers": np.array([[GENERATE, 0, GENERATE]], "int32"),
-    }
-    split = helpers.distribution_of(
-        (d[:, None] * shortlist)[None], ((1 - d)[:, None] * location)[None]
-    )
-    nll = losses.observed(batch, split)
-    helpers.assert_close(nll[:, :2], [[0.916291, 0.867501]])
-    words = ops.cast(batch["target_ids"] != PAD, "float32")
-    helpers.assert_close(ops.sum(nll * words, axis=1), [1.783791])
-
-
 @pytest.mark.parametrize("bias, cost", [(1.0, 0.313262), (-1.0, 1.313262)])
 def test_cost_of_an_untrained_switch(bias, cost):
     """Check 6 of the numeric checks, with zero weights."""

@@ -137,25 +137,6 @@ def test_copied_mass():
     helpers.assert_close(copying.copied_mass(distribution), [[0.4]])
 
 
-def test_the_best_word_is_that_of_the_concatenation():
-    """Checks 3 and 4 of the numeric checks."""
-    shortlist, location = np.array([0.5, 0.3, 0.2]), np.array([0.1, 0.6, 0.3])
-    distribution = helpers.distribution_of(
-        [[0.4 * shortlist]], [[0.6 * location]]
-    )
-    both = np.concatenate(helpers.probabilities(distribution), axis=-1)[0, 0]
-    helpers.assert_close(both, [0.2, 0.12, 0.08, 0.06, 0.36, 0.18])
-    assert both.argmax() == 4
-    for label, cost in ((GENERATE, 1.609438), (1, 1.021651)):
-        likelihood = copying.observed_log_likelihood(
-            distribution,
-            np.zeros((1, 1), "int32"),
-            np.array([[label]], "int32"),
-            np.array([[3, 4, 5]], "int32"),
-        )
-        helpers.assert_close(likelihood, [[-cost]])
-
-
 def test_words_outside_the_vocabulary_are_generated_as_unk():
     ids = np.array([0, 5, 6, 99], "int32")
     known = helpers.to_numpy(copying.generation_ids(ids, 6))

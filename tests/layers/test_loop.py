@@ -139,25 +139,6 @@ def test_gradients_of_the_state_alone_and_of_one_output_alone():
             helpers.assert_close(gradients[name], x)
 
 
-def test_gradients_match_finite_differences():
-    tensors = make_tensors()
-    _, gradients = gradients_of(scan, tensors)
-    value = helpers.compiled(
-        lambda tensors: helpers.weighted_sum(floats(run(scan, tensors))),
-        tensors,
-    )
-    small = 1e-2
-    for name, direction in make_tensors().items():
-        direction = direction / np.sqrt((direction**2).sum())
-        high, low = (
-            float(value({**tensors, name: tensors[name] + sign * direction}))
-            for sign in (small, -small)
-        )
-        expected = (high - low) / (2 * small)
-        actual = (helpers.to_numpy(gradients[name]) * direction).sum()
-        assert abs(actual - expected) < 0.01 * max(1, abs(expected)), name
-
-
 def values_and_gradients(tensors):
     """Both of them, for a graph: TensorFlow's tape inside of it."""
 

@@ -49,11 +49,10 @@ def batch_for(embedding, texts, spare=0):
     }
 
 
-def train(model, loss, batches, learning_rate=0.01, enough=None):
+def train(model, loss, batches, learning_rate=0.01):
     """One update a batch (TensorFlow only); returns the last loss.
 
-    That is the mean over the examples of the sum of their costs; once it is
-    less than `enough`, there are no more updates.
+    That is the mean over the examples of the sum of their costs.
     """
     import tensorflow as tf
 
@@ -74,8 +73,6 @@ def train(model, loss, batches, learning_rate=0.01, enough=None):
 
     for batch in batches:
         value = float(update({k: tf.constant(x) for k, x in batch.items()}))
-        if enough is not None and value < enough:
-            break
     return value
 
 

@@ -6,26 +6,22 @@ import pytest
 from keras import ops
 
 from tests import helpers
-from tests.layers.definitions.test_definition_readers import flat
 from tests.models.defined_texts import (
     SPELLING,
     E,
     batch_for,
     make_embedding,
-    train,
 )
 from tests.models.test_seq2seq import BATCH, INPUTS, V, among
 from tfcopy import losses
-from tfcopy.decoding import SearchOptions, beam_search
 from tfcopy.decoding.hypotheses import with_beams
-from tfcopy.layers import DefinitionEmbedding
 from tfcopy.models import (
     copynet,
     gru_translator,
     planner,
     pointer_generator,
 )
-from tfcopy.tokens import BOS, EOS, NO_COPY, UNK
+from tfcopy.tokens import BOS
 
 BOTH = {"reader": "mean_linear", "spelling": SPELLING, "combine": "bands"}
 CASES = {
@@ -133,83 +129,3 @@ def test_encode_says_what_is_missing():
     assert plain.source_inputs == ()
     with pytest.raises(ValueError, match="source_slots"):
         plain.encode(*ids, source_slots=inputs["source_slots"])
-
-
-# What to say depends on the definition of an unknown word alone: one of four
-# words, which stands in it among others.
-CLASSES, OTHERS = np.arange(4, 8), np.arange(8, 13)
-SIZE, LENGTH = 64, 3
-
-
-def batches(number, seed):
-    rng = np.random.default_rng(seed)
-    rows = np.arange(SIZE)
-    for _ in range(number):
-        classes = rng.choice(CLASSES, SIZE)
-        glosses = rng.choice(OTHERS, (SIZE, 4))
-        glosses[rows, rng.integers(0, 4, SIZE)] = classes
-        ids = np.full((SIZE, LENGTH + 1), EOS)
-        ids[:, :LENGTH] = rng.choice(OTHERS, (SIZE, LENGTH))
-        slots = np.zeros((*ids.shape, 1))
-        places = rng.integers(0, LENGTH, SIZE)
-        ids[rows, places], slots[rows, places, 0] = UNK, rows + 1
-        integers = {
-            "source_ids": ids,
-            "source_slots": slots,
-            "source_copy_ids": np.full_like(ids, NO_COPY),
-            "target_ids": np.stack([classes, np.full(SIZE, EOS)], axis=1),
-        }
-        read = flat([(row, i + 1) for i, row in enumerate(glosses)])
-        yield {
-            **{name: x.astype("int32") for name, x in integers.items()},
-            **{f"definition_{name}": x for name, x in read.items()},
-        }
-
-
-def accuracy(model, batch):
-    """The share of right answers of greedy search."""
-    tensors = keras.tree.map_structure(ops.convert_to_tensor, batch)
-    actual = beam_search(
-        model,
-        tensors["source_ids"],
-        tensors["source_copy_ids"],
-        SearchOptions(num_beams=1, max_length=2),
-        source_inputs={name: tensors[name] for name in model.source_inputs},
-    )
-    ids = ops.convert_to_numpy(actual.ids)[:, 0]
-    return np.mean((ids == batch["target_ids"]).all(axis=1))
-
-
-def trained(reader):
-    normal = keras.initializers.RandomNormal(stddev=0.5)
-    embedding = DefinitionEmbedding(
-        13, 16, reader=reader, combine="bands", embeddings_initializer=normal
-    )
-    model = gru_translator(
-        13,
-        8,
-        head="softmax",
-        embedding_dim=16,
-        units=16,
-        source_embedding=embedding,
-    )
-    first = train(model, losses.marginal, batches(1, seed=0))
-    last = train(model, losses.marginal, batches(150, seed=0), 0.01, 0.05)
-    return model, first, last
-
-
-tensorflow_only = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="its train step is a graph"
-)
-
-
-@tensorflow_only
-@pytest.mark.long
-def test_a_dictionary_tells_the_answer():
-    model, first, last = trained("mean")
-    assert last < 0.5 * first
-    (test,) = batches(1, seed=1)
-    assert accuracy(model, test) > 0.9
-    # Without the dictionary.
-    test["source_slots"] = np.zeros_like(test["source_slots"])
-    assert accuracy(model, test) < 0.5

@@ -60,19 +60,6 @@ def test_parameters_of_the_summarisation_system():
     assert total == 28_868_701
 
 
-def test_optimizer_of_the_paper():
-    """Check 14 of the numeric checks, on Keras's own Adadelta."""
-    weights = keras.Variable([0.0, 0.0])
-    optimizer = keras.optimizers.Adadelta(1.0, rho=0.95, epsilon=1e-6)
-    for expected in (-0.00447209, -0.00447209 - 0.00452906):
-        optimizer.apply([keras.ops.ones(2)], [weights])
-        helpers.assert_close(weights.value, [expected] * 2, atol=1e-8)
-    clipped = keras.optimizers.SGD(1.0, global_clipnorm=1.0)
-    weights.assign([0.0, 0.0])
-    clipped.apply([keras.ops.array([3.0, 4.0])], [weights])
-    helpers.assert_close(weights.value, [-0.6, -0.8])
-
-
 def test_sizes_can_be_chosen_apart():
     model = gru_translator(
         8,

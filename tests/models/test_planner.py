@@ -22,25 +22,6 @@ BATCH = {
         [[10, 8, 5, 6, 7, EOS], [11, 4, EOS, 0, 0, 0]], "int32"
     ),
 }
-SYSTEMS = [
-    {"system": "pag", "head": "pointer_softmax"},
-    {"system": "pag", "switch": "current", "resample": True},
-    {
-        "system": "pag",
-        "decoder": "gru",
-        "layer_norm": True,
-        "query": "second",
-        "head": "pointer_generator",
-    },
-    {
-        "system": "rpag",
-        "layer_norm": True,
-        "planner_layer_norm": True,
-        "query": "first",
-        "head": "copynet",
-    },
-    {"system": "baseline"},
-]
 
 
 def make_model(**options):
@@ -50,13 +31,6 @@ def make_model(**options):
     for weight in model.trainable_weights:
         weight.assign(rng.normal(size=weight.shape))
     return model
-
-
-@pytest.fixture(
-    scope="module", params=SYSTEMS, ids=lambda x: "-".join(map(str, x.values()))
-)
-def model(request):
-    return make_model(**request.param)
 
 
 def count(**options):

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from tests.data.corpora import corpus_files
 from tfcopy.data.corpora import text_pairs
 from tfcopy.data.corpora.corpus import CorpusError, is_blank
-from tfcopy.data.corpora.text_pairs import read_lines
 
 DATA = Path(os.environ.get("TFCOPY_DATA", "../shared/data"))
 needs_data = pytest.mark.skipif(
@@ -82,11 +81,6 @@ def test_line_ends_are_stripped(tmp_path, end, last_end):
     target = write(tmp_path / "b", ["un", "deux"])
     corpus = text_pairs.load(*[(source, target)] * 3)
     assert list(corpus.train) == [("one", "un"), ("two", "deux")]
-
-
-def test_byte_order_mark_is_not_text(tmp_path):
-    path = write(tmp_path / "a", ["\ufeffone", "two"])
-    assert list(read_lines(path)) == ["one", "two"]
 
 
 @given(st.integers(5, 60), st.integers(0, 3))

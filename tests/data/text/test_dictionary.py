@@ -39,14 +39,6 @@ def test_comments_and_blank_lines_are_skipped(tmp_path):
     assert list(dictionary) == [("#", "hash", 0.5), ("été", "summer", 1.0)]
 
 
-def test_a_byte_order_mark_is_no_part_of_a_word(tmp_path):
-    path = tmp_path / "fr-en.tsv"
-    path.write_bytes("été\tsummer\t1\n".encode("utf-8-sig"))
-    assert list(Dictionary.load(path)) == [("été", "summer", 1.0)]
-    path.write_bytes("# a comment\nété\tsummer\t1\n".encode("utf-8-sig"))
-    assert list(Dictionary.load(path)) == [("été", "summer", 1.0)]
-
-
 @pytest.mark.parametrize(
     "line, expected",
     [

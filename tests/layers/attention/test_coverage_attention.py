@@ -5,9 +5,7 @@ from keras import ops
 from tests import helpers
 from tfcopy.layers import (
     BahdanauAttention,
-    ConditionalGRUCell,
     CoverageAttention,
-    Decoder,
 )
 
 FEATURES = ("vector", "scalar")
@@ -174,45 +172,6 @@ def test_the_switch_is_saved_but_not_trained(inputs):
     other = built(CoverageAttention(7, enabled=False))
     other.set_weights(layer.get_weights())
     helpers.assert_close(other(**inputs), tuple(layer(**inputs)))
-
-
-@pytest.mark.parametrize("feature", FEATURES)
-def test_fits_where_additive_attention_does(inputs, feature):
-    layer = built(CoverageAttention(7, enabled=False, feature=feature))
-    decoder = Decoder(ConditionalGRUCell(5, layer))
-
-    def weights():
-        decoded = decoder(
-            embeddings=inputs["query"],
-            initial_state=inputs["query"][:, 0],
-            annotations=inputs["value"],
-            source_mask=MASK,
-            matches=np.zeros((2, 3, 4), "float32"),
-        )
-        return ops.convert_to_numpy(ops.exp(decoded["attention"]))
-
-    off = weights()
-    layer.enable()
-    on = weights()
-    helpers.assert_close(on.sum(axis=-1), np.ones((2, 3)))
-    helpers.assert_close(on[:, 0], off[:, 0])
-    assert np.abs(on - off)[:, 1:].max() > 1e-3
-
-
-def test_number_of_parameters_is_that_of_the_paper():
-    layer = CoverageAttention(512, use_bias=True, use_score_bias=False)
-    layer.build((None, None, 512), (None, None, 512))
-    counts = {
-        w.path.split("/", 1)[1]: np.prod(w.shape)
-        for w in layer.trainable_weights
-    }
-    assert counts == {
-        "value_projection/kernel": 262_144,
-        "value_projection/bias": 512,
-        "query_kernel": 262_144,
-        "score_kernel": 512,
-        "coverage_kernel": 512,
-    }
 
 
 def test_the_feature_must_be_one_of_these():

@@ -112,19 +112,6 @@ def test_what_the_source_holds_does_not_matter(cell, inputs):
     helpers.assert_close(Decoder(cell)(**other), Decoder(cell)(**inputs))
 
 
-def test_an_update_gate_keeps_the_state():
-    """CopyNet's check 9."""
-    cell = AttentionalGRUCell(1, BahdanauAttention(1))
-    cell.build((None, 1), (None, None, 1))
-    for weight in cell.weights:
-        weight.assign(np.zeros(weight.shape))
-    cell.bias.assign(np.log([1.0, 3.0, 1.0]))
-    memory = cell.prepare(normal(1, 2, 1))
-    state = cell.initial_state(np.array([[0.4]], "float32"), memory)
-    outputs, _ = cell.step(cell.project(normal(1, 1)), state, memory)
-    helpers.assert_close(outputs["hidden"], [[0.3]])
-
-
 @pytest.mark.parametrize("kind", [AttentionalGRUCell, ConditionalGRUCell])
 def test_projects_all_steps_at_once(kind):
     cell = with_random_weights(kind(D, BahdanauAttention(A)))

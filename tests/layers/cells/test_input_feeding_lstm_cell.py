@@ -210,21 +210,6 @@ def test_initial_values():
     helpers.assert_close(cell.input_kernel, np.ones((E + C, E)))
 
 
-def test_number_of_parameters_is_that_of_the_paper():
-    attention = CoverageAttention(512, use_bias=True, use_score_bias=False)
-    cell = InputFeedingLSTMCell(256, attention)
-    cell.build((None, None, 128), (None, None, 512))
-
-    def count(*weights):
-        return sum(np.prod(w.shape) for w in weights)
-
-    assert count(cell.kernel, cell.recurrent_kernel, cell.bias) == 394_240
-    assert count(cell.input_kernel, cell.input_bias) == 82_048
-    total = count(*cell.trainable_weights)
-    # Keys, scores, query with the hidden layer's bias, coverage.
-    assert total == 394_240 + 82_048 + 262_144 + 512 + 262_656 + 512
-
-
 @pytest.mark.parametrize(
     "cell", [AttentionalGRUCell, ConditionalGRUCell, InputFeedingLSTMCell]
 )

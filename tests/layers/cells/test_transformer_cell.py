@@ -1,4 +1,3 @@
-import keras
 import numpy as np
 import pytest
 from keras import ops
@@ -187,24 +186,6 @@ def test_options_are_checked(options, message):
 def test_an_attention_that_plans_is_refused():
     with pytest.raises(ValueError, match="must not be a `PlanAttention`"):
         TransformerCell(U, PlanAttention(4, plan_steps=3, summary_units=2))
-
-
-def test_a_copy_has_all_options():
-    options = {
-        "num_layers": 1,
-        "num_heads": 4,
-        "feedforward_units": 5,
-        "normalize_first": False,
-        "positions": "rotary",
-        "num_positions": 9,
-        "dropout": 0.1,
-        "seed": 3,
-    }
-    cell = make_cell(**options)
-    config = keras.saving.serialize_keras_object(cell)
-    copy = keras.saving.deserialize_keras_object(config)
-    assert {name: getattr(copy, name) for name in options} == options
-    assert len(copy.blocks) == 1 and copy.blocks[0].feedforward_units == 5
 
 
 @pytest.mark.parametrize("units", [4, 5])

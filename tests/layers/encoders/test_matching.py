@@ -57,16 +57,6 @@ def test_large_scores_are_finite(inputs_soft_alignment):
         assert np.isfinite(x).all()
 
 
-def test_sentences_without_words_are_finite(inputs_soft_alignment):
-    nothing = {
-        name: np.zeros_like(mask) for name, mask in SOFT_ALIGNMENT_MASKS.items()
-    }
-    for x in helpers.to_numpy(
-        SoftAlignment()(**{**inputs_soft_alignment, **nothing})
-    ):
-        assert np.isfinite(x).all()
-
-
 COATTENTION_MASKS = {
     "context_mask": np.array([[True] * 4, [True, True, True, False]]),
     "question_mask": np.array([[True] * 3, [True, False, False]]),
@@ -131,13 +121,18 @@ def test_padding_changes_nothing(inputs_coattention):  # check 13
             helpers.assert_close(x[i, :length, :number], y[i, :length, :number])
 
 
-def test_texts_without_words_are_finite(inputs_coattention):
-    nothing = {
-        name: np.zeros_like(mask) for name, mask in COATTENTION_MASKS.items()
-    }
-    for x in helpers.to_numpy(
-        Coattention()(**{**inputs_coattention, **nothing})
-    ):
+@pytest.mark.parametrize(
+    ("layer", "name"),
+    [
+        (SoftAlignment(), "inputs_soft_alignment"),
+        (Coattention(), "inputs_coattention"),
+    ],
+    ids=["soft_alignment", "coattention"],
+)
+def test_texts_without_words_are_finite(layer, name, request):
+    inputs = request.getfixturevalue(name)
+    nothing = {k: np.zeros_like(x) for k, x in inputs.items() if "mask" in k}
+    for x in helpers.to_numpy(layer(**{**inputs, **nothing})):
         assert np.isfinite(x).all()
 
 

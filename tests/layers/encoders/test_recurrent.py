@@ -113,12 +113,7 @@ def test_each_gate_has_its_own_orthogonal_kernel(inputs):
 
 @pytest.fixture
 def both_ways(inputs):
-    both_ways = BidirectionalLSTM(5)
-    both_ways.build(inputs["inputs"].shape)
-    rng = np.random.default_rng(1)
-    for bias in (both_ways.forward_bias, both_ways.backward_bias):
-        bias.assign(rng.normal(size=bias.shape))
-    return both_ways
+    return with_random_biases(BidirectionalLSTM(5), inputs)
 
 
 def lstm_states(weights, inputs, mask):
@@ -160,26 +155,12 @@ def test_follows_the_equations_of_bidirectional_lstm(both_ways, inputs):
     helpers.assert_close(both_ways(**inputs), expected)
 
 
-def test_forget_gates_start_open(inputs):
-    both_ways = BidirectionalLSTM(5)
+@pytest.mark.parametrize("is_open", [True, False])
+def test_forget_gates_may_start_half_open(inputs, is_open):
+    both_ways = BidirectionalLSTM(5, unit_forget_bias=is_open)
     both_ways(**inputs)
-    expected = np.repeat([0.0, 1.0, 0.0, 0.0], 5)
-    helpers.assert_close(both_ways.forward_bias, expected)
-    helpers.assert_close(both_ways.backward_bias, expected)
-
-
-def test_number_of_parameters_is_that_of_the_paper_of_bidirectional_lstm():
-    both_ways = BidirectionalLSTM(256)
-    both_ways.build((None, None, 128))
-    assert both_ways.count_params() == 2 * 394_240
-
-
-def test_forget_gates_may_start_half_open(inputs):
-    both_ways = BidirectionalLSTM(5, unit_forget_bias=False)
-    both_ways(**inputs)
-    assert both_ways.get_config()["unit_forget_bias"] is False
     for bias in (both_ways.forward_bias, both_ways.backward_bias):
-        helpers.assert_close(bias, np.zeros(20))
+        helpers.assert_close(bias, np.repeat([0.0, is_open, 0.0, 0.0], 5))
 
 
 @pytest.fixture
@@ -220,12 +201,6 @@ def test_forget_gates_may_start_open():
         forward_lstm.build((None, None, 3))
         expected = np.repeat([0.0, float(is_open), 0.0, 0.0], 2)
         helpers.assert_close(forward_lstm.bias, expected)
-
-
-def test_number_of_parameters_is_that_of_the_paper_of_forward_lstm():
-    forward_lstm = ForwardLSTM(200)
-    forward_lstm.build((None, None, 200))
-    assert forward_lstm.count_params() == 320_800
 
 
 IDS = np.array([[1, 4, 2, 4], [3, 1, 0, 0]], "int32")

@@ -77,12 +77,6 @@ def test_parts_start_with_different_values(inputs_state_reduction, seed):
         assert 0 < np.abs(first).max() < 3e-4
 
 
-def test_number_of_parameters_is_that_of_the_paper():
-    layer = StateReduction(256)
-    layer.build((None, None, 512), final_shape=(None, 1024))
-    assert layer.count_params() == 262_656
-
-
 def test_state_must_be_divisible(inputs_state_reduction):
     with pytest.raises(ValueError, match="a multiple of parts=5"):
         StateReduction(5, parts=5)(**inputs_state_reduction)

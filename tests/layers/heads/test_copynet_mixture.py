@@ -86,15 +86,6 @@ def test_one_normaliser_for_words_and_positions():
     assert total == pytest.approx(6.725434, abs=1e-5)
 
 
-def test_merged_words():
-    """Check 3."""
-    merged = helpers.to_numpy(copying.merge(mixture(), A_C_C))[0, 0]
-    helpers.assert_close(
-        np.exp(merged[[*WORDS, C_]]), [0.1, 0.4, 0.1, 0.1, 0.3]
-    )
-    assert np.exp(np.delete(merged, [*WORDS, C_])).max() < 1e-30
-
-
 @pytest.mark.parametrize(
     "mask, expected",
     [

@@ -9,117 +9,79 @@ from tfcopy.layers import DeepOutput, OutputProjection
 from tfcopy.layers.heads.readouts import Readout
 
 
-@pytest.fixture
-def inputs_readout():
+def make_inputs(hidden=5, inputs=3, context=6):
     rng = np.random.default_rng(0)
-    sizes = {"hidden": 5, "inputs": 3, "context": 6}
+    sizes = {"hidden": hidden, "inputs": inputs, "context": context}
     return {
         f"decoded_{name}": rng.normal(size=(2, 4, size)).astype("float32")
         for name, size in sizes.items()
     }
 
 
-def test_is_the_hidden_state(inputs_readout):
-    features = Readout()(**helpers.arguments(inputs_readout))
-    helpers.assert_close(features, inputs_readout["decoded_hidden"])
+def run(layer, inputs, **options):
+    return layer(**helpers.arguments(inputs), **options)
 
 
-def test_is_the_parts_in_their_order(inputs_readout):
-    features = Readout(("context", "hidden"))(
-        **helpers.arguments(inputs_readout)
+def test_is_the_hidden_state():
+    inputs = make_inputs()
+    helpers.assert_close(run(Readout(), inputs), inputs["decoded_hidden"])
+
+
+def test_is_the_parts_in_their_order():
+    inputs = make_inputs()
+    expected = [inputs["decoded_context"], inputs["decoded_hidden"]]
+    helpers.assert_close(
+        run(Readout(("context", "hidden")), inputs),
+        np.concatenate(expected, axis=-1),
     )
-    expected = [
-        inputs_readout["decoded_context"],
-        inputs_readout["decoded_hidden"],
-    ]
-    helpers.assert_close(features, np.concatenate(expected, axis=-1))
 
 
-def test_drops_in_training_only_of_readout():
-    decoded = {"hidden": np.ones((2, 10, 50), "float32")}
-    layer = Readout(dropout=0.5, seed=3)
-    helpers.assert_close(layer(decoded), decoded["hidden"])
-    dropped = helpers.to_numpy(layer(decoded, training=True))
-    assert 0.3 < (dropped == 0).mean() < 0.7
-    helpers.assert_close(dropped[dropped != 0], np.full((dropped > 0).sum(), 2))
+@pytest.mark.parametrize(
+    "layer",
+    [
+        Readout(dropout=0.5, seed=3),
+        DeepOutput(50, dropout=0.5),
+        OutputProjection(50, dropout=0.5),
+    ],
+    ids=lambda layer: layer.name,
+)
+def test_drops_in_training_only(layer):
+    inputs = make_inputs(hidden=50)
+    expected = helpers.to_numpy(run(layer, inputs))
+    helpers.assert_close(run(layer, inputs), expected)
+    dropped = helpers.to_numpy(run(layer, inputs, training=True))
+    kept = dropped != 0
+    assert 0.3 < kept.mean() < 0.7
+    helpers.assert_close(dropped[kept], 2 * expected[kept])
 
 
-@pytest.fixture
-def inputs_deep_output():
-    rng = np.random.default_rng(0)
-    sizes = {"decoded_hidden": 5, "decoded_inputs": 3, "decoded_context": 6}
-    return {
-        name: rng.normal(size=(2, 4, size)).astype("float32")
-        for name, size in sizes.items()
-    }
-
-
-def test_follows_the_equation(inputs_deep_output):
-    layer = DeepOutput(7)
-    layer(**helpers.arguments(inputs_deep_output))
+def test_follows_the_equation():
+    layer, inputs = DeepOutput(7), make_inputs()
+    run(layer, inputs)
     total = 0
     for i, (projection, x) in enumerate(
-        zip(layer.projections, inputs_deep_output.values())
+        zip(layer.projections, inputs.values())
     ):
         projection.bias.assign(np.full(7, i - 0.5))
         total += x @ ops.convert_to_numpy(projection.kernel) + i - 0.5
-    helpers.assert_close(
-        layer(**helpers.arguments(inputs_deep_output)), np.tanh(total)
-    )
-
-
-def test_drops_in_training_only_of_deep_output(inputs_deep_output):
-    layer = DeepOutput(50, dropout=0.5)
-    expected = layer(**helpers.arguments(inputs_deep_output))
-    helpers.assert_close(
-        layer(**helpers.arguments(inputs_deep_output)), expected
-    )
-    dropped = helpers.to_numpy(
-        layer(**helpers.arguments(inputs_deep_output), training=True)
-    )
-    kept = dropped != 0
-    assert 0.3 < kept.mean() < 0.7
-    helpers.assert_close(dropped[kept], 2 * helpers.to_numpy(expected)[kept])
+    helpers.assert_close(run(layer, inputs), np.tanh(total))
 
 
 def test_projections_of_one_size_start_with_weights_of_their_own():
     """One initializer for all would draw the same numbers for each."""
-    rng = np.random.default_rng(0)
-    inputs_deep_output = {
-        f"decoded_{name}": rng.normal(size=(2, 4, 5)).astype("float32")
-        for name in ("hidden", "inputs", "context")
-    }
     layer = DeepOutput(7)
-    layer(**helpers.arguments(inputs_deep_output))
+    run(layer, make_inputs(5, 5, 5))
     kernels = [ops.convert_to_numpy(x.kernel) for x in layer.projections]
     assert not np.isclose(kernels[0], kernels[1]).any()
     assert not np.isclose(kernels[1], kernels[2]).any()
 
 
-def make_inputs():
-    rng = np.random.default_rng(0)
-    return {
-        f"decoded_{name}": rng.normal(size=(2, 3, size)).astype("float32")
-        for name, size in (("hidden", 4), ("context", 5))
-    }
-
-
 def test_is_linear_in_hidden_state_and_context():
     layer, inputs = OutputProjection(7), make_inputs()
-    outputs = layer(**helpers.arguments(inputs))
+    outputs = run(layer, inputs)
     layer.projection.bias.assign(np.arange(7))
-    both = np.concatenate(list(inputs.values()), -1)
-    expected = both @ ops.convert_to_numpy(layer.projection.kernel)
+    both = [inputs["decoded_hidden"], inputs["decoded_context"]]
+    kernel = ops.convert_to_numpy(layer.projection.kernel)
+    expected = np.concatenate(both, -1) @ kernel
     helpers.assert_close(outputs, expected)
-    outputs = layer(**helpers.arguments(inputs))
-    helpers.assert_close(outputs, expected + np.arange(7))
-
-
-def test_drops_in_training_only_of_output_projection():
-    layer, inputs = OutputProjection(50, dropout=0.5), make_inputs()
-    arguments = helpers.arguments(inputs)
-    expected = helpers.to_numpy(layer(**arguments))
-    dropped = helpers.to_numpy(layer(**arguments, training=True))
-    kept = dropped != 0
-    assert 0.3 < kept.mean() < 0.7
-    helpers.assert_close(dropped[kept], 2 * expected[kept])
+    helpers.assert_close(run(layer, inputs), expected + np.arange(7))

@@ -27,9 +27,3 @@ def test_the_hidden_layer_is_dropped_in_training(inputs):
     head = SpanHead(500, dropout=0.9, seed=0)
     dropped = helpers.to_numpy(head(**inputs, training=True))
     assert (dropped != helpers.to_numpy(head(**inputs)))[MASK].all()
-
-
-def test_number_of_parameters_is_that_of_the_paper():
-    head = SpanHead(200)
-    head.build((None, None, 400))
-    assert 2 * head.count_params() == 160_802

@@ -5,8 +5,6 @@ import os
 import pathlib
 import random
 import re
-import subprocess
-import sys
 
 import polib
 import pytest
@@ -210,14 +208,6 @@ def test_half_of_real_catalogues_is_filled(tmp_path, fill):
         changes = difflib.ndiff(text.split("\n"), path.read_text().split("\n"))
         removed = {line[2:] for line in changes if line.startswith("- ")}
         assert removed <= {'msgstr ""'}
-
-
-def test_a_server_needs_no_tensorflow():
-    code = (
-        "import sys; import tfcopy.serving.translate_po; "
-        "sys.exit('tensorflow' in sys.modules or 'grpc' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
 def test_a_language_that_is_given_overrides_a_name(tmp_path, fill, model):
