@@ -12,7 +12,7 @@ from tfcopy.serving.http_server.html_parts import HtmlText
 from tfcopy.serving.http_server.text_parts import name_of
 
 PRIVATE = re.compile("[\ue000-\uf8ff]")
-NAME = re.compile("\ue003[^\ue003\ue004]+\ue004")
+NAME = re.compile("\ue003[\U000f0000-\U0010ffff]\ue004")
 SAID = "\xa7"
 
 
@@ -134,6 +134,7 @@ def check_page(page):
 @example("&ampabc;")
 @example("5%&fjlig; <![CDATA[<b>x <i a='>]]> y</i> <b c='>z</b>")
 @example("5%&fjlig;")
+@example("&#xE003&m\ue004")
 @example("a &copy; b <br a='>")
 @example("a <i title=\"x'>y</i> <!-- --!> b <!-- c")
 @example("<title>a <b> c</title> d <a b='>'>e</a>")
