@@ -30,7 +30,7 @@ def test_recipes_are_listed(capsys):
     assert capsys.readouterr().out.endswith(printed)
     lines = dict(line.split(maxsplit=1) for line in printed.splitlines())
     assert lines["europarl_ps"].startswith("Pointer softmax")
-    assert len(lines) == 13
+    assert len(lines) == 14
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_recipes_are_listed(capsys):
         (["client", "a:1", "x"], "client is now: tfcopy ask ADDRESS/MODEL"),
         (["aks"], "no command 'aks'. Did you mean 'ask'?"),
         (["recipe", "europarl"], "Did you mean 'europarl_ps'?"),
-        (["recipe", "x"], "no recipe 'x'. Available: cnn_dailymail_pg, "),
+        (["recipe", "x"], "no recipe 'x'. Available: catalogs_ps, "),
     ],
 )
 def test_what_there_is_not_is_told(capsys, arguments, message):

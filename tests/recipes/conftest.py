@@ -48,7 +48,8 @@ def claims_are_told():
         if run.is_chief:
             claims = report["claims"]
             sentences = [claim["sentence"] for claim in claims]
-            assert told.getvalue().splitlines()[-len(claims) :] == sentences
+            lines = told.getvalue().splitlines()
+            assert lines[len(lines) - len(claims) :] == sentences
             for claim in claims:
                 # The figure is one that the run has.
                 trained = claim["figures"].keys() & report["systems"].keys()

@@ -291,6 +291,21 @@ def _written(folder):
 # === Weights of another run: --init_from ===
 
 
+def load(folder, name) -> storage.StoredServable:
+    """Loads an earlier system, whose weights `take_weights` would take.
+
+    Args:
+        folder, name: As in `take_weights`.
+
+    Raises:
+        ValueError: naming --init_from, if there is none.
+    """
+    try:
+        return storage.load(_system(folder, name))
+    except (OSError, ValueError) as error:
+        raise ValueError(f"--init_from {folder}: {error}") from error
+
+
 def take_weights(folder, name, model, served) -> str:
     """Gives a model the best weights of an earlier system.
 
@@ -310,14 +325,13 @@ def take_weights(folder, name, model, served) -> str:
     Raises:
         ValueError: naming --init_from, if there are no weights that fit.
     """
+    other = load(folder, name).served
+    words = _words(model, served, other)
     try:
-        path = _system(folder, name)
-        other = storage.load(path).served
-        words = _words(model, served, other)
         fresh = training.warm_start(model, other.model, words)
-    except (OSError, ValueError) as error:
+    except ValueError as error:
         raise ValueError(f"--init_from {folder}: {error}") from error
-    return _report(path, model, fresh, words)
+    return _report(_system(folder, name), model, fresh, words)
 
 
 def _system(folder, name):

@@ -26,18 +26,7 @@ from tfcopy.experiments import command_line, config
 from tfcopy.experiments.pairs import corpus_flags
 
 PRESETS = {
-    "demo": {
-        "embedding_dim": 64,
-        "units": 128,
-        "encoder_units": 64,
-        "dropout": 0.0,
-        "learning_rate": 1e-2,
-        "schedule": "linear",
-        "warmup": 60,
-        "batch_size": 128,
-        "updates": 500,
-        "eval_every": 125,
-    },
+    "demo": corpus_flags.DEMO_CATALOGS,
     "thorough": {},
     "full": {
         "pieces": 4_000,

@@ -197,6 +197,29 @@ class EntitiesConfig:
 
 
 SYSTEMS = ("nmt", "pointer_softmax")
+# The demo preset of recipes for catalogues.
+DEMO_CATALOGS = {
+    "systems": list(SYSTEMS),
+    "target_language": "es",
+    "protect": ["rst", "html", "placeholders"],
+    "pieces": 1_000,
+    "source_vocabulary_size": 2_000,
+    "target_vocabulary_size": 2_000,
+    "max_length": 50,
+    "max_target_length": 60,
+    "embedding_dim": 64,
+    "units": 128,
+    "encoder_units": 64,
+    "dropout": 0.0,
+    "learning_rate": 1e-2,
+    "schedule": "linear",
+    "warmup": 60,
+    "batch_size": 128,
+    "updates": 500,
+    "eval_every": 125,
+    "patience": 5,
+    "precision": "float32",
+}
 
 
 @group

@@ -1,0 +1,130 @@
+"""A base on compiled catalogues, and a project that continues it."""
+
+import dataclasses
+import functools
+import pathlib
+
+import polib
+import pytest
+
+from tests.data.generated import demo_catalog_files
+from tests.recipes import starting
+from tfcopy.checked_files import read_json
+from tfcopy.experiments import command_line
+from tfcopy.recipes import catalogs_ps, pydocs_ps
+from tfcopy.serving import export, translate_po
+
+pytest.importorskip("sentencepiece")
+
+TINY = """--units 8 --encoder_units 8 --embedding_dim 8 --pieces 120 --updates 4
+--eval_every 2 --batch_size 8 --max_target_length 40 --num_beams 2
+--precision float32 --target_language es""".split()
+start = functools.partial(starting.start, catalogs_ps, TINY)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("project")
+    demo_catalog_files.write_catalogs(folder, 60, num_files=1, seed=1)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("base")
+    paths = demo_catalog_files.write_catalogs(folder / "po", 300)
+    for number, path in enumerate(paths):
+        compiled = folder / "locale/es/LC_MESSAGES" / f"program{number}.mo"
+        compiled.parent.mkdir(parents=True, exist_ok=True)
+        polib.pofile(path).save_as_mofile(compiled)
+    assert start(folder, f"--catalogs={folder}/locale") == 0
+    return folder
+
+
+def test_the_demo_is_that_of_the_documentation():
+    """So that its figures are those of `pydocs_ps`."""
+    made = [
+        dataclasses.asdict(command_line.parse(recipe.Config, []))
+        for recipe in (catalogs_ps, pydocs_ps)
+    ]
+    for values in made:
+        for name in ("mix", "log_dir", "savedmodel_dir"):
+            values.pop(name, None)
+    assert made[0] == made[1]
+
+
+def config_of(served):
+    return read_json(pathlib.Path(served, "assets.extra", "tfcopy.json"))
+
+
+def test_a_run_remembers_how_good_it_is(base):
+    results = starting.check_report(base)
+    scores = results["systems"]["pointer_softmax"]
+    assert len(scores["held_out"]) == 1 and 0 <= scores["right"] <= 100
+    assert all(len(point) == 2 for point in scores["calibration"])
+    assert config_of(results["savedmodel"])["scores"] == scores
+    card = pathlib.Path(results["savedmodel"], "README.md").read_text()
+    sentence = f"On programs ({scores['held_out'][0]}) that it had not seen, "
+    assert sentence in card and "of 100 translations were right" in card
+
+
+@pytest.mark.long
+def test_another_export_remembers_it_if_it_is_the_same(base):
+    scores = starting.results(base)["systems"]["pointer_softmax"]
+    again = str(base / "again")
+    assert export.main([f"{base}/logs/demo", "--to", again]) == 0
+    assert config_of(f"{again}/1")["scores"] == scores
+    changed = [f"{base}/logs/demo", "--to", again, "--set", "num_beams=1"]
+    assert export.main(changed) == 0
+    assert "scores" not in config_of(f"{again}/2")
+
+
+@pytest.mark.long
+def test_what_is_exported_tells_it(base, project, tmp_path, capsys):
+    (path,) = project.rglob("*.po")
+    served = starting.results(base)["savedmodel"]
+    output = ["--output", str(tmp_path / "filled.po")]
+    assert translate_po.main([served, str(path), *output]) == 0
+    assert "that it had not seen" in capsys.readouterr().out
+    assert "(do not trust, 0%)" in (tmp_path / "filled.po").read_text()
+
+
+@pytest.mark.long
+def test_a_project_keeps_the_bases_subwords(base, project, tmp_path, capsys):
+    run = base / "logs" / "demo"
+    arguments = [f"--catalogs={project}", "--preset=project"]
+    assert start(tmp_path, f"--init_from={run}", *arguments) == 0
+    printed = capsys.readouterr().out
+    counts = starting.results(tmp_path)["pairs"]["train"]
+    num_mixed = (counts["left"] + counts["too_long"]) // 2
+    assert f"{num_mixed} texts of {run} are added." in printed
+    assert "pointer_softmax: 37 of 37 taken.\n" in printed
+    own, theirs = (
+        config_of(starting.results(x)["savedmodel"]) for x in (tmp_path, base)
+    )
+    assert own["source_tokenizer"] == theirs["source_tokenizer"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--preset", "project"], "--preset project needs --init_from"),
+        (["--init_from", "{}/nowhere"], "--init_from: .*nowhere"),
+        (["--init_from", "{}"], "--init_from .*: not a run's folder"),
+        (["--hold_out", "vim"], "--hold_out names vim"),
+    ],
+)
+def test_a_wrong_flag_is_named(project, tmp_path, capsys, arguments, message):
+    arguments = [x.format(project) for x in arguments]
+    arguments += ["--catalogs", str(project)]
+    starting.check_refused(start, capsys, tmp_path, arguments, message)
+
+
+def test_a_base_of_another_language_is_refused(base, tmp_path, capsys):
+    french = tmp_path / "a.po"
+    entries = [f'msgid "a {i}"\nmsgstr "b {i}"\n' for i in range(40)]
+    french.write_text("\n".join(entries))
+    arguments = [f"--init_from={base}/logs/demo", f"--catalogs={tmp_path}"]
+    arguments += ["--target_language=fr"]
+    message = "a base from en to es, not from en to fr"
+    starting.check_refused(start, capsys, tmp_path, arguments, message)

@@ -1,0 +1,161 @@
+"""A translator of programs' messages, for the teams that translate them.
+
+Trains a base on the translations that a Linux machine holds, then continues it
+with a project's own catalogues. Placeholders and tags are copied. Scores are
+those of programs that were not trained on (--hold_out).
+
+    python -m tfcopy.recipes.catalogs_ps                   a demo catalogue
+    python -m tfcopy.recipes.catalogs_ps --preset disk --target_language fr
+    python -m tfcopy.recipes.catalogs_ps --preset project --catalogs locale
+      --target_language fr --init_from tensorboard_logs/catalogs_ps/disk
+
+Fill the project's catalogues with what was exported:
+
+    python -m tfcopy.serving.translate_po savedmodels/catalogs_ps locale
+
+Repeating an interrupted command resumes it where it stopped.
+"""
+
+import dataclasses
+import itertools
+import os
+import random
+import shlex
+import sys
+
+from tfcopy.experiments import command_line, config
+from tfcopy.experiments.config import training
+from tfcopy.experiments.pairs import corpus_flags
+from tfcopy.flags import NonNegativeFloat
+
+PRESETS = {
+    "demo": corpus_flags.DEMO_CATALOGS,
+    "disk": {"catalogs": "/usr/share/locale"},
+    "project": {"learning_rate": 3e-4, "updates": 400, "eval_every": 100},
+}
+
+
+@config.configuration(
+    "catalogs_ps",
+    presets=PRESETS,
+    minutes={"demo": 5},
+    claims={"pointer_softmax keeps more spans than nmt": "spans_kept"},
+    systems=["pointer_softmax"],
+    tokenization="sentencepiece",
+    pieces=4_000,
+    source_vocabulary_size=4_500,
+    target_vocabulary_size=4_500,
+    protect=["placeholders", "html"],
+    must_copy=True,
+    unmatched="attention_argmax",
+    embedding_dim=256,
+    units=512,
+    encoder_units=256,
+    dropout=0.1,
+    learning_rate=1e-3,
+    clip_norm=1.0,
+    updates=4_000,
+    eval_every=500,
+    patience=12,
+    max_length=100,
+    max_target_length=160,
+    num_beams=5,
+    precision="mixed_bfloat16",
+)
+class Config(corpus_flags.TranslatorConfig):
+    """Corpus, model, training, search, and where the results go.
+
+    Attributes:
+        mix: With --init_from, whose subwords are kept: texts of its corpus for
+            each text of this one, so that the model does not forget them.
+    """
+
+    mix: NonNegativeFloat = training(1.0)
+
+
+COLUMNS = {
+    "BLEU": "bleu",
+    "chrF": "chrf",
+    "% right": "right",
+    "% spans kept": "spans_kept",
+    "dev ppl": "perplexity",
+    "updates": "updates",
+    "seconds": "seconds_training",
+}
+
+
+def run(config):
+    """Trains, compares, shows and exports; returns the results."""
+    from tfcopy.data.generated import demo_catalogs
+    from tfcopy.experiments.pairs import translation_systems
+
+    if config.preset == "project" and config.init_from is None:
+        raise ValueError("--preset project needs --init_from, a base's run.")
+    results = translation_systems.run(
+        config,
+        prepare,
+        COLUMNS,
+        paper={},
+        note="",
+        examples=("Spans that it has never seen", demo_catalogs.examples()),
+    )
+    model = shlex.quote(os.path.dirname(results["savedmodel"]))
+    print(f"Fill catalogues: python -m tfcopy.serving.translate_po {model} PO")
+    return results
+
+
+def prepare(config, folder):
+    """Encodes the corpus as pieces, spans and ids: `PairData`."""
+    from tfcopy.data.generated import demo_catalogs
+    from tfcopy.experiments.pairs import translation_data, translation_systems
+
+    corpus = translation_data.load_corpus(config, demo_catalogs)
+    if config.init_from is not None:
+        config, corpus = _continued(config, corpus)
+    return translation_systems.prepare(config, corpus, folder)
+
+
+def _continued(config, corpus):
+    """Takes the subwords of --init_from, and adds some of its texts."""
+    from tfcopy.data.corpora.corpus import fingerprint
+    from tfcopy.data.generated import demo_catalogs
+    from tfcopy.experiments import earlier_run
+    from tfcopy.experiments.pairs import translation_data
+
+    base = earlier_run.load(config.init_from, "pointer_softmax")
+    served, flags = base.served, base.details["flags"]
+    tokenizers = served.source_tokenizer, served.target_tokenizer
+    own = {x.name for x in dataclasses.fields(config)}
+    texts = translation_data.load_corpus(
+        Config(**{name: x for name, x in flags.items() if name in own}),
+        demo_catalogs,
+    )
+    pair = corpus.source_language, corpus.target_language
+    if pair != (texts.source_language, texts.target_language):
+        raise ValueError(
+            f"--init_from {config.init_from}: a base from "
+            f"{texts.source_language} to {texts.target_language}, not from "
+            f"{' to '.join(pair)}."
+        )
+    train, more = corpus.train, list(texts.train)
+    count = min(round(config.mix * train.num_pairs), len(more))
+    more = random.Random(config.seed).sample(more, count)
+    print(f"{count:,} texts of {config.init_from} are added.")
+    train = dataclasses.replace(
+        train,
+        read=lambda: itertools.chain(corpus.train, more),
+        fingerprint=fingerprint(train.fingerprint, more),
+        num_pairs=train.num_pairs + count,
+    )
+    return dataclasses.replace(
+        config,
+        pieces=None,
+        sentencepiece_model=[x.inner.model_file for x in tokenizers],
+        protect=list(tokenizers[0].protect),
+        source_vocabulary=served.source_vocabulary.path,
+        target_vocabulary=served.target_vocabulary.path,
+    ), dataclasses.replace(corpus, splits={**corpus.splits, "train": train})
+
+
+if __name__ == "__main__":
+    sys.exit(command_line.main(Config, run))
