@@ -126,6 +126,7 @@ def _export(options):
             "recipe": runs[0].recipe,
             "run": os.path.basename(filesystem.abspath(folders[0])),
             **details,
+            **_scores(runs, systems[0], options),
             "checkpoint": options.checkpoint,
         },
     )
@@ -137,6 +138,13 @@ def _export(options):
     print(f"Engines: {read_config(path)['engines']}")
     folder = shlex.quote(os.path.dirname(path))
     print(f"Ask it: python -m tfcopy.serving.ask {folder}")
+
+
+def _scores(runs, system, options):
+    """Returns the scores of a run's own export; others have none."""
+    scores = runs[0].results.get("systems", {}).get(system)
+    is_own = len(runs) == 1 and options.checkpoint == "best" and not options.set
+    return {"scores": scores} if is_own and scores else {}
 
 
 def together(translators: Mapping):

@@ -9,6 +9,7 @@ import re
 import shlex
 from collections.abc import Mapping
 
+from tfcopy.evaluation.calibration import quality
 from tfcopy.terminal import encodable, printable
 
 # What Markdown would take for markup: anywhere, and as the first of a line.
@@ -121,8 +122,10 @@ def _scores(config):
         rows.append(f"| interval of 95 % | {intervals['interval']} |")
     tested = config.get("origin", {}).get("test", {})
     where = _text(f" ({_value([*tested.values()])})") if tested else ""
+    sentence = quality(config)
     return (
         f"## Scores on the test set {where}".rstrip()
+        + (f"\n\n{_text(sentence)}" if sentence else "")
         + "\n\n| | |\n|---|---|\n"
         + "\n".join(rows)
         + note

@@ -26,8 +26,9 @@ _DESCRIPTION = """\
 Translates the open entries of gettext catalogues, or the open units of XLIFF
 1.2 and 2, in place. Each becomes fuzzy, with translator's comments (in XLIFF a
 state and notes) about the score (a log-probability; the lowest of several lines
-or forms), lost and added spans of markup, unpaired tags, brackets and quotes,
-and letters beside placeholders:
+or forms) and, if the export has it, the probability that no edit is needed;
+lost and added spans of markup, unpaired tags, brackets and quotes, and letters
+beside placeholders:
 
   # tfcopy: score -3.21
   # tfcopy: lost :func:`ast.parse`
@@ -88,7 +89,8 @@ class Options(commands.ModelOptions):
             text of --memory, if this percentage of its letters, such as 85, is
             the same
         min_score: leave entries whose translation has a lower score, such as
-            -5, as they are, without a comment
+            -5, as they are, without a comment; a number from 0 to 1 is compared
+            with the probability that it needs no edit, if the export has it
         report: file to write, .html or .tsv, with the translation of each
             entry, the most urgent ones on top
         strict: exit status 1 if an entry stays as it is, has lost something,
@@ -137,8 +139,9 @@ def main(arguments=None):
     )
     if options.report is not None and done:
         rows = [row for x in done for row in x.rows]
+        made = options.report, rows, done[0].quality
         status = status or commands.run(
-            "translate_po", lambda: report.write(options.report, rows)
+            "translate_po", lambda: report.write(*made)
         )
     is_flawless = all(x.is_flawless for x in done)
     return status or int(options.strict and not is_flawless)
@@ -184,6 +187,8 @@ def _fill(files, options, tell):
         for file in files if options.language is None else ():
             file.header.check_language(asked.language)
         fill_all(files, asked, _memory(options, asked), options, tell)
+        if asked.quality:
+            _print(asked.quality)
 
 
 def _memory(options, model):

@@ -114,6 +114,39 @@ def test_unlikely_translations_leave_no_trace(folder, fill):
     assert 'msgstr "OPEN IT"' in (folder / "b.po").read_text()
 
 
+def test_a_calibrated_model_tells_what_is_likely_right(folder, fill, model):
+    scores = {"right": 40.0, "bleu": 9.0, "chrf": 30.0}
+    scores["calibration"] = [[-2.0, 0.1], [-1.0, 0.9]]
+    model.config["scores"] = scores
+    (folder / "b.po").write_text(
+        HEADER + 'msgid "Open it"\nmsgstr ""\n\n'
+        'msgid "Open the files there"\nmsgstr ""\n'
+    )
+    path, report = folder / "b.po", folder / "r.html"
+    status, out, _ = fill(path, "--min_score", "0.5", "--report", report)
+    assert status == 0
+    assert "1 entry filled; left as they are: 1 with a score below" in out
+    sentence = (
+        "On test texts that it had not seen, 40 of 100 translations were right "
+        "as they stood (BLEU 9.0, chrF 30.0)."
+    )
+    assert out.endswith(f"{sentence}\n") and sentence in report.read_text()
+    assert "# tfcopy: score -0.88 (likely right, 90%)\n" in path.read_text()
+    assert [row[4] for row in _rows(report)] == [
+        "do not trust, 10%",
+        "likely right, 90%",
+    ]
+    status, _, error = fill(path, "--min_score", "2")
+    assert (
+        status == 2 and "a share of at most 1, since shouting is cal" in error
+    )
+    del model.config["scores"]
+    status, _, error = fill(path, "--min_score", "0.5")
+    assert (
+        status == 2 and "at most 0, since shouting is not calibrated" in error
+    )
+
+
 def _rows(path):
     """The rows of a report, without its head."""
     text = path.read_bytes().decode()

@@ -95,6 +95,15 @@ def test_lost_spans_are_told(client, model, monkeypatch):
     assert answer["lostSpans"] == ["[X1X]"]
 
 
+def test_a_calibrated_model_tells_its_confidence(client, model, monkeypatch):
+    points = {"calibration": [[-2.0, 0.2], [0.0, 0.8]]}
+    monkeypatch.setitem(model.config, "scores", points)
+    assert translate(client, "one")[1]["confidence"] == 0.8
+    # The least likely of its segments counts; alternatives have other scores.
+    answer = translate(client, ["one\ntwo", "😀"], alternatives=1)[1]
+    assert answer["confidence"] == [0.5, 0.8]
+
+
 def test_further_answers_are_given_where_there_are_any(client):
     answer = translate(client, ["one", "[X1X] a", "😀"], alternatives=5)[1]
     assert answer["translatedText"] == ["ONE", "[X1X] A", "😀"]

@@ -1,9 +1,10 @@
 """Translators that point, and their baseline: data, models, answers, scores."""
 
 import dataclasses
+import itertools
 
 from tfcopy.data.pairs.encoding import SampledCuttings
-from tfcopy.evaluation import markup, translations
+from tfcopy.evaluation import calibration, markup, translations
 from tfcopy.experiments import reporting
 from tfcopy.experiments.config import head_of
 from tfcopy.experiments.pairs import (
@@ -17,6 +18,7 @@ from tfcopy.experiments.reporting import ExportChoice
 from tfcopy.experiments.run import Run, timed
 from tfcopy.models.assembly import head_class
 
+_NUM_CALIBRATED = 2_000  # texts at most
 # Further ways of a system to search, and how tables name them.
 _VARIANTS = {"unk_replaced": "UNK replaced", "must_copy": "must copy"}
 
@@ -60,6 +62,8 @@ def run(config: TranslatorConfig, prepare, columns, *, paper, note, examples):
         print(f"\n{title}:")
         served = run.systems[best.system].served
         print_answers(served, [source for source, _ in pairs])
+    if config.catalogs is not None:
+        _calibrate(run, data, best.system)
     score = score_of(run, best.system)
     return run.finish(best, score=score, paper=beside, pairs=data.pairs)
 
@@ -92,6 +96,7 @@ def score(answers, data, bleu_tokenize) -> dict:
     scores = {
         "bleu": bleu["score"],
         "chrf": translations.chrf(texts, references)["score"],
+        "right": translations.exact_match(texts, references),
         "error_rate": translations.error_rate(texts, references),
         "unk_rate": translations.unk_rate([x.tokens for x in answers]),
         "copy_rate": translations.copy_rate([x.copied_from for x in answers]),
@@ -120,6 +125,18 @@ def best_on_validation(run, data) -> ExportChoice:
         data.corpus.validation,
         lambda *texts: translations.bleu(*texts, tokenize)["score"],
     )
+
+
+def _calibrate(run, data, system):
+    """Adds to a system's results how often answers of a score are right."""
+    pairs = [*itertools.islice(data.corpus.validation, _NUM_CALIBRATED)]
+    served = run.systems[system].served
+    answers = served.translate_all([source for source, _ in pairs])
+    right = [x.text.strip() == y for x, (_, y) in zip(answers, pairs)]
+    run.results[system] |= {
+        "calibration": calibration.fit([x.score for x in answers], right),
+        "held_out": list(data.corpus.held_out),
+    }
 
 
 def print_examples(data, answers, count=4):

@@ -2,6 +2,7 @@
 
 import collections
 import contextlib
+import functools
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,6 +11,7 @@ from typing import NamedTuple
 from tfcopy.data.corpora.catalog_lines import Entry
 from tfcopy.data.text.accelerators import letter_of, with_mark, without_mark
 from tfcopy.data.text.span_patterns import KINDS, places_of
+from tfcopy.evaluation import calibration
 from tfcopy.runtime import ask_texts
 from tfcopy.runtime.answer_lines import (
     Translation,
@@ -73,6 +75,16 @@ class CatalogModel:
         # ISO 639 code of the target language; `None` if unknown.
         self.language = config.get("target_language")
         self.source_language = config.get("source_language")
+        self.confidence = functools.partial(calibration.confidence, config)
+        self.quality = calibration.quality(config)
+        is_calibrated = self.confidence(0.0) is not None
+        if (options.min_score or 0) > is_calibrated:
+            form = "a share of at most 1" if is_calibrated else "at most 0"
+            known = "" if is_calibrated else "not "
+            raise AskError(
+                f"--min_score: expected {form}, since {model.name} is {known}"
+                f"calibrated. Received: {options.min_score:g}."
+            )
         self._model = model
         self._terms = None
         if options.glossary is not None:
@@ -134,11 +146,13 @@ class Filled(NamedTuple):
         name: Path of the catalogue.
         rows: `Row` of each open entry.
         num_credits: Number of entries for translators' names.
+        quality: A sentence about the model, or `None`.
     """
 
     name: str
     rows: Sequence[Row]
     num_credits: int
+    quality: str | None = None
 
     @property
     def left(self) -> Mapping[str, int]:
@@ -230,6 +244,7 @@ class _Work:
 
     def __init__(self, file, model, memory, options):
         self.file, self._memory, self._options = file, memory, options
+        self._model = model
         self.entries, self.known = [], {}
         self._done = {}  # by key
         own = Memory()
@@ -268,8 +283,13 @@ class _Work:
         """Applies --min_score and --fuzzy to the model's outcome."""
         if isinstance(outcome, Left):
             return outcome
-        least = self._options.min_score
-        if least is not None and outcome.score < least:
+        outcome = outcome._replace(
+            confidence=self._model.confidence(outcome.score)
+        )
+        least, score = self._options.min_score, outcome.score
+        if least is not None and least >= 0:
+            score = score if outcome.confidence is None else outcome.confidence
+        if least is not None and score < least:
             return Left(UNLIKELY, is_told=False, suggestion=outcome)
         if self._options.fuzzy is None:
             return outcome
@@ -327,7 +347,8 @@ class _Work:
         name, outcomes = self.file.name, self.outcomes(answers)
         entries = self.file.open_entries
         rows = [Row(name, entry, outcomes[entry.key]) for entry in entries]
-        return Filled(name, rows, self.file.num_credits)
+        quality = getattr(self._model, "quality", None)
+        return Filled(name, rows, self.file.num_credits, quality)
 
 
 _CREDITS = "for translators' names"

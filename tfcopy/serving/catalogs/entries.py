@@ -17,6 +17,7 @@ from tfcopy.data.corpora.catalog_lines import (
     lines_of,
 )
 from tfcopy.data.corpora.gettext_catalogs import Catalog, read_catalog
+from tfcopy.evaluation.calibration import level
 from tfcopy.runtime.signatures import AskError
 from tfcopy.terminal import printable
 
@@ -37,6 +38,7 @@ class Suggestion(NamedTuple):
         lost: Spans of the source that it lacks.
         told: Other problems, in words.
         origin: Its source, or a similar text, in words; "" if none.
+        confidence: Probability that it needs no edit; `None` if unknown.
     """
 
     forms: dict[int, str]
@@ -44,6 +46,7 @@ class Suggestion(NamedTuple):
     lost: tuple[str, ...] = ()
     told: tuple[str, ...] = ()
     origin: str = ""
+    confidence: float | None = None
     is_told = True
 
     @property
@@ -52,11 +55,18 @@ class Suggestion(NamedTuple):
         return bool(self.score is not None or self.lost or self.told)
 
     @property
+    def trust(self) -> str:
+        """Returns the level of its confidence, and this in per cent."""
+        share = self.confidence
+        return "" if share is None else f"{level(share)}, {share:.0%}"
+
+    @property
     def remarks(self) -> list[str]:
         """Returns the translator's comments about it, one per line."""
         lines = [self.origin] if self.origin else []
         if self.score is not None:
-            lines.insert(0, f"score {self.score:.2f}")
+            trust = f" ({self.trust})" if self.trust else ""
+            lines.insert(0, f"score {self.score:.2f}{trust}")
         if self.lost:
             lines.append(f"lost {', '.join(self.lost)}")
         return [*lines, *self.told]
@@ -75,7 +85,7 @@ class Left(NamedTuple):
     is_told: bool = True
     suggestion: Suggestion | None = None
     # Same attributes as `Suggestion`.
-    forms, score, lost, told = {}, None, (), ()
+    forms, score, lost, told, trust = {}, None, (), (), ""
 
     @property
     def remarks(self) -> list[str]:

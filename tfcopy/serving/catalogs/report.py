@@ -23,16 +23,17 @@ _KINDS = {
 }
 
 
-def write(path, rows: Sequence):
+def write(path, rows: Sequence, quality: str | None = None):
     """Writes a report: a page if the path ends in .html, otherwise TSV.
 
     Args:
         path: Path of the file, which is replaced as a whole.
         rows: `Row`s of catalogues.
+        quality: A sentence about the model, for the page.
     """
     rows = sorted(rows, key=_urgency)
     if str(path).lower().endswith((".html", ".htm")):
-        text = _page(rows)
+        text = _page(rows, quality or "")
     else:
         lines = io.StringIO()
         table = csv.writer(lines, "excel-tab", lineterminator="\n")
@@ -76,13 +77,13 @@ def _cells(row):
         str(entry.start + 1),
         "\n".join(texts),
         "\n".join(x for _, x in sorted(shown.forms.items())),
-        "" if shown.score is None else f"{shown.score:.2f}",
+        "" if shown.score is None else shown.trust or f"{shown.score:.2f}",
         "\n".join(x for x in told if not x.startswith("score ")),
     )
     return ["\n".join(map(printable, x.split("\n"))) for x in cells]
 
 
-def _page(rows):
+def _page(rows, quality):
     kinds = [_kind(row) for row in rows]
     summary = f"{len(rows):,} entries: " + ", ".join(
         f"{kinds.count(kind):,} {name}" for kind, name in _KINDS.items()
@@ -95,6 +96,7 @@ def _page(rows):
     ]
     return string.Template(_PAGE.read_text(encoding="utf-8")).substitute(
         summary=html.escape(summary),
+        quality=html.escape(quality),
         head="".join(f"<th>{x}</th>" for x in _COLUMNS),
         rows="\n".join(made),
     )

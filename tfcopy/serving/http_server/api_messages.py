@@ -144,6 +144,13 @@ class TranslateAnswer(BaseModel):
         Field(description="Further answers, where they were asked for."),
     ] = None
     detectedLanguage: DetectedLanguage | list[DetectedLanguage] | None = None
+    confidence: Annotated[
+        float | list[float | None] | None,
+        Field(
+            description="Probability that the translation needs no edit, from "
+            "0 to 1, if the model is calibrated."
+        ),
+    ] = None
     lostSpans: Annotated[
         list[str] | list[list[str]] | None,
         Field(description="Protected spans that the answer has lost, if any."),

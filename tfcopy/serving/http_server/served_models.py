@@ -11,7 +11,9 @@ from typing import NamedTuple
 import babel
 
 from tfcopy.data.text.languages import best_language, normal_code
+from tfcopy.evaluation.calibration import confidence
 from tfcopy.runtime.answer_lines import (
+    Translation,
     is_cut,
     may_be_cut,
     num_words,
@@ -186,6 +188,7 @@ class ServedModel:
         self.max_words = translating.max_words
         self.keeps_spans = translating.keeps_spans
         self._model = translating.model
+        self.confidence = functools.partial(confidence, self._model.config)
         names = ["serving_default", "analyse"]
         names += ["with_glossary"] * self.keeps_spans
         self._batches = {
@@ -201,7 +204,7 @@ class ServedModel:
         self,
         segments: Sequence[Segment],
         alternatives: int = 0,
-    ) -> list[list[str]]:
+    ) -> list[list[Translation]]:
         """Translates segments.
 
         Args:
@@ -235,8 +238,7 @@ class ServedModel:
             for segment, found in zip(
                 some, await self._batches[name].ask(some)
             ):
-                best = found[: alternatives + 1]
-                answered[segment] = [answer.text for answer in best]
+                answered[segment] = found[: alternatives + 1]
         return [answered[x] for x in segments]
 
     async def close(self):

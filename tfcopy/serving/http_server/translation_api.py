@@ -1,7 +1,7 @@
 """LibreTranslate's API, as an ASGI app with its documentation at `/docs`.
 
-The interface is that of https://docs.libretranslate.com; `protect`, `glossary`
-and `lostSpans` are ours.
+The interface is that of https://docs.libretranslate.com; `protect`, `glossary`,
+`lostSpans` and `confidence` are ours.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ from tfcopy.terminal import one_line
 _ABOUT = """\
 Translations by models that copy: names, numbers, markup and placeholders come \
 back as they were typed. The interface is LibreTranslate's; `protect`, \
-`glossary` and `lostSpans` are further ones."""
+`glossary`, `lostSpans` and `confidence` are further ones."""
 _ERRORS = {
     400: "The request is invalid.",
     403: "The key is missing or unknown, or the request not allowed.",

@@ -76,6 +76,7 @@ class _Translated(NamedTuple):
     text: str
     alternatives: list[str]
     lost: list[str]
+    confidence: float | None
 
 
 class Metrics:
@@ -254,18 +255,24 @@ class TranslationService:
         documents = await made(
             kind(x, protect, model.max_words, terms) for x in texts
         )
-        answers = {}
+        answers, lowest = {}, dict.fromkeys(range(len(texts)), 0.0)
         while True:
             asked = await made(
-                x for y in documents for x in y.open_segments(answers)
+                (i, x)
+                for i, y in enumerate(documents)
+                for x in y.open_segments(answers)
             )
-            segments = list(dict.fromkeys(asked))
+            segments = list(dict.fromkeys(x for _, x in asked))
             if not segments:
                 break
-            found = await model.answers(segments, request.alternatives)
-            answers |= zip(segments, found)
+            ranked = await model.answers(segments, request.alternatives)
+            found = dict(zip(segments, ranked))
+            for i, segment in asked:
+                lowest[i] = min(lowest[i], found[segment][0].score)
+            answers |= {x: [y.text for y in some] for x, some in found.items()}
+        shares = map(model.confidence, lowest.values())
         translated = await made(
-            self._written(texts, documents, answers, request, protect)
+            self._written(texts, documents, answers, request, protect, shares)
         )
         count = self._metrics
         count.texts.labels(*pair).inc(len(texts))
@@ -294,11 +301,11 @@ class TranslationService:
         finally:
             gone.set()
 
-    def _written(self, texts, documents, answers, request, protect):
+    def _written(self, texts, documents, answers, request, protect, shares):
         most = max(map(len, answers.values()), default=1)
         ranks = range(min(request.alternatives + 1, most))
         limit = left = _MOST_TIMES * self.limits.characters * len(ranks)
-        for text, document in zip(texts, documents):
+        for text, document, share in zip(texts, documents, shares):
             ranked = {}
             for rank in ranks:
                 parts = [*document.parts(answers, rank)]
@@ -312,7 +319,7 @@ class TranslationService:
             lost = document.lost(answers)
             if protect is None:
                 lost = lost_spans(text, best, self._protect)
-            yield _Translated(best, others, lost)
+            yield _Translated(best, others, lost, share)
 
     def _protected(self, model, request):
         """Returns the formats of spans; `None` if the model keeps none."""
@@ -384,16 +391,20 @@ def _terms(glossary):
 
 def _message(request, answers, detections):
     """Returns the response: lists for a list, texts for a text."""
-    texts, alternatives, lost = map(list, zip(*answers))
+    texts, alternatives, lost, shares = map(list, zip(*answers))
+    is_calibrated = shares != [None] * len(shares)
     found = detections and [x._asdict() for x in detections]
     if not isinstance(request.q, list):
         (texts,), (alternatives,), (lost,) = texts, alternatives, lost
+        (shares,) = shares
         found = found and found[0]
     message = {"translatedText": texts}
     if request.alternatives:
         message["alternatives"] = alternatives
     if found:
         message["detectedLanguage"] = found
+    if is_calibrated:
+        message["confidence"] = shares
     if any(lost):
         message["lostSpans"] = lost
     return message

@@ -1,0 +1,59 @@
+"""Probabilities that answers are right, and a sentence about a model."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tfcopy.evaluation import calibration
+
+ANSWERS = st.lists(st.tuples(st.floats(-50, 0), st.booleans()), min_size=1)
+
+
+@given(ANSWERS)
+def test_a_better_score_is_never_less_likely_right(answers):
+    scores, right = zip(*answers)
+    points = calibration.fit(scores, right)
+    model = {"scores": {"calibration": points}}
+    found = [calibration.confidence(model, x) for x in sorted(scores)]
+    assert found == sorted(found) and all(0 <= x <= 1 for x in found)
+    shares = [y for _, y in points]
+    assert min(shares) - 1e-4 <= np.mean(right) <= max(shares) + 1e-4
+
+
+def test_shares_are_those_that_were_drawn():
+    rng = np.random.default_rng(0)
+    scores = -rng.exponential(2.0, 20_000)
+    right = rng.random(20_000) < np.exp(scores)
+    points = calibration.fit(scores, right)
+    model = {"scores": {"calibration": points}}
+    assert len(points) <= 20
+    for score in (-0.1, -0.5, -1.0, -3.0):
+        found = calibration.confidence(model, score)
+        assert found == pytest.approx(np.exp(score), abs=0.06)
+    assert calibration.confidence({}, -1.0) is None
+
+
+@pytest.mark.parametrize(
+    ("share", "name"),
+    [(1.0, "likely right"), (0.74, "look"), (0.2, "do not trust"),
+     (0.0, "do not trust")],
+)  # fmt: skip
+def test_a_level_has_a_name(share, name):
+    assert calibration.level(share) == name
+
+
+def test_a_sentence_tells_how_many_were_right():
+    scores = {"right": 31.4, "bleu": 21.5, "chrf": 38.64}
+    other = {**scores, "right": 28.0}
+    model = {"scores": {**scores, "must_copy": other}}
+    sentence = calibration.quality(model)
+    assert sentence == (
+        "On test texts that it had not seen, 31 of 100 translations were right "
+        "as they stood (BLEU 21.5, chrF 38.6)."
+    )
+    model["search"] = {"must_copy": True}
+    model["scores"]["held_out"] = ["git", "bash"]
+    sentence = calibration.quality(model)
+    assert "On programs (git, bash) that it had not seen, 28 of" in sentence
+    assert calibration.quality({"scores": {"bleu": 3.0}}) is None

@@ -1,0 +1,76 @@
+"""Calibration: from scores of answers to probabilities that these are right.
+
+A score, a log-probability, ranks answers, but does not show how many of a
+hundred are right. Validation answers do: in bins of equal size by score, with
+neighbours pooled until the shares rise.
+
+Reference: [Zadrozny and Elkan, 2002](https://doi.org/10.1145/775047.775151).
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+_BINS = 20
+# Names of levels, and their least confidence.
+LEVELS = {"likely right": 0.75, "look": 0.25, "do not trust": 0.0}
+
+
+def fit(scores: Sequence[float], right: Sequence[bool]) -> list[list[float]]:
+    """Returns points of the curve from scores to shares of right answers.
+
+    Args:
+        scores: Score of each answer.
+        right: Whether the answer equals its reference.
+
+    Returns:
+        Pairs of a bin's mean score and its share of right answers, both rising.
+    """
+    pools = []
+    for some in np.array_split(np.argsort(scores, kind="stable"), _BINS):
+        if not len(some):
+            continue
+        pool = np.array([[scores[i], right[i], 1] for i in some]).sum(0)
+        while pools and pools[-1][1] / pools[-1][2] >= pool[1] / pool[2]:
+            pool += pools.pop()
+        pools.append(pool)
+    return [[round(x / n, 4), round(y / n, 4)] for x, y, n in pools]
+
+
+def confidence(model: Mapping, score: float) -> float | None:
+    """Returns the probability that an answer needs no edit.
+
+    Args:
+        model: The `config` of an export.
+        score: Score of the answer.
+
+    Returns:
+        The probability, `None` if the export is not calibrated.
+    """
+    points = model.get("scores", {}).get("calibration")
+    return points and round(float(np.interp(score, *zip(*points))), 2)
+
+
+def level(confidence: float) -> str:
+    """Returns the name of the level of a confidence."""
+    return next(name for name, least in LEVELS.items() if confidence >= least)
+
+
+def quality(model: Mapping) -> str | None:
+    """Returns a sentence about an export's test; `None` if it stores none.
+
+    Args:
+        model: The `config` of the export.
+    """
+    scores = model.get("scores", {})
+    if model.get("search", {}).get("must_copy"):
+        scores = {**scores, **scores.get("must_copy", {})}
+    if "right" not in scores:
+        return None
+    programs = ", ".join(scores.get("held_out", ()))
+    what = f"programs ({programs})" if programs else "test texts"
+    return (
+        f"On {what} that it had not seen, {scores['right']:.0f} of 100 "
+        f"translations were right as they stood (BLEU {scores['bleu']:.1f}, "
+        f"chrF {scores['chrf']:.1f})."
+    )
