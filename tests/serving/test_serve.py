@@ -1,6 +1,8 @@
 """The command, and the models that it finds."""
 
 import contextlib
+import functools
+import gc
 import json
 import signal
 import socket
@@ -10,10 +12,12 @@ import threading
 import time
 import urllib.error
 import urllib.request
+import weakref
 
 import libretranslatepy
 import pytest
 
+from tests.serving.http_server.capitals import Capitals
 from tests.serving.http_server.process import Process
 from tests.serving.servables.echo_model import serve as serve_tensorflow
 from tests.serving.servables.translators import copier
@@ -22,7 +26,9 @@ from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.runtime.local_model import LocalModel
 from tfcopy.runtime.signatures import AskError
 from tfcopy.serving import serve
+from tfcopy.serving.http_server import served_models
 from tfcopy.serving.http_server.served_models import (
+    Place,
     load_all,
     num_read,
     places_of,
@@ -115,6 +121,33 @@ def test_models_are_served_by_their_languages(copier_export, copier_model):
         load_all([named, named], told.append, batch_size=8, at_once=1)
     # A server does not tell: it shows.
     assert num_read(copier_model) == 20
+
+
+def test_the_last_models_stay_in_memory(monkeypatch):
+    alive = weakref.WeakSet()
+
+    def opened(server, name, **options):
+        model = Capitals()
+        model.name, model.config = name, {"max_source_length": 9}
+        model.again = functools.partial(opened, server, name)
+        loaded.append(name)
+        alive.add(model)
+        return model
+
+    loaded = []
+    monkeypatch.setattr(served_models, "open_model", opened)
+    monkeypatch.setattr(Capitals, "translates", True)
+    places = [Place(None, x, ("en", x)) for x in ("de", "fr", "es")]
+    models = load_all(places, print, most_loaded=2)
+    assert loaded == ["de", "fr", "es"]
+    for target in ("de", "fr", "de", "es", "de", "fr"):
+        model = models["en", target].model
+        answer = model.ask("serving_default", {"text": ["a"]})
+        assert answer["text"] == [b"A"] and len(alive) <= 3
+    assert loaded[3:] == ["de", "fr", "es", "fr"]
+    gc.collect()
+    assert len(alive) == 2
+    assert load_all(places, print)["en", "fr"].model.name == "fr"
 
 
 @pytest.mark.slow

@@ -131,6 +131,7 @@ CONFIG_NAME = "tfcopy.json"
 # Incremented with every incompatible change of the SavedModel.
 FORMAT = 1
 # Types of the fields that are read, all optional.
+_SCORES = {"right": float, "bleu": float, "chrf": float}
 _FIELDS = {
     **dict.fromkeys(("created", "engines", "system", "task"), str),
     **dict.fromkeys(("source_language", "target_language"), str),
@@ -140,6 +141,12 @@ _FIELDS = {
     "source_tokenizer": {"protect": [str]},
     "search": {"num_beams": int},
     "litert": {"precision": str, "sha256": str, "texts": str},
+    "scores": {
+        **_SCORES,
+        "must_copy": _SCORES,
+        "calibration": [[float]],
+        "held_out": [str],
+    },
 }
 
 # For larger batches, TensorFlow is faster than LiteRT in float32.

@@ -78,6 +78,8 @@ class Options(commands.LoadingOptions):
         batch_limit: maximum texts of a request
         max_words: tokens of a sentence that a model reads, if the export does
             not say (default: found by a test)
+        most_loaded: models of folders that are in memory at once; others are
+            loaded again for their next request (default: all)
         weblate: pass Weblate's check of an address, a translation from English
             to German, whatever is served
         batch_size: segments (lines or sentences) in a batch
@@ -101,6 +103,7 @@ class Options(commands.LoadingOptions):
     char_limit: PositiveInt = 100_000
     batch_limit: PositiveInt = 256
     max_words: PositiveInt | None = None
+    most_loaded: PositiveInt | None = None
     protect: list[str] = flag(
         [],
         "formats, or regular expressions of RE2, that all answers keep "
@@ -172,6 +175,7 @@ def _server(options, places, access, listening, failures):
             places,
             _tell,
             max_words=options.max_words,
+            most_loaded=options.most_loaded,
             batch_size=options.batch_size,
             at_once=options.at_once,
             deadline=options.deadline,

@@ -5,6 +5,7 @@ import functools
 import math
 import os
 import re
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -114,11 +115,47 @@ class Translating(NamedTuple):
         return "with_glossary" in self.model.signatures
 
 
+class RestingModel(ExportedModel):
+    """A model of a folder that is in memory only while it is among the last.
+
+    Args:
+        model: The model, opened once: so a damaged one is found at the start.
+        open_again: Function of the model's `again`, which keeps the last
+            models.
+    """
+
+    def __init__(self, model: ExportedModel, open_again: Callable):
+        self.name, self.config = model.name, model.config
+        self.signatures, self.again = model.signatures, model.again
+        self.batch_size, self.at_once = model.batch_size, model.at_once
+        self._open_again = open_again
+
+    def _ask_batch(self, signature, arrays):
+        return self._open_again(self.again)._ask_batch(signature, arrays)
+
+
+def last_models(count: int) -> Callable:
+    """Returns a function that opens models, and keeps the last ones.
+
+    Args:
+        count: Number of models that it keeps.
+    """
+    opened = functools.lru_cache(count)(lambda again: again())
+    lock = threading.Lock()
+
+    def open_again(again):
+        with lock:  # Two batches open a model once.
+            return opened(again)
+
+    return open_again
+
+
 def load_all(
     places: Sequence[Place],
     tell: Callable[[str], None],
     *,
     max_words: int | None = None,
+    most_loaded: int | None = None,
     deadline: float | None = None,
     **options,
 ) -> dict[tuple[str, str], Translating]:
@@ -128,6 +165,7 @@ def load_all(
         places: Their locations.
         tell: Function of a line about a skipped model.
         max_words: Maximum number of tokens, instead of the export's.
+        most_loaded: Maximum number of models in memory, `None` for any.
         deadline: Seconds for a request to a server.
         **options: As in `open_model`: `batch_size`, `at_once`, `engine`,
             `trust`.
@@ -136,7 +174,7 @@ def load_all(
         AskError: If a model cannot be loaded, two have the same languages, or
             there is none.
     """
-    models = {}
+    models, open_again = {}, most_loaded and last_models(most_loaded)
     for server, name, named in places:
         remote = {} if server is None else {"deadline": deadline}
         model = open_model(server, name, **options, **remote)
@@ -158,7 +196,10 @@ def load_all(
                 f"{':'.join(pair)}. Name the one to serve."
             )
         words = max_words or model.config.get("max_source_length")
-        models[pair] = Translating(model, pair, words or num_read(model))
+        words = words or num_read(model)
+        if open_again and server is None:
+            model = RestingModel(model, open_again)
+        models[pair] = Translating(model, pair, words)
     if not models:
         raise AskError("there is no model that translates.")
     return models
