@@ -18,9 +18,7 @@ Repeating an interrupted command resumes it where it stopped.
 
 import dataclasses
 import itertools
-import os
 import random
-import shlex
 import sys
 
 from tfcopy.experiments import command_line, config
@@ -86,22 +84,11 @@ COLUMNS = {
 
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
-    from tfcopy.data.generated import demo_catalogs
     from tfcopy.experiments.pairs import translation_systems
 
     if config.preset == "project" and config.init_from is None:
         raise ValueError("--preset project needs --init_from, a base's run.")
-    results = translation_systems.run(
-        config,
-        prepare,
-        COLUMNS,
-        paper={},
-        note="",
-        examples=("Spans that it has never seen", demo_catalogs.examples()),
-    )
-    model = shlex.quote(os.path.dirname(results["savedmodel"]))
-    print(f"Fill catalogues: python -m tfcopy.serving.translate_po {model} PO")
-    return results
+    return translation_systems.run_catalogs(config, prepare, COLUMNS)
 
 
 def prepare(config, folder):
@@ -126,18 +113,18 @@ def _continued(config, corpus):
     served, flags = base.served, base.details["flags"]
     tokenizers = served.source_tokenizer, served.target_tokenizer
     own = {x.name for x in dataclasses.fields(config)}
-    texts = translation_data.load_corpus(
-        Config(**{name: x for name, x in flags.items() if name in own}),
-        demo_catalogs,
+    of_base = Config(**{k: x for k, x in flags.items() if k in own})
+    pair, other = (
+        f"{x.source_language} to {x.target_language}" for x in (config, of_base)
     )
-    pair = corpus.source_language, corpus.target_language
-    if pair != (texts.source_language, texts.target_language):
+    if pair != other:
         raise ValueError(
-            f"--init_from {config.init_from}: a base from "
-            f"{texts.source_language} to {texts.target_language}, not from "
-            f"{' to '.join(pair)}."
+            f"--init_from {config.init_from}: a base from {other}, not from "
+            f"{pair}."
         )
-    train, more = corpus.train, list(texts.train)
+    train, more = corpus.train, []
+    if config.mix:
+        more = list(translation_data.load_corpus(of_base, demo_catalogs).train)
     count = min(round(config.mix * train.num_pairs), len(more))
     more = random.Random(config.seed).sample(more, count)
     print(f"{count:,} texts of {config.init_from} are added.")

@@ -18,8 +18,6 @@ Fill the catalogues of a translation team with what was exported:
 Repeating an interrupted command resumes it where it stopped.
 """
 
-import os
-import shlex
 import sys
 
 from tfcopy.experiments import command_line, config
@@ -88,24 +86,11 @@ COLUMNS = {
 
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
-    from tfcopy.data.generated import demo_catalogs
     from tfcopy.experiments.pairs import translation_systems
 
     if config.data_dir is not None and config.tfds is None:
         raise ValueError("--data_dir needs --tfds.")
-    examples = demo_catalogs.examples()
-    results = translation_systems.run(
-        config,
-        prepare,
-        COLUMNS,
-        paper={},
-        note="",
-        examples=("Spans that the model has never seen", examples),
-    )
-    model = os.path.dirname(results["savedmodel"])
-    files = shlex.join((model, config.catalogs or "FILE.po"))
-    print(f"Fill catalogues: python -m tfcopy.serving.translate_po {files}")
-    return results
+    return translation_systems.run_catalogs(config, prepare, COLUMNS)
 
 
 def prepare(config, folder):

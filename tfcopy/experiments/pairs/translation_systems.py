@@ -2,7 +2,10 @@
 
 import dataclasses
 import itertools
+import os
+import shlex
 
+from tfcopy.data.generated import demo_catalogs
 from tfcopy.data.pairs.encoding import SampledCuttings
 from tfcopy.evaluation import calibration, markup, translations
 from tfcopy.experiments import reporting
@@ -66,6 +69,22 @@ def run(config: TranslatorConfig, prepare, columns, *, paper, note, examples):
         _calibrate(run, data, best.system)
     score = score_of(run, best.system)
     return run.finish(best, score=score, paper=beside, pairs=data.pairs)
+
+
+def run_catalogs(config: TranslatorConfig, prepare, columns):
+    """Runs a recipe for catalogues; says how to fill some.
+
+    Args:
+        config, prepare, columns: As in `run`.
+    """
+    examples = "Spans that the model has never seen", demo_catalogs.examples()
+    results = run(
+        config, prepare, columns, paper={}, note="", examples=examples
+    )
+    model = os.path.dirname(results["savedmodel"])
+    files = shlex.join((model, config.catalogs or "FILE.po"))
+    print(f"Fill catalogues: python -m tfcopy.serving.translate_po {files}")
+    return results
 
 
 def answer(translator, data, bleu_tokenize):
