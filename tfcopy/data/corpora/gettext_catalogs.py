@@ -16,12 +16,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from tfcopy import file_forms, filesystem
-from tfcopy.data.corpora import plural_forms
+from tfcopy.data.corpora import compiled_catalogs, plural_forms
 from tfcopy.data.corpora.catalog_lines import (
-    COMPILED,
     Entry,
     Header,
-    compiled_entries,
     decoded,
     entries_of,
     read_header,
@@ -192,9 +190,9 @@ def read_catalog(path) -> Catalog:
     path = os.fspath(path)
     with reading(path), filesystem.open(path, "rb") as file:
         content = file.read()
-    if content[:4] in COMPILED:
+    if content[:4] in compiled_catalogs.MAGIC:
         text = None
-        charset, entries = compiled_entries(path, content)
+        charset, entries = compiled_catalogs.entries_of(path, content)
     else:
         with reading(path):
             file_forms.check_plain(content[:512], path)
