@@ -49,6 +49,10 @@ FIELDS = {"a": str, "b": [int], "c": {"d": float, ...: [dict]}}
         ({"b": {}}, '"b" must be a list. Received: {}'),
         ({"b": [1, True]}, '"b[1]" must be an integer. Received: true'),
         ({"c": {"d": "x"}}, '"c.d" must be a number. Received: "x"'),
+        (
+            {"c": {"d": 10**400}},
+            f'"c.d" must be a number. Received: 1{"0" * 79}',
+        ),
         ({"c": {"e": [3]}}, '"c.e[0]" must be an object. Received: 3'),
     ],
 )

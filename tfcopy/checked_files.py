@@ -20,6 +20,8 @@ from tfcopy.atomic_files import write_atomically
 from tfcopy.file_forms import parse_json
 
 CHECKSUM = "sha256"
+# Of an integer; a larger one is no number in floating point.
+_MOST_BITS = 1024
 _NOUNS = {
     **{str: "text", int: "an integer", float: "a number"},
     **{bool: "true or false", list: "a list", dict: "an object"},
@@ -182,7 +184,9 @@ def _mistyped(value, kind, place):
     expected = kind if isinstance(kind, type) else type(kind)
     if value is None or kind is object:
         return
-    found = float if type(value) is int and kind is float else type(value)
+    found = type(value)
+    if kind is float and found is int and value.bit_length() < _MOST_BITS:
+        found = float
     if found is not expected:
         yield place, value, expected
     elif isinstance(kind, dict):

@@ -57,3 +57,35 @@ def test_a_sentence_tells_how_many_were_right():
     sentence = calibration.quality(model)
     assert "On programs (git, bash) that it had not seen, 28 of" in sentence
     assert calibration.quality({"scores": {"bleu": 3.0}}) is None
+
+
+@pytest.mark.parametrize(
+    "points",
+    [None, [], [[]], [None], [[-5], [-1]], [[-5, 0.1], [-1]],
+     [[-5, 0.1, 3], [-1, 0.9, 3]], [[-1, 0.9], [-5, 0.1]],
+     [[-5, 0.9], [-1, 0.1]], [[-5, -0.1], [-1, 1.1]], [[np.nan, 0.5]],
+     [[-1, None]], [[-np.inf, 0], [0, 1]]],
+)  # fmt: skip
+def test_a_damaged_curve_is_none(points):
+    model = {"scores": {"calibration": points}}
+    assert calibration.confidence(model, -1.0) is None
+
+
+def test_a_score_that_is_no_number_has_no_probability():
+    model = {"scores": {"calibration": [[-1, 0.5]]}}
+    assert calibration.confidence(model, -9.0) == 0.5
+    assert calibration.confidence(model, np.nan) is None
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"bleu": None}, {"must_copy": {"right": np.nan}}, {"right": np.inf}],
+)
+def test_a_sentence_needs_all_figures(more):
+    figures = {"right": 3.0, "bleu": 2.0, "chrf": 1.0, "must_copy": None}
+    model = {"scores": figures, "search": {"must_copy": True}}
+    assert "programs" not in calibration.quality(model)
+    assert "(a)" in calibration.quality(
+        {"scores": {**figures, "held_out": [None, "a"]}}
+    )
+    assert calibration.quality({**model, "scores": figures | more}) is None

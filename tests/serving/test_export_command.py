@@ -177,6 +177,7 @@ def test_what_is_no_run(tmp_path, capsys):
     for key, value, place in (
         ("exported", [], "exported"),
         ("exported_by", scores, "exported_by.scores.softmax"),
+        ("systems", {"nmt": {"right": "all"}}, "systems.nmt.right"),
     ):
         results = {"recipe": "europarl_ps", "config": {}, key: value}
         write(run / "results.json", json.dumps(results))

@@ -68,6 +68,12 @@ def test_all_that_is_known_is_told():
     assert "history" not in card and "logs" not in card
 
 
+def test_odd_intervals_are_no_hindrance():
+    odd = {"a_interval": 5, "b_interval": ["x", None], "interval": [1]}
+    card = model_card.card({**MUCH, "scores": {"bleu": 54.83, **odd}})
+    assert "| bleu | 54.83 |\n" in card
+
+
 def test_what_is_not_known_is_left_out():
     config = {**LITTLE, "recipe": "mine", "task": "entailment", "texts": ["a"]}
     card = model_card.card(config)

@@ -7,6 +7,7 @@ neighbours pooled until the shares rise.
 Reference: [Zadrozny and Elkan, 2002](https://doi.org/10.1145/775047.775151).
 """
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -45,10 +46,28 @@ def confidence(model: Mapping, score: float) -> float | None:
         score: Score of the answer.
 
     Returns:
-        The probability, `None` if the export is not calibrated.
+        The probability, `None` if the export has no usable curve.
     """
-    points = model.get("scores", {}).get("calibration")
-    return points and round(float(np.interp(score, *zip(*points))), 2)
+    points = _points(model)
+    if points is None or math.isnan(score):
+        return None
+    return round(float(np.interp(score, *points.T)), 2)
+
+
+def _points(model):
+    """Returns the points of `fit`, `(N, 2)`, unless they are damaged."""
+    try:
+        points = np.array(model["scores"]["calibration"], float)
+    except (KeyError, TypeError, ValueError):  # missing, null or ragged
+        return None
+    is_curve = (
+        points.ndim == 2
+        and points.shape[1] == 2
+        and np.isfinite(points).all()
+        and (np.diff(points, axis=0) >= 0).all()
+        and (points[:, 1] == points[:, 1].clip(0, 1)).all()
+    )
+    return points if is_curve else None
 
 
 def level(confidence: float) -> str:
@@ -64,13 +83,14 @@ def quality(model: Mapping) -> str | None:
     """
     scores = model.get("scores", {})
     if model.get("search", {}).get("must_copy"):
-        scores = {**scores, **scores.get("must_copy", {})}
-    if "right" not in scores:
+        scores = {**scores, **(scores.get("must_copy") or {})}
+    figures = [scores.get(x) for x in ("right", "bleu", "chrf")]
+    if not all(x is not None and math.isfinite(x) for x in figures):
         return None
-    programs = ", ".join(scores.get("held_out", ()))
+    right, bleu, chrf = figures
+    programs = ", ".join(filter(None, scores.get("held_out") or ()))
     what = f"programs ({programs})" if programs else "test texts"
     return (
-        f"On {what} that it had not seen, {scores['right']:.0f} of 100 "
-        f"translations were right as they stood (BLEU {scores['bleu']:.1f}, "
-        f"chrF {scores['chrf']:.1f})."
+        f"On {what} that it had not seen, {right:.0f} of 100 translations "
+        f"were right as they stood (BLEU {bleu:.1f}, chrF {chrf:.1f})."
     )

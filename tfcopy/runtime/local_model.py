@@ -130,8 +130,15 @@ def is_version(folder) -> bool:
 CONFIG_NAME = "tfcopy.json"
 # Incremented with every incompatible change of the SavedModel.
 FORMAT = 1
+_FIGURES = {"right": float, "bleu": float, "chrf": float}
+# Types of the scores of a test that are read, all optional.
+SCORES = {
+    **_FIGURES,
+    "must_copy": _FIGURES,
+    "calibration": [[float]],
+    "held_out": [str],
+}
 # Types of the fields that are read, all optional.
-_SCORES = {"right": float, "bleu": float, "chrf": float}
 _FIELDS = {
     **dict.fromkeys(("created", "engines", "system", "task"), str),
     **dict.fromkeys(("source_language", "target_language"), str),
@@ -141,12 +148,7 @@ _FIELDS = {
     "source_tokenizer": {"protect": [str]},
     "search": {"num_beams": int},
     "litert": {"precision": str, "sha256": str, "texts": str},
-    "scores": {
-        **_SCORES,
-        "must_copy": _SCORES,
-        "calibration": [[float]],
-        "held_out": [str],
-    },
+    "scores": SCORES,
 }
 
 # For larger batches, TensorFlow is faster than LiteRT in float32.

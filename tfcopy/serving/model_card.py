@@ -107,9 +107,9 @@ def _scores(config):
     if not scores:
         return None
     intervals = {
-        name.removesuffix("_interval"): f"{x[0]:g} to {x[1]:g}"
+        name.removesuffix("_interval"): " to ".join(map(_cell, x))
         for name, x in config["scores"].items()
-        if name.endswith("interval") and x
+        if name.endswith("interval") and isinstance(x, (list, tuple)) and x
     }
     rows, note = [], ""
     for name, value in scores.items():

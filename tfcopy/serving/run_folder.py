@@ -11,6 +11,7 @@
 import os
 
 from tfcopy import checked_files, filesystem
+from tfcopy.runtime.local_model import SCORES
 from tfcopy.training.checkpoints import Checkpoints, is_weights
 
 CONFIG_NAME = "config.json"
@@ -25,6 +26,7 @@ _FIELDS = (
         "exported": str,
         "exported_by": {"metric": str, "scores": {...: float}},
         "begun": [str],
+        "systems": {...: SCORES},
     },
 )
 _LESS_IS_BETTER = ("error_rate", "perplexity")
