@@ -13,6 +13,7 @@ import time
 import urllib.error
 import urllib.request
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import libretranslatepy
 import pytest
@@ -24,6 +25,7 @@ from tests.serving.servables.translators import copier
 from tfcopy.data import Tokenizer
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.runtime.local_model import LocalModel
+from tfcopy.runtime.remote_model import RequestError
 from tfcopy.runtime.signatures import AskError
 from tfcopy.serving import serve
 from tfcopy.serving.http_server import served_models
@@ -148,6 +150,39 @@ def test_the_last_models_stay_in_memory(monkeypatch):
     gc.collect()
     assert len(alive) == 2
     assert load_all(places, print)["en", "fr"].model.name == "fr"
+    assert len(load_all(places, print, most_loaded=10**30)) == 3
+
+
+def test_a_model_that_loads_or_is_gone_holds_up_no_other():
+    def opened(name):
+        if name == "gone":
+            raise AskError("gone: no such folder.")
+        if name == "slow":
+            begun.set()
+            assert may_load.wait(20)
+        return Capitals()
+
+    def ask(name):
+        answer = models[name].ask("serving_default", {"text": ["a"]})
+        return answer["text"]
+
+    begun, may_load = threading.Event(), threading.Event()
+    open_again, models = served_models.last_models(2), {}
+    for name in ("fast", "slow", "gone"):
+        model = Capitals()
+        model.again = functools.partial(opened, name)
+        models[name] = served_models.RestingModel(model, open_again)
+    assert ask("fast") == [b"A"]
+    with ThreadPoolExecutor() as threads:
+        slow = threads.submit(ask, "slow")
+        assert begun.wait(20)
+        assert ask("fast") == [b"A"] and not slow.done()
+        may_load.set()
+        assert slow.result(20) == [b"A"]
+    # Its batch is not tried again, text by text.
+    with pytest.raises(RequestError, match="^gone: no such folder.$"):
+        ask("gone")
+    assert ask("fast") == ask("slow") == [b"A"]
 
 
 @pytest.mark.slow

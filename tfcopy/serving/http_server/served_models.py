@@ -31,12 +31,14 @@ from tfcopy.runtime.local_model import (
     find_versions,
     is_version,
 )
+from tfcopy.runtime.remote_model import RequestError
 from tfcopy.runtime.signatures import AskError
 from tfcopy.runtime.transport import server_of
 from tfcopy.serving.http_server.api_messages import ApiError, invalid
 from tfcopy.serving.http_server.request_batches import RequestBatches
 from tfcopy.serving.http_server.text_parts import Segment
 from tfcopy.serving.segments import has_words
+from tfcopy.terminal import one_line
 
 _LANGUAGE = r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]+)*(?:@[a-z]+)?"
 _PLACE = re.compile(rf"(?:({_LANGUAGE}):({_LANGUAGE})=)?(.+)", re.DOTALL)
@@ -128,10 +130,16 @@ class RestingModel(ExportedModel):
         self.name, self.config = model.name, model.config
         self.signatures, self.again = model.signatures, model.again
         self.batch_size, self.at_once = model.batch_size, model.at_once
-        self._open_again = open_again
+        self._open_again, self._lock = open_again, threading.Lock()
 
     def _ask_batch(self, signature, arrays):
-        return self._open_again(self.again)._ask_batch(signature, arrays)
+        try:
+            with self._lock:  # Two batches open a model once.
+                model = self._open_again(self.again)
+        except (AskError, OSError) as error:
+            # No fault of a text, so that the batch is not tried text by text.
+            raise RequestError(one_line(error), "UNAVAILABLE") from error
+        return model._ask_batch(signature, arrays)
 
 
 def last_models(count: int) -> Callable:
@@ -140,12 +148,12 @@ def last_models(count: int) -> Callable:
     Args:
         count: Number of models that it keeps.
     """
-    opened = functools.lru_cache(count)(lambda again: again())
     lock = threading.Lock()
 
+    @functools.lru_cache(count)
     def open_again(again):
-        with lock:  # Two batches open a model once.
-            return opened(again)
+        with lock:  # One model at a time, for the memory.
+            return again()
 
     return open_again
 
@@ -174,7 +182,8 @@ def load_all(
         AskError: If a model cannot be loaded, two have the same languages, or
             there is none.
     """
-    models, open_again = {}, most_loaded and last_models(most_loaded)
+    models, most = {}, most_loaded and min(most_loaded, len(places))
+    open_again = most and last_models(most)
     for server, name, named in places:
         remote = {} if server is None else {"deadline": deadline}
         model = open_model(server, name, **options, **remote)
