@@ -92,3 +92,9 @@ def test_each_system_reads_what_it_says(tmp_path, recipe, corpus, read):
         if sources.reads == "vector":
             # Each unknown word has one definition: itself.
             assert (np.asarray(batch["definition_weights"]) == 1).all()
+
+
+def test_missing_vectors_are_named_before_any_system_is_trained(tmp_path):
+    config = squad_definitions.Config(vectors=str(tmp_path / "nowhere"))
+    with pytest.raises(OSError, match="--vectors: cannot read .*nowhere"):
+        definition_data.find_vectors(config)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from tfcopy import tokens
+from tfcopy import filesystem, tokens
 from tfcopy.atomic_files import write_atomically
 from tfcopy.data.corpora.corpus import Corpus
 from tfcopy.data.definitions import (
@@ -276,9 +276,12 @@ def find_vectors(config: DefinitionsConfig) -> str:
     """Returns the file of `--vectors`, or writes the demo's.
 
     Raises:
-        ValueError: naming the flag, if there is none.
+        OSError, ValueError: naming the flag, if there is none.
     """
     if config.vectors is not None:
+        # They are read only after systems without vectors are trained.
+        with reading("--vectors", config.vectors):
+            filesystem.open(config.vectors, "rb").close()
         return config.vectors
     if config.corpus == "demo":
         path = os.path.join(
