@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import pathlib
+import types
 
 import polib
 import pytest
@@ -10,7 +11,11 @@ import pytest
 from tests.data.generated import demo_catalog_files
 from tests.recipes import starting
 from tfcopy.checked_files import read_json
-from tfcopy.experiments import command_line
+from tfcopy.data.generated import demo_catalogs
+from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
+from tfcopy.data.text.tokenization import Tokenizer
+from tfcopy.experiments import command_line, earlier_run
+from tfcopy.experiments.pairs import translation_data
 from tfcopy.recipes import catalogs_ps, pydocs_ps
 from tfcopy.serving import export, translate_po
 
@@ -128,3 +133,42 @@ def test_a_base_of_another_language_is_refused(base, tmp_path, capsys):
     arguments += ["--target_language=fr"]
     message = "a base from en to es, not from en to fr"
     starting.check_refused(start, capsys, tmp_path, arguments, message)
+
+
+@pytest.fixture
+def continue_base(project, monkeypatch):
+    """Continues a base of the same texts, of which it holds out others."""
+    flags = {"catalogs": str(project), "target_language": "es"}
+
+    def continued(tokenizer):
+        words = types.SimpleNamespace(path="words")
+        served = types.SimpleNamespace(
+            source_tokenizer=tokenizer,
+            target_tokenizer=tokenizer,
+            source_vocabulary=words,
+            target_vocabulary=words,
+        )
+        base = types.SimpleNamespace(
+            served=served, details={"flags": {**flags, "seed": 1}}
+        )
+        monkeypatch.setattr(earlier_run, "load", lambda *_: base)
+        config = catalogs_ps.Config(**flags, init_from="base", mix=9.0)
+        corpus = translation_data.load_corpus(config, demo_catalogs)
+        return catalogs_ps._continued(config, corpus)
+
+    return continued
+
+
+def test_texts_of_the_test_set_are_not_added(continue_base):
+    config, corpus = continue_base(SentencepieceTokenizer("pieces"))
+    assert config.protect == []
+    train, *others = (
+        {source for source, _ in corpus.splits[name]}
+        for name in ("train", "validation", "test")
+    )
+    assert train and all(others) and train.isdisjoint(set.union(*others))
+
+
+def test_a_base_without_subwords_is_refused(continue_base):
+    with pytest.raises(ValueError, match="--init_from base: .* subwords"):
+        continue_base(Tokenizer("space"))

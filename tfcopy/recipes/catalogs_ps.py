@@ -106,6 +106,7 @@ def _continued(config, corpus):
     """Takes the subwords of --init_from, and adds some of its texts."""
     from tfcopy.data.corpora.corpus import fingerprint
     from tfcopy.data.generated import demo_catalogs
+    from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
     from tfcopy.experiments import earlier_run
     from tfcopy.experiments.pairs import translation_data
 
@@ -122,9 +123,18 @@ def _continued(config, corpus):
             f"--init_from {config.init_from}: a base from {other}, not from "
             f"{pair}."
         )
+    cut = [getattr(x, "inner", x) for x in tokenizers]
+    if not all(isinstance(x, SentencepieceTokenizer) for x in cut):
+        raise ValueError(
+            f"--init_from {config.init_from}: a base without --tokenization "
+            "sentencepiece, whose subwords cannot be kept."
+        )
     train, more = corpus.train, []
     if config.mix:
-        more = list(translation_data.load_corpus(of_base, demo_catalogs).train)
+        held_out = corpus.splits["validation"], corpus.splits["test"]
+        tested = {source for split in held_out for source, _ in split}
+        others = translation_data.load_corpus(of_base, demo_catalogs).train
+        more = [pair for pair in others if pair[0] not in tested]
     count = min(round(config.mix * train.num_pairs), len(more))
     more = random.Random(config.seed).sample(more, count)
     print(f"{count:,} texts of {config.init_from} are added.")
@@ -137,8 +147,8 @@ def _continued(config, corpus):
     return dataclasses.replace(
         config,
         pieces=None,
-        sentencepiece_model=[x.inner.model_file for x in tokenizers],
-        protect=list(tokenizers[0].protect),
+        sentencepiece_model=[x.model_file for x in cut],
+        protect=list(getattr(tokenizers[0], "protect", ())),
         source_vocabulary=served.source_vocabulary.path,
         target_vocabulary=served.target_vocabulary.path,
     ), dataclasses.replace(corpus, splits={**corpus.splits, "train": train})
