@@ -1,5 +1,5 @@
 // Operations of numbers, truth values, shapes and places; see
-// tfcopy/runtime/text_operations.py for what each computes.
+// tfcopy/runtime/number_operations.py for what each computes.
 
 import {
   ProgramError,
