@@ -49,13 +49,13 @@ def test_a_sentence_tells_how_many_were_right():
     model = {"scores": {**scores, "must_copy": other}}
     sentence = calibration.quality(model)
     assert sentence == (
-        "On test texts that it had not seen, 31 of 100 translations were right "
-        "as they stood (BLEU 21.5, chrF 38.6)."
+        "On texts held out of its catalogues, 31 of 100 translations were "
+        "right as they stood (BLEU 21.5, chrF 38.6)."
     )
     model["search"] = {"must_copy": True}
     model["scores"]["held_out"] = ["git", "bash"]
     sentence = calibration.quality(model)
-    assert "On programs (git, bash) that it had not seen, 28 of" in sentence
+    assert "On programs (git, bash) held out of its catalogues, 28" in sentence
     assert calibration.quality({"scores": {"bleu": 3.0}}) is None
 
 

@@ -69,7 +69,7 @@ def test_a_run_remembers_how_good_it_is(base):
     assert all(len(point) == 2 for point in scores["calibration"])
     assert config_of(results["savedmodel"])["scores"] == scores
     card = pathlib.Path(results["savedmodel"], "README.md").read_text()
-    sentence = f"On programs ({scores['held_out'][0]}) that it had not seen, "
+    sentence = f"On programs ({scores['held_out'][0]}) held out of its "
     assert sentence in card and "of 100 translations were right" in card
 
 
@@ -90,7 +90,7 @@ def test_what_is_exported_tells_it(base, project, tmp_path, capsys):
     served = starting.results(base)["savedmodel"]
     output = ["--output", str(tmp_path / "filled.po")]
     assert translate_po.main([served, str(path), *output]) == 0
-    assert "that it had not seen" in capsys.readouterr().out
+    assert "held out of its catalogues" in capsys.readouterr().out
     assert "(do not trust, 0%)" in (tmp_path / "filled.po").read_text()
 
 

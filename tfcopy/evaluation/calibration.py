@@ -89,8 +89,9 @@ def quality(model: Mapping) -> str | None:
         return None
     right, bleu, chrf = figures
     programs = ", ".join(filter(None, scores.get("held_out") or ()))
-    what = f"programs ({programs})" if programs else "test texts"
+    what = f"programs ({programs})" if programs else "texts"
     return (
-        f"On {what} that it had not seen, {right:.0f} of 100 translations "
-        f"were right as they stood (BLEU {bleu:.1f}, chrF {chrf:.1f})."
+        f"On {what} held out of its catalogues, {right:.0f} of 100 "
+        f"translations were right as they stood (BLEU {bleu:.1f}, chrF "
+        f"{chrf:.1f})."
     )

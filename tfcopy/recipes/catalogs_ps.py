@@ -149,6 +149,7 @@ def _continued(config, corpus):
         pieces=None,
         sentencepiece_model=[x.model_file for x in cut],
         protect=list(getattr(tokenizers[0], "protect", ())),
+        protect_as=of_base.protect_as,
         source_vocabulary=served.source_vocabulary.path,
         target_vocabulary=served.target_vocabulary.path,
     ), dataclasses.replace(corpus, splits={**corpus.splits, "train": train})
