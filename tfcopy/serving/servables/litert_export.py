@@ -90,10 +90,12 @@ def write(folder, translator, examples, pairs=()) -> dict:
     if pairs:
         texts, references = zip(*pairs[:_TESTED])
     expected = translator.translate_all(texts, progress=False)
+    # A search needs no tables, and LiteRT has none from words to words.
+    weights = [x for x in resources if isinstance(x, tf.Variable)]
     for precision in dict.fromkeys((translator.litert, "float32")):
         programs = _programs(translator, precision)
         with open(path, "wb") as file:
-            file.write(convert(programs, resources, precision))
+            file.write(convert(programs, weights, precision))
         checksum = checked_files.checksum_of(path)
         facts |= {"precision": precision, "sha256": checksum}
         found = _answers(LitertEngine(folder, facts, 1), texts)
@@ -202,12 +204,12 @@ def program_lengths(
     return lengths
 
 
-def convert(functions: dict, resources: list, precision: str) -> bytes:
+def convert(functions: dict, weights: list, precision: str) -> bytes:
     """Converts functions to a file of programs.
 
     Args:
         functions: Concrete functions of known shapes, by name.
-        resources: The variables and tables that they use.
+        weights: The variables that they use.
         precision: `"float32"` or `"int8"`, where the large weights are integers
             with a scale for each row, and the products with them, too.
 
@@ -215,7 +217,7 @@ def convert(functions: dict, resources: list, precision: str) -> bytes:
         ValueError: If LiteRT lacks an operation; the message names it.
     """
     module = tf.Module()
-    module.resources = resources
+    module.weights = weights
     # What is served is not trained, and the loop's gradient cannot be saved.
     options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
     with tempfile.TemporaryDirectory(prefix="tfcopy-") as folder:
