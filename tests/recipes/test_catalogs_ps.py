@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import pathlib
+import shutil
 import types
 
 import polib
@@ -10,7 +11,7 @@ import pytest
 
 from tests.data.generated import demo_catalog_files
 from tests.recipes import starting
-from tfcopy.checked_files import read_json
+from tfcopy.checked_files import read_json, write_json
 from tfcopy.data.generated import demo_catalogs
 from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
 from tfcopy.data.text.tokenization import Tokenizer
@@ -18,6 +19,7 @@ from tfcopy.experiments import command_line, earlier_run
 from tfcopy.experiments.pairs import translation_data
 from tfcopy.recipes import catalogs_ps, pydocs_ps
 from tfcopy.serving import export, translate_po
+from tfcopy.serving.servables import storage
 
 pytest.importorskip("sentencepiece")
 
@@ -148,9 +150,8 @@ def continue_base(project, monkeypatch):
             source_vocabulary=words,
             target_vocabulary=words,
         )
-        base = types.SimpleNamespace(
-            served=served, details={"flags": {**flags, "seed": 1}}
-        )
+        details = {"recipe": "catalogs_ps", "flags": {**flags, "seed": 1}}
+        base = storage.StoredServable(served, [], details)
         monkeypatch.setattr(earlier_run, "load", lambda *_: base)
         config = catalogs_ps.Config(**flags, init_from="base", mix=9.0)
         corpus = translation_data.load_corpus(config, demo_catalogs)
@@ -172,3 +173,38 @@ def test_texts_of_the_test_set_are_not_added(continue_base):
 def test_a_base_without_subwords_is_refused(continue_base):
     with pytest.raises(ValueError, match="--init_from base: .* subwords"):
         continue_base(Tokenizer("space"))
+
+
+def test_a_project_needs_its_catalogs(base, tmp_path, capsys):
+    arguments = [f"--init_from={base}/logs/demo", "--preset=project"]
+    message = "--preset project needs .* and --catalogs"
+    starting.check_refused(start, capsys, tmp_path, arguments, message)
+
+
+@pytest.mark.parametrize(
+    ("details", "message"),
+    [
+        ({}, 'is damaged .it has no "recipe"'),
+        ({"recipe": "pydocs_ps", "flags": {}}, "a run of pydocs_ps, not of"),
+        ({"flags": {}}, "from en to fr, not from en to es"),
+    ],
+)
+def test_a_base_that_does_not_fit_is_refused(
+    project, tmp_path, capsys, monkeypatch, details, message
+):
+    details = details and {"recipe": "catalogs_ps", **details}
+    stored = storage.StoredServable(None, [], details)
+    monkeypatch.setattr(earlier_run, "load", lambda *_: stored)
+    arguments = [f"--init_from={tmp_path}", f"--catalogs={project}"]
+    starting.check_refused(start, capsys, tmp_path, arguments, message)
+
+
+def test_the_texts_of_a_base_may_have_gone(base, tmp_path, capsys):
+    run = shutil.copytree(base / "logs" / "demo", tmp_path / "run")
+    path = run / "pointer_softmax" / "servable.json"
+    stored = read_json(path)
+    stored["details"]["flags"]["catalogs"] = str(tmp_path / "nowhere")
+    write_json(path, stored)
+    arguments = [f"--init_from={run}", f"--catalogs={base}/locale"]
+    message = "--init_from .*run: .*nowhere.* With --mix 0 its texts are not"
+    starting.check_refused(start, capsys, tmp_path, arguments, message)

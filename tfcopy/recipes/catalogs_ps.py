@@ -21,10 +21,12 @@ import itertools
 import random
 import sys
 
+from tfcopy.checked_files import check_fields
 from tfcopy.experiments import command_line, config
-from tfcopy.experiments.config import training
+from tfcopy.experiments.config import given_corpora, training
 from tfcopy.experiments.pairs import corpus_flags
 from tfcopy.flags import NonNegativeFloat
+from tfcopy.terminal import one_line
 
 PRESETS = {
     "demo": corpus_flags.DEMO_CATALOGS,
@@ -86,8 +88,11 @@ def run(config):
     """Trains, compares, shows and exports; returns the results."""
     from tfcopy.experiments.pairs import translation_systems
 
-    if config.preset == "project" and config.init_from is None:
-        raise ValueError("--preset project needs --init_from, a base's run.")
+    is_given = config.init_from and given_corpora(config)
+    if config.preset == "project" and not is_given:
+        raise ValueError(
+            "--preset project needs --init_from, a base's run, and --catalogs."
+        )
     return translation_systems.run_catalogs(config, prepare, COLUMNS)
 
 
@@ -105,26 +110,14 @@ def prepare(config, folder):
 def _continued(config, corpus):
     """Takes the subwords of --init_from, and adds some of its texts."""
     from tfcopy.data.corpora.corpus import fingerprint
-    from tfcopy.data.generated import demo_catalogs
     from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
     from tfcopy.experiments import earlier_run
-    from tfcopy.experiments.pairs import translation_data
 
     base = earlier_run.load(config.init_from, "pointer_softmax")
-    served, flags = base.served, base.details["flags"]
+    of_base, served = _flags_of(base.details, config), base.served
     tokenizers = served.source_tokenizer, served.target_tokenizer
-    own = {x.name for x in dataclasses.fields(config)}
-    of_base = Config(**{k: x for k, x in flags.items() if k in own})
-    pair, other = (
-        f"{x.source_language} to {x.target_language}" for x in (config, of_base)
-    )
-    if pair != other:
-        raise ValueError(
-            f"--init_from {config.init_from}: a base from {other}, not from "
-            f"{pair}."
-        )
-    cut = [getattr(x, "inner", x) for x in tokenizers]
-    if not all(isinstance(x, SentencepieceTokenizer) for x in cut):
+    inner = [getattr(x, "inner", x) for x in tokenizers]
+    if not all(isinstance(x, SentencepieceTokenizer) for x in inner):
         raise ValueError(
             f"--init_from {config.init_from}: a base without --tokenization "
             "sentencepiece, whose subwords cannot be kept."
@@ -133,9 +126,9 @@ def _continued(config, corpus):
     if config.mix:
         held_out = corpus.splits["validation"], corpus.splits["test"]
         tested = {source for split in held_out for source, _ in split}
-        others = translation_data.load_corpus(of_base, demo_catalogs).train
+        others = _texts(of_base, config.init_from)
         more = [pair for pair in others if pair[0] not in tested]
-    count = min(round(config.mix * train.num_pairs), len(more))
+    count = round(min(config.mix * train.num_pairs, len(more)))
     more = random.Random(config.seed).sample(more, count)
     print(f"{count:,} texts of {config.init_from} are added.")
     train = dataclasses.replace(
@@ -147,12 +140,45 @@ def _continued(config, corpus):
     return dataclasses.replace(
         config,
         pieces=None,
-        sentencepiece_model=[x.model_file for x in cut],
+        sentencepiece_model=[x.model_file for x in inner],
         protect=list(getattr(tokenizers[0], "protect", ())),
         protect_as=of_base.protect_as,
         source_vocabulary=served.source_vocabulary.path,
         target_vocabulary=served.target_vocabulary.path,
     ), dataclasses.replace(corpus, splits={**corpus.splits, "train": train})
+
+
+def _flags_of(details, config):
+    """Returns the flags of a base, which must have the config's languages."""
+    place = f"--init_from {config.init_from}"
+    check_fields(place, details, {"recipe": str, "flags": dict})
+    if details["recipe"] != config.recipe:
+        raise ValueError(
+            f"{place}: a run of {details['recipe']}, not of {config.recipe}."
+        )
+    own = {x.name for x in dataclasses.fields(config)}
+    flags = {k: x for k, x in details["flags"].items() if k in own}
+    of_base = Config(**flags)
+    pair, other = (
+        f"{x.source_language} to {x.target_language}" for x in (config, of_base)
+    )
+    if pair != other:
+        raise ValueError(f"{place}: a base from {other}, not from {pair}.")
+    return of_base
+
+
+def _texts(of_base, init_from):
+    """Returns the training texts of a base."""
+    from tfcopy.data.generated import demo_catalogs
+    from tfcopy.experiments.pairs import translation_data
+
+    try:
+        return [*translation_data.load_corpus(of_base, demo_catalogs).train]
+    except (OSError, ValueError) as error:
+        raise ValueError(
+            f"--init_from {init_from}: {one_line(error)} With --mix 0 its "
+            "texts are not needed."
+        ) from error
 
 
 if __name__ == "__main__":
