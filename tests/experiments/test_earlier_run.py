@@ -246,6 +246,17 @@ FOREIGN = """results.json data/config.json data/best.npz notes/results.json
     old-a/servable.json""".split()
 
 
+@pytest.mark.parametrize("system", ["", "/a"])
+def test_fresh_keeps_the_run_whose_weights_it_takes(tmp_path, system):
+    run = begin(tmp_path)
+    train(run)
+    own = f"{run.folder}{system}"
+    before = files(tmp_path)
+    with pytest.raises(RunError, match="--init_from .*--fresh would remove"):
+        begin(tmp_path, fresh=True, seed=1, init_from=own)
+    assert files(tmp_path) == before
+
+
 def test_fresh_leaves_what_the_run_has_not_written(tmp_path):
     run = begin(tmp_path)
     path = train(run)

@@ -183,12 +183,23 @@ class OwnFolder(RunFolder):
             is_same = all(self.values[x] == flags[x] for x in both)
             is_under_way = self.values and is_same and not self.results
             if flags["fresh"] and not is_under_way:
+                self._check_kept(flags.get("init_from"))
                 # A command that is killed here starts again.
                 self._record(recipe, {})
                 self._clear()
         self._is_taken = True
         self.begun = sorted({*self.begun, *systems})
         self._record(recipe, flags)
+
+    def _check_kept(self, init_from):
+        """Raises a RunError if --fresh would remove the run of --init_from."""
+        root = os.path.join(filesystem.realpath(self.folder), "")
+        place = init_from and os.path.join(filesystem.realpath(init_from), "")
+        if place and place.startswith(root):
+            raise RunError(
+                f"--init_from {init_from}: --fresh would remove it. Choose "
+                "another --run or --log_dir."
+            )
 
     def _record(self, recipe, flags):
         content = {"format": FORMAT, "recipe": recipe, "config": flags}
