@@ -167,7 +167,7 @@ def test_a_part_names_the_extra_that_it_needs(line, missing):
     ("module", "arguments", "missing"),
     [
         ("tfcopy.recipes.europarl_ps", [], "keras"),
-        ("tfcopy.serving.export", ["{tmp_path}"], "keras"),
+        ("tfcopy.serving.export", ["{tmp_path}"], "tensorflow"),
         (
             "tfcopy.serving.ask",
             ["{model}", "--engine=tensorflow"],
