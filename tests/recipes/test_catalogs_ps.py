@@ -152,7 +152,7 @@ def continue_base(project, monkeypatch):
         )
         details = {"recipe": "catalogs_ps", "flags": {**flags, "seed": 1}}
         base = storage.StoredServable(served, [], details)
-        monkeypatch.setattr(earlier_run, "load", lambda *_: base)
+        monkeypatch.setattr(earlier_run, "load", lambda *_: ("", base))
         config = catalogs_ps.Config(**flags, init_from="base", mix=9.0)
         corpus = translation_data.load_corpus(config, demo_catalogs)
         return catalogs_ps._continued(config, corpus)
@@ -194,7 +194,7 @@ def test_a_base_that_does_not_fit_is_refused(
 ):
     details = details and {"recipe": "catalogs_ps", **details}
     stored = storage.StoredServable(None, [], details)
-    monkeypatch.setattr(earlier_run, "load", lambda *_: stored)
+    monkeypatch.setattr(earlier_run, "load", lambda *_: ("", stored))
     arguments = [f"--init_from={tmp_path}", f"--catalogs={project}"]
     starting.check_refused(start, capsys, tmp_path, arguments, message)
 

@@ -302,17 +302,21 @@ def _written(folder):
 # === Weights of another run: --init_from ===
 
 
-def load(folder, name) -> storage.StoredServable:
+def load(folder, name) -> tuple[str, storage.StoredServable]:
     """Loads an earlier system, whose weights `take_weights` would take.
 
     Args:
         folder, name: As in `take_weights`.
 
+    Returns:
+        Its folder, and the system.
+
     Raises:
         ValueError: naming --init_from, if there is none.
     """
     try:
-        return storage.load(_system(folder, name))
+        path = _system(folder, name)
+        return path, storage.load(path)
     except (OSError, ValueError) as error:
         raise ValueError(f"--init_from {folder}: {error}") from error
 
@@ -336,13 +340,13 @@ def take_weights(folder, name, model, served) -> str:
     Raises:
         ValueError: naming --init_from, if there are no weights that fit.
     """
-    other = load(folder, name).served
+    path, (other, *_) = load(folder, name)
     words = _words(model, served, other)
     try:
         fresh = training.warm_start(model, other.model, words)
     except ValueError as error:
         raise ValueError(f"--init_from {folder}: {error}") from error
-    return _report(_system(folder, name), model, fresh, words)
+    return _report(path, model, fresh, words)
 
 
 def _system(folder, name):

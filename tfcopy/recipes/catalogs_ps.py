@@ -113,7 +113,7 @@ def _continued(config, corpus):
     from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
     from tfcopy.experiments import earlier_run
 
-    base = earlier_run.load(config.init_from, "pointer_softmax")
+    _, base = earlier_run.load(config.init_from, "pointer_softmax")
     of_base, served = _flags_of(base.details, config), base.served
     tokenizers = served.source_tokenizer, served.target_tokenizer
     inner = [getattr(x, "inner", x) for x in tokenizers]
