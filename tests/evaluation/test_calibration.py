@@ -15,7 +15,7 @@ def test_a_better_score_is_never_less_likely_right(answers):
     scores, right = zip(*answers)
     points = calibration.fit(scores, right)
     model = {"scores": {"calibration": points}}
-    found = [calibration.confidence(model, x) for x in sorted(scores)]
+    found = [calibration.confidence_of(model)(x) for x in sorted(scores)]
     assert found == sorted(found) and all(0 <= x <= 1 for x in found)
     shares = [y for _, y in points]
     assert min(shares) - 1e-4 <= np.mean(right) <= max(shares) + 1e-4
@@ -29,9 +29,9 @@ def test_shares_are_those_that_were_drawn():
     model = {"scores": {"calibration": points}}
     assert len(points) <= 20
     for score in (-0.1, -0.5, -1.0, -3.0):
-        found = calibration.confidence(model, score)
+        found = calibration.confidence_of(model)(score)
         assert found == pytest.approx(np.exp(score), abs=0.06)
-    assert calibration.confidence({}, -1.0) is None
+    assert calibration.confidence_of({})(-1.0) is None
 
 
 @pytest.mark.parametrize(
@@ -68,13 +68,13 @@ def test_a_sentence_tells_how_many_were_right():
 )  # fmt: skip
 def test_a_damaged_curve_is_none(points):
     model = {"scores": {"calibration": points}}
-    assert calibration.confidence(model, -1.0) is None
+    assert calibration.confidence_of(model)(-1.0) is None
 
 
 def test_a_score_that_is_no_number_has_no_probability():
     model = {"scores": {"calibration": [[-1, 0.5]]}}
-    assert calibration.confidence(model, -9.0) == 0.5
-    assert calibration.confidence(model, np.nan) is None
+    assert calibration.confidence_of(model)(-9.0) == 0.5
+    assert calibration.confidence_of(model)(np.nan) is None
 
 
 @pytest.mark.parametrize(

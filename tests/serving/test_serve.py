@@ -4,6 +4,7 @@ import contextlib
 import functools
 import gc
 import json
+import operator
 import signal
 import socket
 import socketserver
@@ -24,6 +25,7 @@ from tests.serving.servables.echo_model import serve as serve_tensorflow
 from tests.serving.servables.translators import copier
 from tfcopy.data import Tokenizer
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
+from tfcopy.runtime.exported_model import LastModels
 from tfcopy.runtime.local_model import LocalModel
 from tfcopy.runtime.remote_model import RequestError
 from tfcopy.runtime.signatures import AskError
@@ -167,11 +169,11 @@ def test_a_model_that_loads_or_is_gone_holds_up_no_other():
         return answer["text"]
 
     begun, may_load = threading.Event(), threading.Event()
-    open_again, models = served_models.last_models(2), {}
+    last, models = LastModels(2, operator.call), {}
     for name in ("fast", "slow", "gone"):
         model = Capitals()
         model.again = functools.partial(opened, name)
-        models[name] = served_models.RestingModel(model, open_again)
+        models[name] = served_models.RestingModel(model, last)
     assert ask("fast") == [b"A"]
     with ThreadPoolExecutor() as threads:
         slow = threads.submit(ask, "slow")

@@ -8,7 +8,7 @@ Reference: [Zadrozny and Elkan, 2002](https://doi.org/10.1145/775047.775151).
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -38,20 +38,23 @@ def fit(scores: Sequence[float], right: Sequence[bool]) -> list[list[float]]:
     return [[round(x / n, 4), round(y / n, 4)] for x, y, n in pools]
 
 
-def confidence(model: Mapping, score: float) -> float | None:
-    """Returns the probability that an answer needs no edit.
+def confidence_of(model: Mapping) -> Callable[[float], float | None]:
+    """Makes a function from scores to probabilities that no edit is needed.
 
     Args:
         model: The `config` of an export.
-        score: Score of the answer.
 
     Returns:
-        The probability, `None` if the export has no usable curve.
+        A function, whose result is `None` if the export has no usable curve.
     """
     points = _points(model)
-    if points is None or math.isnan(score):
-        return None
-    return round(float(np.interp(score, *points.T)), 2)
+
+    def confidence(score):
+        if points is None or math.isnan(score):
+            return None
+        return round(float(np.interp(score, *points.T)), 2)
+
+    return confidence
 
 
 def _points(model):

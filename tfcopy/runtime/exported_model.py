@@ -1,7 +1,9 @@
 """Exported models in Python: loading, and translation of texts."""
 
+import collections
 import functools
 import os
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 import numpy as np
@@ -119,6 +121,44 @@ def open_model(
     from tfcopy.runtime.local_model import LocalModel
 
     return LocalModel(model, engine=engine, trust=trust, **options)
+
+
+class LastModels:
+    """The last models that were asked for, which stay in memory.
+
+    Args:
+        count: Number of models that stay.
+        open_model: Function of a key that opens its model. It opens one at a
+            time, for the memory; others can be had meanwhile.
+    """
+
+    def __init__(self, count: int, open_model: Callable):
+        self._count, self._open_model = count, open_model
+        self._models = collections.OrderedDict()
+        self._opening, self._using = threading.Lock(), threading.Lock()
+
+    def get(self, key) -> "ExportedModel":
+        """Returns the model of a key."""
+        model = self._last(key)
+        if model is None:
+            with self._opening:
+                # Another thread may have opened it.
+                model = self._last(key) or self._opened(key)
+        return model
+
+    def _last(self, key):
+        with self._using:
+            if key in self._models:
+                self._models.move_to_end(key)
+            return self._models.get(key)
+
+    def _opened(self, key):
+        model = self._open_model(key)
+        with self._using:
+            self._models[key] = model
+            if len(self._models) > self._count:
+                self._models.popitem(last=False)
+        return model
 
 
 class ExportedModel:
@@ -342,7 +382,7 @@ class ExportedModel:
         self.close()
 
     def close(self):
-        """Cancels pending requests to a server."""
+        """Does nothing: engines hold nothing that outlives them."""
 
     def __reduce__(self):
         # Another process needs a graph of its own.

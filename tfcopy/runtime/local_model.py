@@ -102,17 +102,24 @@ def find_models(folder) -> dict[str, dict[int, str]]:
     return {name: versions for name, versions in models.items() if versions}
 
 
-def check_exports(folder) -> None:
-    """Raises an AskError if a folder is no exported model, and holds none."""
+def find_exports(folder) -> list[str]:
+    """Returns a folder if it is an exported model, otherwise those in it.
+
+    Raises:
+        AskError: If there is none.
+    """
     if not filesystem.isdir(folder):
         raise AskError(f"{folder}: no such folder.")
-    is_model = is_version(folder) or find_versions(folder)
-    if not (is_model or find_models(folder)):
+    if is_version(folder) or find_versions(folder):
+        return [folder]
+    found = [os.path.join(folder, name) for name in find_models(folder)]
+    if not found:
         raise AskError(
             f"{folder}: no exported models in it. Expected folders of folders "
             "named 1, 2, ... with a saved_model.pb each; recipes write them "
             "there."
         )
+    return found
 
 
 def is_saved_model(folder) -> bool:

@@ -95,13 +95,14 @@ def test_lost_spans_are_told(client, model, monkeypatch):
     assert answer["lostSpans"] == ["[X1X]"]
 
 
-def test_a_calibrated_model_tells_its_confidence(client, model, monkeypatch):
-    points = {"calibration": [[-2.0, 0.2], [0.0, 0.8]]}
-    monkeypatch.setitem(model.config, "scores", points)
-    assert translate(client, "one")[1]["confidence"] == 0.8
-    # The least likely of its segments counts; alternatives have other scores.
-    answer = translate(client, ["one\ntwo", "😀"], alternatives=1)[1]
-    assert answer["confidence"] == [0.5, 0.8]
+def test_a_calibrated_model_tells_its_confidence():
+    model, points = Capitals(), [[-2.0, 0.2], [0.0, 0.8]]
+    model.config = {**model.config, "scores": {"calibration": points}}
+    with served({("en", "fr"): model}) as client:
+        assert translate(client, "one")[1]["confidence"] == 0.8
+        # The least likely of its segments counts; alternatives have others.
+        answer = translate(client, ["one\ntwo", "😀"], alternatives=1)[1]
+        assert answer["confidence"] == [0.5, 0.8]
 
 
 def test_further_answers_are_given_where_there_are_any(client):

@@ -2,7 +2,6 @@
 
 import collections
 import contextlib
-import functools
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -75,7 +74,7 @@ class CatalogModel:
         # ISO 639 code of the target language; `None` if unknown.
         self.language = config.get("target_language")
         self.source_language = config.get("source_language")
-        self.confidence = functools.partial(calibration.confidence, config)
+        self.confidence = calibration.confidence_of(config)
         self.quality = calibration.quality(config)
         is_calibrated = self.confidence(0.0) is not None
         if (options.min_score or 0) > is_calibrated:
@@ -347,7 +346,7 @@ class _Work:
         name, outcomes = self.file.name, self.outcomes(answers)
         entries = self.file.open_entries
         rows = [Row(name, entry, outcomes[entry.key]) for entry in entries]
-        quality = getattr(self._model, "quality", None)
+        quality = self._model and self._model.quality
         return Filled(name, rows, self.file.num_credits, quality)
 
 

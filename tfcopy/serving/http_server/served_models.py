@@ -3,16 +3,15 @@
 import collections
 import functools
 import math
-import os
+import operator
 import re
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import babel
 
 from tfcopy.data.text.languages import best_language, normal_code
-from tfcopy.evaluation.calibration import confidence
+from tfcopy.evaluation.calibration import confidence_of
 from tfcopy.runtime.answer_lines import (
     Translation,
     is_cut,
@@ -23,15 +22,12 @@ from tfcopy.runtime.answer_lines import (
 from tfcopy.runtime.ask_texts import padded
 from tfcopy.runtime.exported_model import (
     ExportedModel,
+    LastModels,
     open_model,
 )
-from tfcopy.runtime.local_model import (
-    check_exports,
-    find_models,
-    find_versions,
-    is_version,
-)
+from tfcopy.runtime.local_model import find_exports
 from tfcopy.runtime.remote_model import RequestError
+from tfcopy.runtime.rest_transport import UNAVAILABLE
 from tfcopy.runtime.signatures import AskError
 from tfcopy.runtime.transport import server_of
 from tfcopy.serving.http_server.api_messages import ApiError, invalid
@@ -85,10 +81,7 @@ def places_of(text: str) -> list[Place]:
                 f"en:fr={where}."
             )
         return [Place(server, name, pair)]
-    check_exports(where)
-    folders = [where]
-    if not is_version(where) and not find_versions(where):
-        folders = [os.path.join(where, name) for name in find_models(where)]
+    folders = find_exports(where)
     if pair and len(folders) > 1:
         raise AskError(
             f"{text}: which of its models translates this? Found: "
@@ -122,40 +115,22 @@ class RestingModel(ExportedModel):
 
     Args:
         model: The model, opened once: so a damaged one is found at the start.
-        open_again: Function of the model's `again`, which keeps the last
-            models.
+        last: The last models, by their `again`.
     """
 
-    def __init__(self, model: ExportedModel, open_again: Callable):
+    def __init__(self, model: ExportedModel, last: LastModels):
         self.name, self.config = model.name, model.config
         self.signatures, self.again = model.signatures, model.again
         self.batch_size, self.at_once = model.batch_size, model.at_once
-        self._open_again, self._lock = open_again, threading.Lock()
+        self._last = last
 
     def _ask_batch(self, signature, arrays):
         try:
-            with self._lock:  # Two batches open a model once.
-                model = self._open_again(self.again)
+            model = self._last.get(self.again)
         except (AskError, OSError) as error:
             # No fault of a text, so that the batch is not tried text by text.
-            raise RequestError(one_line(error), "UNAVAILABLE") from error
+            raise RequestError(one_line(error), UNAVAILABLE) from error
         return model._ask_batch(signature, arrays)
-
-
-def last_models(count: int) -> Callable:
-    """Returns a function that opens models, and keeps the last ones.
-
-    Args:
-        count: Number of models that it keeps.
-    """
-    lock = threading.Lock()
-
-    @functools.lru_cache(count)
-    def open_again(again):
-        with lock:  # One model at a time, for the memory.
-            return again()
-
-    return open_again
 
 
 def load_all(
@@ -182,8 +157,9 @@ def load_all(
         AskError: If a model cannot be loaded, two have the same languages, or
             there is none.
     """
-    models, most = {}, most_loaded and min(most_loaded, len(places))
-    open_again = most and last_models(most)
+    models, last = {}, None
+    if most_loaded is not None:
+        last = LastModels(most_loaded, operator.call)
     for server, name, named in places:
         remote = {} if server is None else {"deadline": deadline}
         model = open_model(server, name, **options, **remote)
@@ -206,8 +182,8 @@ def load_all(
             )
         words = max_words or model.config.get("max_source_length")
         words = words or num_read(model)
-        if open_again and server is None:
-            model = RestingModel(model, open_again)
+        if last is not None and server is None:
+            model = RestingModel(model, last)
         models[pair] = Translating(model, pair, words)
     if not models:
         raise AskError("there is no model that translates.")
@@ -238,7 +214,7 @@ class ServedModel:
         self.max_words = translating.max_words
         self.keeps_spans = translating.keeps_spans
         self._model = translating.model
-        self.confidence = functools.partial(confidence, self._model.config)
+        self.confidence = confidence_of(self._model.config)
         names = ["serving_default", "analyse"]
         names += ["with_glossary"] * self.keeps_spans
         self._batches = {

@@ -6,18 +6,17 @@ to this machine (`Host`).
 """
 
 import asyncio
-import collections
+import functools
 import json
 import os
-import threading
 from collections.abc import Iterable
 
 import numpy as np
 
 from tfcopy import filesystem
-from tfcopy.runtime.exported_model import ExportedModel, load
+from tfcopy.runtime.exported_model import ExportedModel, LastModels, load
 from tfcopy.runtime.local_model import (
-    check_exports,
+    find_exports,
     find_models,
     find_versions,
     is_version,
@@ -44,11 +43,8 @@ class Models:
 
     def __init__(self, folder, kept: int = _KEPT, **loading):
         self.folder = os.fspath(folder)
-        self._kept = kept
-        self._loading = loading
-        self._loaded = collections.OrderedDict()
-        self._lock = threading.Lock()
-        check_exports(self.folder)
+        self._last = LastModels(kept, functools.partial(load, **loading))
+        find_exports(self.folder)
 
     def choices(self) -> dict[str, str]:
         """Returns the current models: names to show, and their folders.
@@ -76,13 +72,7 @@ class Models:
         folder = self.choices().get(choice)
         if folder is None:
             raise AskError(f"{choice!r}: no such model in {self.folder}.")
-        with self._lock:
-            if folder not in self._loaded:
-                self._loaded[folder] = load(folder, **self._loading)
-                while len(self._loaded) > self._kept:
-                    self._loaded.popitem(last=False)
-            self._loaded.move_to_end(folder)
-            return self._loaded[folder]
+        return self._last.get(folder)
 
 
 def answer(model, texts, lines=()) -> dict:
