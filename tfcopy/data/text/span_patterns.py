@@ -48,6 +48,14 @@ WITHOUT_PERCENT = (
 )
 # Placeholders that are identified by position alone, as whole spans.
 ORDERED = rf"%[-+ #0]*{_WIDTH}(?:{_CONVERSION}|@)|\{{(?::[^{{}}]*)?\}}"
+# Entities and comments of HTML and XML.
+_ENTITY = r"<!--[^<>]*-->|&(?:[A-Za-z][A-Za-z0-9]*|#[0-9]+|#[xX][0-9A-Fa-f]+);"
+# Elements whose names do not stand for an argument, as in `mv <source> <link>`.
+_ELEMENT = (
+    "a|abbr|acronym|b|bdo|big|blockquote|body|br|center|code|dd|del|div|dl|dt|em"
+    "|font|h[1-6]|hr|html|i|img|ins|kbd|li|nobr|ol|p|pre|q|qt|s|samp|small|span"
+    "|strike|strong|su[bp]|t[dhrt]|table|tbody|tfoot|thead|u|ul|var|wbr"
+)
 PATTERNS = {
     **{f"{name}{SUFFIX}": row.span for name, row in FORMATS.items()},
     "links": (
@@ -66,9 +74,12 @@ PATTERNS = {
         rf"```[^`]+```|``[^`]+``|`[^`]+`|{_TARGET}"
         rf"|<(?:{_URL}|{_EMAIL})>|{_URL}|{_EMAIL}"
     ),
-    "html": (
-        r"</?[A-Za-z][^<>]*>|<!--[^<>]*-->"
-        r"|&(?:[A-Za-z][A-Za-z0-9]*|#[0-9]+|#[xX][0-9A-Fa-f]+);"
+    "html": rf"</?[A-Za-z][^<>]*>|{_ENTITY}",
+    # Not <file>, which translators translate: an element of HTML, or a tag with
+    # attributes, one that is empty, or one that closes.
+    "tags": (
+        rf"<(?i:{_ELEMENT})>|<[A-Za-z][\w:.-]*\s+[A-Za-z][\w:.-]*=[^<>]*>"
+        rf"|<[A-Za-z][\w:.-]*\s*/>|</[A-Za-z][^<>]*>|{_ENTITY}"
     ),
     "placeholders": rf"{_PERCENTS}|{WITHOUT_PERCENT}",
     "printf": (
@@ -81,6 +92,8 @@ PATTERNS = {
         r"(?:\[=[^\s\[\]]+\]|=(?:<[^<>\s]+>|\{[^{}\s]+\}|[\w./:%+-]*\w))?"
         r"|\B-[A-Za-z]\b"
     ),
+    # Options without their values, which are often translated: --file=FILE.
+    "flags": r"\B--(?:\[no-\])?[A-Za-z0-9](?:-?\w)*|\B-[A-Za-z]\b",
     "numbers": r"[$£¥€]?\b[0-9]+(?:[.,:][0-9]+)*\b[%$£¥€]?",
 }
 # Patterns with names of their own, the more special ones first.
