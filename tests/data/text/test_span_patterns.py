@@ -84,6 +84,11 @@ def test_spans_are_replaced():
         ("placeholders", "{t:%d %b} of {a, b} {c d}", "{t:%d %b}"),
         ("html", "<it's> a <b's>, 1 < 2", "<it's> <b's>"),
         ("html", "<link url='%1'>a</link>", "<link url='%1'> </link>"),
+        ("tags", "<B>a</B> <br/><hr /> &lt;", "<B> </B> <br/> <hr /> &lt;"),
+        ("tags", "<link url='%1'>a</link>", "<link url='%1'> </link>"),
+        ("tags", "<file> <a file> <x, y = 1> <host ...>", ""),
+        ("flags", "--file=FILE --[no-]color, -v", "--file --[no-]color -v"),
+        ("flags", "a-b --- - -1", ""),
         (
             "links",
             "[a](b_(c)) <e@f.gh> http://i.j.",
