@@ -224,7 +224,7 @@ class ExportedModel:
             texts: The texts.
             glossary: Lines `phrase<TAB>translation`. If a text contains a
                 phrase, its translation contains the given one. For models that
-                were trained with --protect.
+                were trained with `--protect`.
 
         Raises:
             AskError: If the model does not translate or reads no glossary, or

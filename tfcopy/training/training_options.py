@@ -34,8 +34,8 @@ class Options:
             for the best weights. Only dev scores of the last phase count.
         average_of: Maximum number of weights to average.
         seed: Seed of dropout and noise.
-        save_every, save_seconds: Number of updates, and of seconds, after which
-            a checkpoint is written.
+        save_every: Updates between two checkpoints.
+        save_seconds: Seconds after which a checkpoint is written, too.
         log_every: Updates between two points in TensorBoard.
         jit_compile: Whether XLA compiles loss and gradients; by default if
             there is a GPU and all layers support it.

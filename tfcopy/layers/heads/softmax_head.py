@@ -56,8 +56,8 @@ class SoftmaxHead(Configured, keras.layers.Layer):
     Class attributes:
         inherits: Arguments that a model sets where they are not given, or a
             recipe by flags of the same names.
-        merge: How a search combines the ways to produce a word, unless it is
-            told: `"max"` or `"sum"`.
+        merge: How a search combines the ways to produce a word, by default:
+            `"max"` or `"sum"`.
 
     Returns:
         `CopyDistribution` with all of the mass on generated tokens.
