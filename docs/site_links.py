@@ -16,6 +16,17 @@ from mkdocs.structure.files import File, InclusionLevel
 
 # `[text](target)`, whose target is neither an address nor an anchor.
 _LINK = re.compile(r"(\[[^\]]*\])\((?!\w+:|#)([^)#\s]+)(#[^)]*)?\)")
+# Inline code, and its words with hyphens, such as `--batch_size`.
+_CODE = re.compile(r"<code>[^<]*</code>")
+_HYPHENATED = re.compile(r"(?<![^\s>])[\w.]*-[\w-]+")
+# Sections of docstrings whose arguments mkdocstrings joins, and their names.
+_SECTION = re.compile(
+    '<details class="(?:call-arguments|class-attributes)".*?</details>',
+    re.DOTALL,
+)
+_NAME = re.compile(r"(<p>|\n)(\w+): ")
+_DASH = re.compile(r'(<li class="doc-section-item field-body">\s*)–')
+_PICTURE = re.compile(r'<img [^>]*src="([^"]+\.png)"[^>]*>')
 _LANGUAGES = {".py": "python", ".c": "c", ".yaml": "yaml", ".yml": "yaml"}
 _NOTEBOOK = ".ipynb"
 
@@ -51,6 +62,19 @@ def on_page_markdown(markdown, page, config, files):
         return f"{text}({os.path.relpath(_source(path), here)})"
 
     return markdown if page.file.generated_by else _LINK.sub(changed, markdown)
+
+
+def on_page_content(html, page, config, files):
+    """Changes the HTML of a page: lines of code and docstrings, pictures."""
+    html = _CODE.sub(
+        lambda x: _HYPHENATED.sub(r'<span class="whole">\g<0></span>', x[0]),
+        html,
+    )
+    html = _SECTION.sub(
+        lambda x: _NAME.sub(r"\1<br><code>\2</code>: ", x[0]), html
+    ).replace("<p><br>", "<p>")
+    html = _DASH.sub(r"\1", html)
+    return _PICTURE.sub(r'<a href="\1">\g<0></a>', html)
 
 
 def _outside(target, file, config):
