@@ -40,13 +40,6 @@ class TeacherForcing(Configured, keras.layers.Layer):
             ops.cast(copying.matches(shifted, source_copy_ids), "float32"),
         )
 
-    def compute_output_spec(self, target_ids, source_copy_ids):
-        shape = (*target_ids.shape, source_copy_ids.shape[1])
-        return (
-            keras.KerasTensor(target_ids.shape, "int32"),
-            keras.KerasTensor(shape, "float32"),
-        )
-
 
 def decoder_outputs(outputs, embeddings):
     """Returns the outputs of a decoder for the layers after it.

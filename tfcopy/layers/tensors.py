@@ -123,9 +123,6 @@ class PaddingMask(keras.layers.Layer):
     def call(self, ids):
         return ids != tokens.PAD
 
-    def compute_output_spec(self, ids):
-        return keras.KerasTensor(ids.shape, "bool")
-
 
 def or_all(mask, inputs):
     """Returns the mask, or if it is `None`, a mask of `True` everywhere.

@@ -418,7 +418,3 @@ class _LogProbsByRow(keras.layers.Layer):
             CopyDistribution(*distribution), source_copy_ids
         )
         return hub_backbone.columns(log_probs, self.words)
-
-    def compute_output_spec(self, distribution, source_copy_ids):
-        batch, steps, _ = distribution[0].shape
-        return keras.KerasTensor((batch, steps, len(self.words)), "float32")

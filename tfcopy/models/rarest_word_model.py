@@ -221,9 +221,6 @@ class FixedLength(Configured, keras.layers.Layer):
         # `reshape` restores the static size, which a slice loses.
         return ops.reshape(ids[:, : self.length], (-1, self.length))
 
-    def compute_output_spec(self, ids):
-        return keras.KerasTensor((ids.shape[0], self.length), ids.dtype)
-
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class UniformPointer(keras.layers.Layer):
@@ -232,9 +229,6 @@ class UniformPointer(keras.layers.Layer):
     def call(self, mask):
         bias = ops.expand_dims(ops.where(mask, 0.0, MASKED), 1)
         return masked_log_softmax(ops.zeros_like(bias), bias)
-
-    def compute_output_spec(self, mask):
-        return keras.KerasTensor((mask.shape[0], 1, mask.shape[1]), "float32")
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -267,9 +261,6 @@ class DensePointer(Configured, keras.layers.Layer):
         bias = ops.where(mask, 0.0, MASKED)
         return masked_log_softmax(scores, ops.expand_dims(bias, 1))
 
-    def compute_output_spec(self, hidden, mask):
-        return keras.KerasTensor((hidden.shape[0], 1, self.length), "float32")
-
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class OfSource(keras.layers.Layer):
@@ -294,14 +285,3 @@ class OfSource(keras.layers.Layer):
         copied = ops.take(copied, ops.minimum(places, length), axis=-1)
         attention = ops.log_softmax(copied, axis=-1)
         return CopyDistribution(logits, log_generate, copied, attention)
-
-    def compute_output_spec(self, distribution, source_ids):
-        logits, log_generate, copied, _ = distribution
-        words = FIRST_ID + logits.shape[-1]
-        placed = (*copied.shape[:2], source_ids.shape[1])
-        return CopyDistribution(
-            keras.KerasTensor((*logits.shape[:2], words), logits.dtype),
-            keras.KerasTensor(log_generate.shape, "float32"),
-            keras.KerasTensor(placed, "float32"),
-            keras.KerasTensor(placed, "float32"),
-        )

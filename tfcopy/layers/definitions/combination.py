@@ -105,6 +105,3 @@ class WordCombination(Configured, keras.layers.Layer):
     def _drop(self, vectors, training):
         vectors = ops.cast(vectors, "float32")
         return self.dropout_layer(vectors, training=training)
-
-    def compute_output_spec(self, ids, word, sources, training=False):
-        return keras.KerasTensor(word.shape, "float32")

@@ -54,14 +54,6 @@ class SoftAlignment(Unmasked):
             _compare(hypothesis, multiply(over_premise, premise, dtype)),
         )
 
-    def compute_output_spec(
-        self, premise, hypothesis, premise_mask, hypothesis_mask
-    ):
-        return tuple(
-            keras.KerasTensor((*x.shape[:-1], 4 * x.shape[-1]), "float32")
-            for x in (premise, hypothesis)
-        )
-
 
 def _transpose(x):
     return ops.transpose(x, (0, 2, 1))
@@ -127,17 +119,6 @@ class Coattention(Unmasked):
         )
         return annotations, context_attention, question_attention
 
-    def compute_output_spec(
-        self, context, question, context_mask, question_mask
-    ):
-        *leading, size = context.shape
-        attention = keras.KerasTensor((*leading, question.shape[1]), "float32")
-        return (
-            keras.KerasTensor((*leading, 3 * size), "float32"),
-            attention,
-            keras.KerasTensor(attention.shape, "float32"),
-        )
-
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class MaskedPooling(Unmasked):
@@ -172,7 +153,3 @@ class MaskedPooling(Unmasked):
             ],
             axis=-1,
         )
-
-    def compute_output_spec(self, inputs, mask=None):
-        batch, _, size = inputs.shape
-        return keras.KerasTensor((batch, 2 * size), "float32")

@@ -51,9 +51,6 @@ class MeanInitialState(Configured, Unmasked):
         count = ops.maximum(ops.sum(keep, axis=1), 1.0)
         return ops.cast(self.dense(total / count), "float32")
 
-    def compute_output_spec(self, annotations, mask=None, final=None):
-        return keras.KerasTensor((annotations.shape[0], self.units), "float32")
-
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class StateReduction(Configured, Unmasked):
@@ -120,10 +117,6 @@ class StateReduction(Configured, Unmasked):
         parts = ops.split(final, self.parts, axis=-1)
         reduced = [f(x) for f, x in zip(self.reductions, parts)]
         return ops.cast(ops.concatenate(reduced, axis=-1), "float32")
-
-    def compute_output_spec(self, annotations, mask, final):
-        shape = (final.shape[0], self.parts * self.units)
-        return keras.KerasTensor(shape, "float32")
 
     def get_config(self):
         activation = keras.activations.serialize(self.activation)

@@ -232,9 +232,6 @@ class PointerSoftmaxHead(SoftmaxHead):
             batch["source_copy_ids"],
         )
 
-    def compute_output_spec(self, *args, training=False, **kwargs):
-        return super().compute_output_spec(*args, **kwargs)
-
     def _dense(self, units, name, **options):
         return dense(self, units, name, self.kernel_initializer, **options)
 

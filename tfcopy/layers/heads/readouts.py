@@ -52,9 +52,6 @@ class ProjectedOutputs(Configured, keras.layers.Layer):
     def call(self, decoded, training=False):
         return self.dropout_layer(self._project(decoded), training=training)
 
-    def compute_output_shape(self, decoded_shape):
-        return (*decoded_shape["hidden"][:-1], self.units)
-
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class Readout(Configured, keras.layers.Layer):
@@ -88,10 +85,6 @@ class Readout(Configured, keras.layers.Layer):
     def call(self, decoded, training=False):
         features = ops.concatenate([decoded[p] for p in self.parts], axis=-1)
         return self.dropout_layer(features, training=training)
-
-    def compute_output_shape(self, decoded_shape):
-        shapes = [decoded_shape[part] for part in self.parts]
-        return (*shapes[0][:-1], sum(shape[-1] for shape in shapes))
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")

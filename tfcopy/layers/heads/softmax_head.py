@@ -231,28 +231,6 @@ class SoftmaxHead(Configured, keras.layers.Layer):
         """
         return generate_log_probs(distribution, batch["target_ids"])
 
-    def compute_output_spec(
-        self,
-        features,
-        decoded,
-        annotations,
-        source_mask,
-        candidate_ids=None,
-        candidate_log_weights=None,
-    ):
-        words = self.vocabulary_size
-        if candidate_ids is not None:
-            words = candidate_ids.shape[0]
-        batch, length = features.shape[:2]
-        return CopyDistribution(
-            keras.KerasTensor((batch, length, words), self.compute_dtype),
-            keras.KerasTensor((batch, length), "float32"),
-            *(
-                keras.KerasTensor(decoded["attention"].shape, "float32")
-                for _ in ("copy_log_probs", "attention")
-            ),
-        )
-
 
 def decoded_by_any(
     features,

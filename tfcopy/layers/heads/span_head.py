@@ -67,9 +67,6 @@ class SpanHead(Configured, keras.layers.Layer):
         scores = ops.squeeze(self.score(hidden), axis=-1)
         return ops.where(mask, ops.cast(scores, "float32"), MASKED)
 
-    def compute_output_spec(self, inputs, mask=None, training=False):
-        return keras.KerasTensor(inputs.shape[:-1], "float32")
-
     def compute_mask(self, inputs, previous_mask):
         """Returns `None`: masks are arguments, and outputs have none."""
         return None
