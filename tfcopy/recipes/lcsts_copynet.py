@@ -2,9 +2,9 @@
 
 Trains an attentional encoder-decoder (rnn_context) and CopyNet (copynet) on
 characters, on words, or on both; compares them by ROUGE; exports the best.
-LCSTS is available from its owners on request. Without it, English news in the
-same format are generated, with names that are in no vocabulary; their scores
-cannot be compared with the paper's.
+LCSTS is available from its owners on request. Without it, English news are
+generated, with names that are in no vocabulary; their scores cannot be compared
+with the paper's.
 
     python -m tfcopy.recipes.lcsts_copynet                    generated news
     python -m tfcopy.recipes.lcsts_copynet --preset thorough  trained longer
@@ -175,8 +175,8 @@ def run(config):
     )
 
 
-def load_corpus(config, tokenization, folder):
-    """Loads LCSTS, or generates news in its format."""
+def load_corpus(config, tokenization):
+    """Loads LCSTS, or generates news with such scores."""
     from tfcopy.data.corpora import lcsts
     from tfcopy.data.generated import newsgen
 
@@ -186,15 +186,12 @@ def load_corpus(config, tokenization, folder):
             words=tokenization == "words",
             min_score=config.min_score,
         )
-    news = os.path.join(folder, "data")
-    from_flags(
-        newsgen.write,
+    return from_flags(
+        newsgen.load_scored,
         config,
-        folder=news,
         num_validation=min(2_000, config.num_train),
         seed=0,
     )
-    return lcsts.load(news, language="en", min_score=config.min_score)
 
 
 def make_tokenizer(tokenization, language, lowercase):
@@ -217,7 +214,7 @@ def prepare(config, tokenization, folder):
     from tfcopy.data.generated import newsgen
     from tfcopy.experiments.pairs import copynet_steps
 
-    corpus = load_corpus(config, tokenization, folder)
+    corpus = load_corpus(config, tokenization)
     language = corpus.source_language
     limits = limits_of(config, tokenization, language)
     sizes = {

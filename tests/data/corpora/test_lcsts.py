@@ -156,12 +156,6 @@ def test_fingerprint_is_that_of_text_scores_and_words(folder):
     assert load(folder).fingerprint != first.fingerprint
 
 
-def test_generated_news_are_english_without_expectations(folder):
-    corpus = lcsts.load(folder, language="en")  # no warning
-    assert (corpus.source_language, corpus.target_language) == ("en", "en")
-    assert "lcsts" not in corpus.name and corpus.generated
-
-
 # === Counts ===
 
 

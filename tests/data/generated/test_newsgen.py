@@ -7,8 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfcopy.data import Tokenizer
-from tfcopy.data.corpora import lcsts
-from tfcopy.data.corpora.corpus import CorpusError
 from tfcopy.data.generated import newsgen, text_tables
 from tfcopy.data.generated.demo_names import split_of
 from tfcopy.data.generated.newsgen import SYLLABLE, Story
@@ -23,15 +21,13 @@ WORDS = Tokenizer()
 
 
 @pytest.fixture(scope="module")
-def corpora(tmp_path_factory):
-    """A corpus of each script, as the loader reads it."""
-    result = {}
-    for script in newsgen.SCRIPTS:
-        folder = tmp_path_factory.mktemp(script)
-        sizes = {f"num_{name}": size for name, size in SIZES.items()}
-        newsgen.write(folder, **sizes, script=script)
-        result[script] = lcsts.load(folder, language="en")
-    return result
+def corpora():
+    """A corpus of each script."""
+    sizes = {f"num_{name}": size for name, size in SIZES.items()}
+    return {
+        script: newsgen.load_scored(**sizes, script=script)
+        for script in ("latin", "cjk")
+    }
 
 
 @pytest.fixture(scope="module")
@@ -51,11 +47,8 @@ def tokens(texts, tokenizer=WORDS):
     ]
 
 
-# === The files ===
-
-
 @pytest.mark.long
-def test_the_loader_reads_what_was_generated(corpora):
+def test_pairs_of_low_scores_are_left_out(corpora):
     for script, corpus in corpora.items():
         for split, size in SIZES.items():
             expected = [
@@ -67,17 +60,7 @@ def test_the_loader_reads_what_was_generated(corpora):
             ]
             assert list(corpus.splits[split]) == expected
         assert corpus.test.num_pairs == 725
-
-
-def test_format(tmp_path):
-    newsgen.write(tmp_path, num_train=1, num_validation=1, num_test=1)
-    ((score, text, summary),) = newsgen.generate("test", 1)
-    assert (tmp_path / "PART_III.txt").read_text() == (
-        f"<doc id=0>\n    <human_label>{score}</human_label>\n"
-        f"    <summary>\n        {summary}\n    </summary>\n"
-        f"    <short_text>\n        {text}\n    </short_text>\n</doc>\n"
-    )
-    assert "human_label" not in (tmp_path / "PART_I.txt").read_text()
+    assert corpora["latin"].fingerprint != corpora["cjk"].fingerprint
 
 
 def test_low_scores_carry_the_summary_of_another_record():
@@ -89,45 +72,6 @@ def test_low_scores_carry_the_summary_of_another_record():
         assert text == texts[i]
         assert (summary == summaries[i]) == (score >= 3)
         assert summary in summaries
-
-
-def test_nothing_is_written_twice(tmp_path):
-    sizes = {"num_train": 3, "num_validation": 2, "num_test": 2}
-    path = tmp_path / "news" / "PART_I.txt"
-
-    def text(**options):
-        newsgen.write(path.parent, **sizes, **options)
-        return path.read_text()
-
-    first = text()
-    path.write_text("kept")
-    assert text() == "kept"
-    assert len({text(seed=1), text(script="cjk"), first}) == 3
-    assert text() == first
-    (path.parent / "PART_III.txt").unlink()
-    path.write_text("not kept")
-    assert text() == first
-    assert (path.parent / "PART_III.txt").exists()
-    (path.parent / "newsgen.txt").write_text("")  # stopped halfway
-    path.write_text("not kept")
-    assert text() == first
-
-
-def test_other_files_are_left_alone(tmp_path):
-    (tmp_path / "PART_II.txt").write_text("mine")
-    with pytest.raises(CorpusError, match="PART_II.txt is there"):
-        newsgen.write(tmp_path, num_train=1)
-    assert [path.name for path in tmp_path.iterdir()] == ["PART_II.txt"]
-
-
-def test_a_folder_that_cannot_be_written_is_named(tmp_path):
-    file = tmp_path / "file"
-    file.touch()
-    with pytest.raises(CorpusError, match="file.*--data_dir"):
-        newsgen.write(file, num_train=1, num_validation=1, num_test=1)
-
-
-# === What stands in them ===
 
 
 @pytest.mark.long

@@ -183,6 +183,28 @@ def _mapped(function, read) -> Iterator:
     return map(function, read())
 
 
+def generated_splits(
+    generate: Callable, numbers: Iterable[int], arguments: Iterable, *key
+) -> dict[str, Split]:
+    """Makes splits that are generated again whenever they are read.
+
+    Args:
+        generate: Called with the name of a split, its number of examples and
+            `arguments`; returns an iterator over the examples.
+        numbers: Number of examples of each split.
+        arguments: Further arguments of `generate`.
+        *key: Values that identify `generate`, for the fingerprints.
+    """
+    return {
+        name: Split(
+            functools.partial(generate, name, number, *arguments),
+            fingerprint(*key, name, number, *arguments),
+            number,
+        )
+        for name, number in zip(SPLITS, numbers)
+    }
+
+
 # === Splits of checked examples, some of which are held out ===
 
 

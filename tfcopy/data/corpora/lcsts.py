@@ -178,7 +178,6 @@ def load(
     *,
     words: bool = False,
     min_score: int = 3,
-    language: str = "zh",
 ) -> TranslationCorpus:
     """Reads the three parts from a folder.
 
@@ -197,8 +196,6 @@ def load(
         words: Whether jieba, in its default mode, cuts both sides, which must
             be Chinese, into words between blanks. If not, the text is as typed.
         min_score: Least score of the pairs for validation and testing.
-        language: `"zh"`; or `"en"` for generated news (`newsgen.py`), of which
-            no number of pairs is expected.
 
     Raises:
         CorpusError: naming file and line.
@@ -213,20 +210,18 @@ def load(
             functools.partial(_pairs, path, name, min_score, encoding_of(path)),
             "Give a file with the <doc> records of LCSTS.",
         )
-        if language == "zh":
-            _compare_counts(checked[name], name, min_score)
+        _compare_counts(checked[name], name, min_score)
     parts = splits(**checked)
     if words:
         parts = map_examples(
             parts, functools.partial(_cut, jieba), "jieba", jieba.__version__
         )
     return TranslationCorpus(
-        name="lcsts" if language == "zh" else "newsgen",
-        source_language=language,
-        target_language=language,
+        name="lcsts",
+        source_language="zh",
+        target_language="zh",
         splits=parts,
         tokenized=words,
-        generated=language == "en",
     )
 
 

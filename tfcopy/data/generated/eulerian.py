@@ -16,7 +16,6 @@ Reference:
     2017](https://arxiv.org/abs/1711.10462).
 """
 
-import functools
 import itertools
 from collections.abc import Iterator
 
@@ -24,10 +23,9 @@ import numpy as np
 
 from tfcopy.data.corpora.corpus import (
     SPLITS,
-    Split,
     TranslationCorpus,
     check_range,
-    fingerprint,
+    generated_splits,
 )
 
 # Part of the fingerprint: raise it when the graphs of a seed change.
@@ -56,20 +54,15 @@ def load(
     check_range("num_nodes", num_nodes, 3)
     if num_distractors:
         check_range("num_distractors", num_distractors, 3)
-    numbers = dict(zip(SPLITS, (num_train, num_validation, num_test)))
-    sizes = num_nodes, num_distractors
+    numbers = num_train, num_validation, num_test
+    arguments = num_nodes, num_distractors, seed
     return TranslationCorpus(
         name="eulerian circuits",
         source_language="graph",
         target_language="circuit",
-        splits={
-            name: Split(
-                functools.partial(generate, name, number, *sizes, seed),
-                fingerprint("eulerian", _VERSION, name, number, *sizes, seed),
-                number,
-            )
-            for name, number in numbers.items()
-        },
+        splits=generated_splits(
+            generate, numbers, arguments, "eulerian", _VERSION
+        ),
         tokenized=True,
         generated=True,
     )

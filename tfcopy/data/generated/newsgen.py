@@ -1,34 +1,29 @@
-"""Generated news and their headlines, in the format of LCSTS and as a corpus.
+"""Generated news and their headlines, also with scores as in LCSTS.
 
-It is for users without a copy of LCSTS. A text reports one event in a key
-sentence and adds details. One or two other sentences are about other names of
-the same kind. About 70 % of the summary's words are in the key sentence. Names
-are made of syllables and mostly out-of-vocabulary; the names of parts II and
-III never occur in part I. Results cannot be compared with those on LCSTS.
+They are for users without a copy of LCSTS, with whose results theirs cannot be
+compared. A text reports one event in a key sentence and adds details. One or
+two other sentences are about other names of the same kind. About 70 % of the
+summary's words are in the key sentence. Names are made of syllables and mostly
+out-of-vocabulary.
 
 Each name is one word and belongs to one split only, given by a checksum of its
-letters: whatever the seed, no name of parts II and III is in part I.
+letters: whatever the seed, no name of validation or test is in training.
 """
 
 import bisect
 import functools
 import itertools
-import os
 import random
 import re
 from collections.abc import Iterable, Iterator
 
-import tqdm
-
-from tfcopy import filesystem
-from tfcopy.atomic_files import write_atomically
 from tfcopy.data.corpora import lcsts
 from tfcopy.data.corpora.corpus import (
     SPLITS,
-    CorpusError,
-    Split,
+    CheckedPairs,
     TranslationCorpus,
-    fingerprint,
+    generated_splits,
+    splits,
 )
 from tfcopy.data.generated import generated_corpus, text_tables
 from tfcopy.data.generated.demo_names import split_of
@@ -63,7 +58,7 @@ class Story:
     Args:
         rng: A `random.Random`.
         split: The split to which the names belong.
-        script: As in `newsgen.write`.
+        script: As in `load_scored`.
     """
 
     def __init__(self, rng: random.Random, split: str, script: str = "latin"):
@@ -151,58 +146,57 @@ def _syllables():
     return spellings, list(itertools.accumulate(weights))
 
 
-SCRIPTS = ("latin", "cjk")
-
-_FILES = {
-    "train": "PART_I.txt",
-    "validation": "PART_II.txt",
-    "test": "PART_III.txt",
-}
-_RECORD_OF = "newsgen.txt"  # the fingerprint of the files beside it
+_LEAST_SCORE = 3  # a lower score has the headline of another story
 
 
-def write(
-    folder: str | os.PathLike,
+def load_scored(
     *,
     num_train: int = 50_000,
     num_validation: int = 2_000,
     num_test: int = 1_106,
     script: str = "latin",
+    min_score: int = _LEAST_SCORE,
     seed: int = 0,
-) -> None:
-    """Writes `PART_I.txt`, `PART_II.txt` and `PART_III.txt`.
+) -> TranslationCorpus:
+    """Makes news in place of LCSTS, generated whenever they are read.
 
-    Nothing is written if the same news exists already. The text is English;
-    `lcsts.load(folder, language="en")` reads it. The scores of parts II and III
-    are distributed as in LCSTS, and a record of score 1 or 2 carries the
-    summary of another one.
+    The scores of validation and test are distributed as in LCSTS, and a record
+    of score 1 or 2 carries the summary of another one.
 
     Args:
-        folder: Folder to write to; made if it does not exist.
-        num_train: Number of records of part I.
-        num_validation: Number of records of part II.
-        num_test: Number of records of part III; by default as many as in LCSTS,
-            of which 725 have a score of 3 or more.
+        num_train: Number of training pairs.
+        num_validation: Number of validation pairs of all scores.
+        num_test: Number of test pairs of all scores; by default as many as in
+            LCSTS, of which 725 have a score of 3 or more.
         script: `"latin"`, or `"cjk"` to write each syllable of a name as one
             of 6,000 ideographs, the rare ones outside of a vocabulary of
             characters.
+        min_score: Least score of the pairs for validation and testing.
         seed: Seed of the news; they are the same on every machine.
-
-    Raises:
-        CorpusError: if the folder cannot be written to, or holds files with
-            these names that were not generated here.
     """
-    sizes = (num_train, num_validation, num_test)
-    key = fingerprint(sizes, script, seed, _grammar_fingerprint())
-    try:
-        if not _is_there(os.fspath(folder), key):
-            _write_all(os.fspath(folder), sizes, script, seed, key)
-    except OSError as error:
-        raise CorpusError(
-            f"Cannot write the generated news to {folder} "
-            f"({error.strerror or error}). Choose another folder with "
-            "--data_dir."
-        ) from error
+    numbers = zip(SPLITS, (num_train, num_validation, num_test))
+    checked = [
+        CheckedPairs.check(
+            f"generated news, {name}",
+            functools.partial(_pairs, name, number, script, seed, min_score),
+            "Generate more of them, or lower the least score.",
+        )
+        for name, number in numbers
+    ]
+    return TranslationCorpus(
+        name="newsgen",
+        source_language="en",
+        target_language="en",
+        splits=splits(*checked),
+        generated=True,
+    )
+
+
+def _pairs(split, number, script, seed, least_score) -> Iterator:
+    """Yields the pairs of texts and summaries with the required scores."""
+    for score, *pair in generate(split, number, script=script, seed=seed):
+        if score is None or score >= least_score:
+            yield tuple(pair)
 
 
 def generate(
@@ -213,8 +207,8 @@ def generate(
     Args:
         split: `"train"`, whose score is `None`, `"validation"` or `"test"`.
         number: Number of examples.
-        script: As in `write`.
-        seed: As in `write`.
+        script: As in `load_scored`.
+        seed: As in `load_scored`.
     """
     rng = random.Random(f"newsgen/{seed}/{split}")
     stories = (Story(rng, split, script).tell() for _ in range(number))
@@ -255,58 +249,6 @@ def _scores(counts, number) -> list[int]:
     return [i for i, share in enumerate(shares, 1) for _ in range(share)]
 
 
-def _is_there(folder: str, key: str) -> bool:
-    files = [os.path.join(folder, name) for name in _FILES.values()]
-    present = list(filter(filesystem.exists, files))
-    record = os.path.join(folder, _RECORD_OF)
-    if present and not filesystem.exists(record):
-        raise CorpusError(
-            f"{present[0]} is there, but no {_RECORD_OF}: it is not "
-            "of the generated news, which would replace it. Choose another "
-            "folder with --data_dir."
-        )
-    if len(present) < len(_FILES):
-        return False
-    with filesystem.open(record) as file:
-        return file.read() == key
-
-
-def _write_all(folder, sizes, script, seed, key):
-    def save(name, text):
-        write_atomically(
-            os.path.join(folder, name), lambda f: f.writelines(text)
-        )
-
-    save(_RECORD_OF, [])  # until all parts are written
-    for (split, name), number in zip(_FILES.items(), sizes):
-        records = generate(split, number, script=script, seed=seed)
-        title = f"News, {split}"
-        records = tqdm.tqdm(records, title, number, unit=" pairs", disable=None)
-        save(name, map(_format, itertools.count(), records))
-    save(_RECORD_OF, [key.encode()])
-
-
-def _format(number, record) -> bytes:
-    score, text, summary = record
-    label = f"    <human_label>{score}</human_label>\n" if score else ""
-    return (
-        f"<doc id={number}>\n{label}"
-        f"    <summary>\n        {summary}\n    </summary>\n"
-        f"    <short_text>\n        {text}\n    </short_text>\n"
-        "</doc>\n"
-    ).encode()
-
-
-@functools.cache
-def _grammar_fingerprint() -> str:
-    """Changes with the grammar, so that stale news is never read."""
-    sample = [list(generate("test", 50, script=script)) for script in SCRIPTS]
-    return generated_corpus.grammar_fingerprint(TABLES, sample)
-
-
-_LEAST_SCORE = 3  # a lower score has the headline of another story
-
-
 def load(
     *,
     num_train: int = 12_000,
@@ -328,19 +270,12 @@ def load(
     grammar = generated_corpus.grammar_fingerprint(
         TABLES, list(generate("test", 50))
     )
-    numbers = zip(SPLITS, (num_train, num_validation, num_test))
+    numbers = num_train, num_validation, num_test
     return TranslationCorpus(
         name="demo headlines",
         source_language="en",
         target_language="en",
-        splits={
-            name: Split(
-                functools.partial(generate_headlines, name, number, seed),
-                fingerprint(grammar, name, number, seed),
-                number,
-            )
-            for name, number in numbers
-        },
+        splits=generated_splits(generate_headlines, numbers, [seed], grammar),
         generated=True,
     )
 
@@ -348,17 +283,14 @@ def load(
 def generate_headlines(
     split: str, number: int, seed: int = 0
 ) -> Iterator[tuple[str, str]]:
-    """Yields texts and headlines.
+    """Returns texts and headlines, one pair after the other.
 
     Args:
         split: `"train"`, `"validation"` or `"test"`.
         number: Number of examples.
         seed: Seed of the pairs; they are the same on every machine.
     """
-    count = 0
     # Enough for the pairs kept: less than half of all have a low score.
     size = number if split == "train" else 2 * number + 5
-    for score, text, headline in generate(split, size, seed=seed):
-        if count < number and (score is None or score >= _LEAST_SCORE):
-            count += 1
-            yield text, headline
+    pairs = _pairs(split, size, "latin", seed, _LEAST_SCORE)
+    return itertools.islice(pairs, number)
