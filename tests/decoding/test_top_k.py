@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from keras import ops
 
 from tests import helpers
-from tfcopy.decoding import top_k as top_k_module
+from tfcopy.layers import tensors
 
 
 @hypothesis.settings(max_examples=30)
@@ -21,7 +21,7 @@ def test_finds_what_sorting_finds(seed, k, columns, different):
     """Few different numbers, so that there are many ties."""
     x = np.random.default_rng(seed).integers(0, different, (3, columns))
     x = x.astype("float32")
-    values, found = top_k_module.top_k(ops.convert_to_tensor(x), k)
+    values, found = tensors.top_k(ops.convert_to_tensor(x), k)
     expected = np.argsort(-x, axis=1, kind="stable")[:, :k]
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(values, np.take_along_axis(x, expected, 1))
@@ -31,8 +31,8 @@ def test_finds_what_sorting_finds(seed, k, columns, different):
 def test_in_a_graph_of_any_number_of_rows(columns):
     x = np.random.default_rng(0).normal(size=(4, columns)).astype("float32")
 
-    def function(tensors):
-        return top_k_module.top_k(tensors["x"], 4)
+    def function(inputs):
+        return tensors.top_k(inputs["x"], 4)
 
     graph = helpers.compiled(function, {"x": x}, dynamic_axes={"x": [0]})
     _, found = graph({"x": x})
@@ -41,7 +41,7 @@ def test_in_a_graph_of_any_number_of_rows(columns):
 
 
 def test_blocks_cut_long_rows_evenly():
-    assert top_k_module._block_size(10_000, 9) == 40
-    assert top_k_module._block_size(10_007, 9) == 1
-    assert top_k_module._block_size(100, 9) == 1
-    assert top_k_module._block_size(None, 9) == 1
+    assert tensors._block_size(10_000, 9) == 40
+    assert tensors._block_size(10_007, 9) == 1
+    assert tensors._block_size(100, 9) == 1
+    assert tensors._block_size(None, 9) == 1

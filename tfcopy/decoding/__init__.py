@@ -4,7 +4,7 @@ from tfcopy.decoding.beam_search import SearchResult, beam_search
 from tfcopy.decoding.ensemble import Ensemble
 from tfcopy.decoding.options import SearchOptions
 from tfcopy.decoding.restricted_search import Candidates, search_among
-from tfcopy.decoding.spans import independent_spans, joint_spans
+from tfcopy.layers.heads.span_head import independent_spans, joint_spans
 
 __all__ = [
     "Candidates",

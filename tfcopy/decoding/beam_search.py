@@ -28,9 +28,8 @@ from tfcopy.decoding.hypotheses import (
     with_beams,
 )
 from tfcopy.decoding.options import SearchOptions
-from tfcopy.decoding.top_k import top_k
 from tfcopy.layers.copying import MASKED
-from tfcopy.layers.tensors import take, take_each
+from tfcopy.layers.tensors import take, take_each, top_k
 
 # Minimum of the attention that the coverage penalty assumes for a position.
 _LEAST_COVERAGE = 1e-12

@@ -15,9 +15,8 @@ from keras import ops
 
 from tfcopy import tokens
 from tfcopy.decoding import required_words, sampling
-from tfcopy.decoding.top_k import top_k
 from tfcopy.layers.copying import MASKED, gather_last, same_words
-from tfcopy.layers.tensors import argmax, repeat, take, take_each
+from tfcopy.layers.tensors import argmax, repeat, take, take_each, top_k
 
 _ALMOST_ALL = 1.0 - 1e-6
 

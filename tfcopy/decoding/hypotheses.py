@@ -15,10 +15,9 @@ from keras import ops, tree
 
 from tfcopy import tokens
 from tfcopy.decoding import required_words
-from tfcopy.decoding.top_k import top_k
 from tfcopy.layers.copying import MASKED
 from tfcopy.layers.loop import is_history
-from tfcopy.layers.tensors import copies, take, take_each
+from tfcopy.layers.tensors import copies, take, take_each, top_k
 
 # Number of the record before the first token.
 START = 0

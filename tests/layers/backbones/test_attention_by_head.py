@@ -4,7 +4,7 @@ import numpy as np
 
 from tests import helpers
 from tests.models.backbones import make_backbone
-from tfcopy.layers.backbones.attention_by_head import attend, by_head, of_all
+from tfcopy.layers.backbones.backbone_parts import attend, by_head, of_all
 
 
 def test_heads_that_share_keys_read_what_the_layer_does():

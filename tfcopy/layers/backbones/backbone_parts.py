@@ -1,8 +1,19 @@
-"""Base class of the parts of a KerasHub network, as a copying model calls them.
+"""Parts of a KerasHub network as a copying model calls them: base, attention.
+
+KerasHub's attention layers take keys and values of shape `(B, N, G, d)`, and
+transpose them at every call. A search attends to the rows of earlier steps
+again and again. Here they are thus stored with the axis of heads first.
 
 Shapes: B batch, S source steps, T target steps, K beams, E size of the
-encoder, D of the decoder, H heads of keys and values, d size of a head.
+encoder, D of the decoder, N tokens that attend, M rows that they may attend to,
+H heads of queries, G heads of keys and values, d size of a head.
 """
+
+import math
+
+from keras import ops
+
+from tfcopy.layers.tensors import masked_softmax
 
 
 class BackboneParts:
@@ -92,7 +103,7 @@ class BackboneParts:
 
         Returns:
             Dict from the name of a block to a dict of `keys` and `values`,
-            `(B, H, S, d)`.
+            `(B, G, S, d)`.
         """
         raise NotImplementedError
 
@@ -110,3 +121,86 @@ class BackboneParts:
             step.
         """
         raise NotImplementedError
+
+
+def of_all(dense, x):
+    """Applies an einsum-dense layer of KerasHub to all tokens in one product.
+
+    The layer itself multiplies sentence by sentence. In a step of a search, a
+    sentence has few rows, and TensorFlow then takes half as long again.
+
+    Args:
+        dense: `Dense`, or an `EinsumDense` whose kernel has the axes of the
+            inputs, then the axes of the outputs, in order. A quantized layer is
+            called as it is.
+        x: `(B, N, ...)`.
+
+    Returns:
+        `(B, N, ...)`.
+    """
+    if dense.quantization_mode:
+        return dense(x)
+    kernel = ops.cast(dense.kernel, dense.compute_dtype)
+    inner = len(x.shape) - 2
+    size, outer = math.prod(kernel.shape[:inner]), kernel.shape[inner:]
+    count = x.shape[1] or ops.shape(x)[1]
+    rows = ops.reshape(ops.cast(x, kernel.dtype), (-1, size))
+    rows = ops.matmul(rows, ops.reshape(kernel, (size, -1)))
+    if dense.bias is not None:
+        bias = ops.cast(dense.bias, kernel.dtype)
+        rows = ops.add(rows, ops.reshape(bias, (-1,)))
+    if dense.activation is not None:
+        rows = dense.activation(rows)
+    return ops.reshape(rows, (-1, count, *outer))
+
+
+def by_head(x):
+    """Transposes `(B, N, H, d)` to `(B, H, N, d)`, or back."""
+    return ops.transpose(x, (0, 2, 1, 3))
+
+
+def attend(
+    queries, rows, visible, scale=None, soft_cap=None, bias=None, drop=None
+):
+    """Attends to the rows, for all heads.
+
+    Args:
+        queries: `(B, H, N, d)`; several heads share keys and values.
+        rows: List of dicts of `keys` and `values`, `(B, G, *, d)`; concatenated
+            they are the M rows.
+        visible: Boolean, `(B, N or 1, M)`.
+        scale: Factor of the scores, by default `1 / sqrt(d)`.
+        soft_cap: Soft cap of the scores, or `None`.
+        bias: Added to the scores; it broadcasts to `(B, H, N, M)`.
+        drop: Function that applies dropout to the weights.
+
+    Returns:
+        Tensor of the shape of `queries`.
+    """
+    _, heads, count, size = ops.shape(queries)
+    groups = rows[0]["keys"].shape[1]
+    # Heads that share keys and values are adjacent.
+    together = (-1, groups, heads // groups * count, size)
+    scale = 1 / math.sqrt(size) if scale is None else scale
+    queries = ops.reshape(queries * scale, together)
+    scores = [
+        ops.matmul(queries, ops.transpose(x["keys"], (0, 1, 3, 2)))
+        for x in rows
+    ]
+    scores = ops.concatenate(scores, axis=3) if len(rows) > 1 else scores[0]
+    if soft_cap is not None:
+        scores = ops.tanh(scores / soft_cap) * soft_cap
+    total = ops.shape(scores)[3]
+    scores = ops.reshape(scores, (-1, heads, count, total))
+    if bias is not None:
+        scores = ops.cast(scores, "float32") + ops.cast(bias, "float32")
+    weights = masked_softmax(scores, ops.expand_dims(visible, 1), axis=-1)
+    weights = ops.cast(weights, queries.dtype)
+    weights = weights if drop is None else drop(weights)
+    weights = ops.reshape(weights, (*together[:3], total))
+    first, read = 0, 0
+    for x in rows:
+        last = first + ops.shape(x["values"])[2]
+        read = read + ops.matmul(weights[..., first:last], x["values"])
+        first = last
+    return ops.reshape(read, (-1, heads, count, size))

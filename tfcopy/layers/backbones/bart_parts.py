@@ -6,8 +6,12 @@ Shapes: B batch, N any rows, D hidden size, H heads, d size of a head.
 from keras import ops
 
 from tfcopy.keras_internals import own_layers
-from tfcopy.layers.backbones.attention_by_head import attend, by_head, of_all
-from tfcopy.layers.backbones.backbone_parts import BackboneParts
+from tfcopy.layers.backbones.backbone_parts import (
+    BackboneParts,
+    attend,
+    by_head,
+    of_all,
+)
 
 
 class BartParts(BackboneParts):

@@ -20,8 +20,11 @@ import keras
 from keras import ops
 
 from tfcopy.keras_internals import own_layers
-from tfcopy.layers.backbones.attention_by_head import attend, by_head
-from tfcopy.layers.backbones.backbone_parts import BackboneParts
+from tfcopy.layers.backbones.backbone_parts import (
+    BackboneParts,
+    attend,
+    by_head,
+)
 
 
 class CausalParts(BackboneParts):

@@ -8,8 +8,7 @@ import warnings
 
 from keras import ops
 
-from tfcopy.layers.backbones.attention_by_head import attend, of_all
-from tfcopy.layers.backbones.backbone_parts import BackboneParts
+from tfcopy.layers.backbones.backbone_parts import BackboneParts, attend, of_all
 from tfcopy.layers.tensors import merge_heads, split_heads
 
 # KerasHub passes masks to its attention layers, and warns that they lose them.

@@ -6,8 +6,12 @@ the beams have appended, H heads of keys and values, d size of a head.
 
 from keras import ops
 
-from tfcopy.layers.backbones.attention_by_head import attend, by_head, of_all
-from tfcopy.layers.backbones.backbone_parts import BackboneParts
+from tfcopy.layers.backbones.backbone_parts import (
+    BackboneParts,
+    attend,
+    by_head,
+    of_all,
+)
 from tfcopy.layers.tensors import copies
 
 
