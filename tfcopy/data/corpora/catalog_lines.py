@@ -11,9 +11,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tfcopy.data.corpora import plural_forms
 from tfcopy.data.corpora.corpus import CorpusError
-from tfcopy.data.text.languages import base_language
+from tfcopy.data.text.languages import base_language, num_forms
 
 _LONGEST_CODE = 3  # of ISO 639
 # Columns of a line with its quotes, as gettext's programs wrap.
@@ -329,7 +328,7 @@ class Header(NamedTuple):
     @property
     def num_forms(self) -> int | None:
         """Number of plural forms, `None` if it is not given."""
-        return plural_forms.num_forms(self.plural_forms)
+        return num_forms(self.plural_forms)
 
     def check_language(self, language: str | None, is_given: bool = False):
         """Raises a CorpusError if it contradicts a language.

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from tfcopy import file_forms, filesystem
-from tfcopy.data.corpora import compiled_catalogs, plural_forms
+from tfcopy.data.corpora import compiled_catalogs
 from tfcopy.data.corpora.catalog_lines import (
     Entry,
     Header,
@@ -34,7 +34,11 @@ from tfcopy.data.corpora.corpus import (
     splits,
 )
 from tfcopy.data.text.accelerators import letter_of, without_mark
-from tfcopy.data.text.languages import base_language, normal_code
+from tfcopy.data.text.languages import (
+    base_language,
+    forms_of_singular,
+    normal_code,
+)
 
 # Of the translated entries; files are held out whole.
 _HELD_OUT_SHARE = 20
@@ -352,7 +356,7 @@ def _pairs_of(entry, formula) -> Iterable[tuple[str, str]]:
     if entry.plural is None:
         yield entry.singular, forms[0]
         return
-    of_one = plural_forms.from_singular(
+    of_one = forms_of_singular(
         formula, len(forms), entry.singular, entry.plural, entry.flags
     )
     one = [form for form, is_one in zip(forms, of_one) if is_one]

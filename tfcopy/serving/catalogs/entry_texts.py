@@ -5,11 +5,11 @@ import itertools
 import re
 from collections.abc import Mapping, Sequence
 
-from tfcopy.data.corpora import plural_forms
 from tfcopy.data.corpora.catalog_lines import Entry, Header
 from tfcopy.data.text import rst_markup
 from tfcopy.data.text.accelerators import Marked, without_mark
 from tfcopy.data.text.answer_check import Findings, check
+from tfcopy.data.text.languages import forms_of_singular
 from tfcopy.data.text.span_formats import SUFFIX, in_order, named
 from tfcopy.data.text.span_patterns import (
     WITHOUT_PERCENT,
@@ -79,7 +79,7 @@ class EntryTexts:
         singular, plural = self.marked.text, self.entry.plural
         if plural is None:
             return dict.fromkeys(missing, singular)
-        of_one = plural_forms.from_singular(
+        of_one = forms_of_singular(
             self._formula, len(translations), singular, plural, self.names
         )
         return {n: singular if of_one[n] else plural for n in missing}
