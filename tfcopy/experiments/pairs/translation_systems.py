@@ -7,7 +7,7 @@ import shlex
 
 from tfcopy.data.generated import demo_catalogs
 from tfcopy.data.pairs.encoding import SampledCuttings
-from tfcopy.evaluation import calibration, markup, translations
+from tfcopy.evaluation import calibration, translations
 from tfcopy.experiments import reporting
 from tfcopy.experiments.config import head_of
 from tfcopy.experiments.pairs import (
@@ -122,7 +122,9 @@ def score(answers, data, bleu_tokenize) -> dict:
     }
     protect = getattr(data.tokenizers[0], "protect", ())
     if protect:
-        kept = markup.kept([x for x, _ in data.test], texts, protect)
+        kept = translations.kept_markup(
+            [x for x, _ in data.test], texts, protect
+        )
         shares = ("spans_kept", "texts_kept", "texts_exact")
         scores |= {name: kept[name] for name in shares}
     compared = translations.compare(
