@@ -5,8 +5,8 @@ import re
 import pytest
 
 from tfcopy.data.corpora.corpus import CorpusError
-from tfcopy.data.generated import dialogue, dialogue_patterns
-from tfcopy.data.generated.dialogue_patterns import DIALOGUES, PATTERNS
+from tfcopy.data.generated import dialogue
+from tfcopy.data.generated.dialogue import DIALOGUES, PATTERNS
 
 SIZES = {"train": 6500, "validation": 325, "test": 1500}
 DATASETS = ("DS-I", "DS-II")
@@ -48,7 +48,7 @@ def pools(dataset, split):
         halves = ["train", "test"]
     result = collections.defaultdict(tuple)
     for half in halves:
-        for type, fillers in dialogue_patterns.pools(half).items():
+        for type, fillers in dialogue.pools(half).items():
             result[type] += fillers
     return result
 
@@ -56,7 +56,7 @@ def pools(dataset, split):
 def content_words(text):
     """All words and figures of a text, but for function words."""
     words = re.split(r"[^\w:/-]+|'s\b", text.replace("o'clock", "").lower())
-    return {w for w in words if w} - set(dialogue_patterns.FUNCTION_WORDS)
+    return {w for w in words if w} - set(dialogue.FUNCTION_WORDS)
 
 
 # === The corpus ===
@@ -94,7 +94,7 @@ def test_fillers_of_the_test_set_of_ds_ii_are_never_seen(rows):
         known[dataset] = "\n".join(texts).lower()
     fillers = [
         filler
-        for pool in dialogue_patterns.pools("test").values()
+        for pool in dialogue.pools("test").values()
         for filler in pool
         if len(filler) >= 4
     ]
@@ -182,7 +182,7 @@ def test_bad_arguments_give_clear_messages(tmp_path, monkeypatch):
     file.touch()
     with pytest.raises(OSError, match="file"):
         dialogue.load(file, "DS-I", **SMALL)
-    few = {type: ("x", "y", "z") for type in dialogue_patterns.pools("train")}
-    monkeypatch.setattr(dialogue_patterns, "pools", lambda half: few)
+    few = {type: ("x", "y", "z") for type in dialogue.pools("train")}
+    monkeypatch.setattr(dialogue, "pools", lambda half: few)
     with pytest.raises(CorpusError, match="no more new dialogues.*fewer"):
         dialogue.generate("DS-I", SIZES)
