@@ -157,7 +157,7 @@ def together(translators: Mapping):
         ValueError: naming the first that does not fit.
     """
     # Late, as above.
-    from tfcopy.decoding.ensemble import Ensemble
+    from tfcopy.decoding.search_models import Ensemble
     from tfcopy.serving.servables.translator import Translator
 
     (name, first), *others = translators.items()
