@@ -91,68 +91,51 @@ class SearchOptions:
     static_shapes: bool = False
 
     def __post_init__(self):
-        if not 1 <= self.num_beams <= MOST_BEAMS:
-            raise ValueError(
-                f"`num_beams` must be from 1 to {MOST_BEAMS:,}. "
-                f"Received: {self.num_beams}."
-            )
-        if not 1 <= self.num_hypotheses <= self.num_beams:
-            raise ValueError(
-                "`num_hypotheses` must be from 1 to `num_beams` "
-                f"({self.num_beams}). Received: {self.num_hypotheses}."
-            )
-        if self.max_length < 1:
-            raise ValueError(
-                f"`max_length` must be at least 1. Received: {self.max_length}."
-            )
-        if not 0 <= self.min_length < self.max_length:
-            raise ValueError(
-                "`min_length` must be at least 0 and below `max_length` "
-                f"({self.max_length}). Received: {self.min_length}."
-            )
-        if not 0 <= self.length_penalty < math.inf:
-            raise ValueError(
-                "`length_penalty` must be at least 0 and finite. "
-                f"Received: {self.length_penalty}."
-            )
-        if self.length_offset < 0:
-            raise ValueError(
-                "`length_offset` must not be negative. "
-                f"Received: {self.length_offset}."
-            )
-        if self.coverage_penalty < 0:
-            raise ValueError(
-                "`coverage_penalty` must not be negative. "
-                f"Received: {self.coverage_penalty}."
-            )
-        if self.merge not in ("sum", "max"):
-            raise ValueError(
-                f"`merge` must be 'sum' or 'max'. Received: {self.merge!r}."
-            )
-        if not 0 < self.temperature < math.inf:
-            raise ValueError(
-                "`temperature` must be a positive number. "
-                f"Received: {self.temperature}."
-            )
-        if self.top_k < 0:
-            raise ValueError(
-                f"`top_k` must not be negative. Received: {self.top_k}."
-            )
-        if not 0 < self.top_p <= 1:
-            raise ValueError(
-                "`top_p` must be above 0 and at most 1. "
-                f"Received: {self.top_p}."
-            )
-        if not 0 <= self.sample_seed < 2**32:
-            raise ValueError(
-                "`sample_seed` must be at least 0 and below 2**32. "
-                f"Received: {self.sample_seed}."
-            )
-        if self.no_repeat_ngram < 0:
-            raise ValueError(
-                "`no_repeat_ngram` must not be negative. "
-                f"Received: {self.no_repeat_ngram}."
-            )
+        def check(name, fits, wanted):
+            if not fits:
+                value = getattr(self, name)
+                raise ValueError(
+                    f"`{name}` must {wanted}. Received: {value!r}."
+                )
+
+        beams, most = self.num_beams, self.max_length
+        check(
+            "num_beams",
+            1 <= beams <= MOST_BEAMS,
+            f"be from 1 to {MOST_BEAMS:,}",
+        )
+        check(
+            "num_hypotheses",
+            1 <= self.num_hypotheses <= beams,
+            f"be from 1 to `num_beams` ({beams})",
+        )
+        check("max_length", most >= 1, "be at least 1")
+        check(
+            "min_length",
+            0 <= self.min_length < most,
+            f"be at least 0 and below `max_length` ({most})",
+        )
+        check(
+            "length_penalty",
+            0 <= self.length_penalty < math.inf,
+            "be at least 0 and finite",
+        )
+        check("length_offset", self.length_offset >= 0, "not be negative")
+        check("coverage_penalty", self.coverage_penalty >= 0, "not be negative")
+        check("merge", self.merge in ("sum", "max"), "be 'sum' or 'max'")
+        check(
+            "temperature",
+            0 < self.temperature < math.inf,
+            "be a positive number",
+        )
+        check("top_k", self.top_k >= 0, "not be negative")
+        check("top_p", 0 < self.top_p <= 1, "be above 0 and at most 1")
+        check(
+            "sample_seed",
+            0 <= self.sample_seed < 2**32,
+            "be at least 0 and below 2**32",
+        )
+        check("no_repeat_ngram", self.no_repeat_ngram >= 0, "not be negative")
 
     @property
     def adds_ways(self):
