@@ -9,7 +9,6 @@ from keras import ops
 
 from tfcopy.layers.copying import (
     MASKED,
-    CopyDistribution,
     log_add,
     log_normalizer,
     marginal_log_likelihood,
@@ -89,29 +88,16 @@ class CopyNetHead(SoftmaxHead):
         scores = ops.cast(scores, "float32")
         return ops.where(ops.expand_dims(source_mask, 1), scores, MASKED)
 
-    def call(
-        self,
-        features,
-        decoded,
-        annotations,
-        source_mask,
-        candidate_ids=None,
-        candidate_log_weights=None,
-    ):
-        logits = self.logits(features, candidate_ids, candidate_log_weights)
+    def mix(self, logits, decoded, annotations, source_mask, training=False):
         scores = self.copy_scores(decoded, annotations, source_mask)
         generate = log_normalizer(logits)
         total = log_add(generate, ops.logsumexp(scores, axis=-1))
-        return CopyDistribution(
-            generate_logits=logits,
-            log_generate=generate - total,
-            copy_log_probs=ops.where(
-                ops.expand_dims(source_mask, 1),
-                scores - ops.expand_dims(total, -1),
-                MASKED,
-            ),
-            attention=decoded["attention"],
+        copies = ops.where(
+            ops.expand_dims(source_mask, 1),
+            scores - ops.expand_dims(total, -1),
+            MASKED,
         )
+        return generate - total, copies
 
     def log_likelihood(self, batch, distribution):
         """Computes `log p` of tokens, generated or copied from any position.

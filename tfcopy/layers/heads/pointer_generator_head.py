@@ -7,7 +7,6 @@ import keras
 from keras import ops
 
 from tfcopy.layers.copying import (
-    CopyDistribution,
     marginal_log_likelihood,
 )
 from tfcopy.layers.heads.softmax_head import SoftmaxHead
@@ -71,24 +70,10 @@ class PointerGeneratorHead(SoftmaxHead):
         logit = self.switch(ops.concatenate(inputs, axis=-1))
         return ops.squeeze(logit, -1)
 
-    def call(
-        self,
-        features,
-        decoded,
-        annotations,
-        source_mask,
-        candidate_ids=None,
-        candidate_log_weights=None,
-    ):
-        logits = self.logits(features, candidate_ids, candidate_log_weights)
+    def mix(self, logits, decoded, annotations, source_mask, training=False):
         switch = self.switch_logit(decoded)
         point = ops.expand_dims(ops.log_sigmoid(-switch), -1)
-        return CopyDistribution(
-            generate_logits=logits,
-            log_generate=ops.log_sigmoid(switch),
-            copy_log_probs=point + decoded["attention"],
-            attention=decoded["attention"],
-        )
+        return ops.log_sigmoid(switch), point + decoded["attention"]
 
     def log_likelihood(self, batch, distribution):
         """Computes `log p` of tokens, generated or copied from any position.

@@ -12,7 +12,6 @@ from tfcopy.layers.attention.pointing_attention import masked_log_softmax
 from tfcopy.layers.configured import Configured, check_choice
 from tfcopy.layers.copying import (
     MASKED,
-    CopyDistribution,
     observed_log_likelihood,
 )
 from tfcopy.layers.heads.softmax_head import SoftmaxHead
@@ -193,26 +192,11 @@ class PointerSoftmaxHead(SoftmaxHead):
             ops.squeeze(scores, -1), ops.expand_dims(mask_bias, 1)
         )
 
-    def call(
-        self,
-        features,
-        decoded,
-        annotations,
-        source_mask,
-        candidate_ids=None,
-        candidate_log_weights=None,
-        training=False,
-    ):
-        logits = self.logits(features, candidate_ids, candidate_log_weights)
+    def mix(self, logits, decoded, annotations, source_mask, training=False):
         switch = self.switch_logit(decoded, training)
         location = self.location_log_probs(decoded, annotations, source_mask)
         point = ops.expand_dims(ops.log_sigmoid(-switch), -1)
-        return CopyDistribution(
-            generate_logits=logits,
-            log_generate=ops.log_sigmoid(switch),
-            copy_log_probs=point + location,
-            attention=decoded["attention"],
-        )
+        return ops.log_sigmoid(switch), point + location
 
     def log_likelihood(self, batch, distribution):
         """Computes `log p` of tokens whose labels give their origin.

@@ -205,15 +205,35 @@ class SoftmaxHead(Configured, keras.layers.Layer):
         source_mask,
         candidate_ids=None,
         candidate_log_weights=None,
+        training=False,
     ):
         logits = self.logits(features, candidate_ids, candidate_log_weights)
+        log_generate, copy_log_probs = self.mix(
+            logits, decoded, annotations, source_mask, training
+        )
         return CopyDistribution(
             generate_logits=logits,
-            log_generate=ops.zeros_like(logits[..., 0], dtype="float32"),
-            copy_log_probs=ops.full_like(
-                decoded["attention"], MASKED, dtype="float32"
-            ),
+            log_generate=log_generate,
+            copy_log_probs=copy_log_probs,
             attention=decoded["attention"],
+        )
+
+    def mix(self, logits, decoded, annotations, source_mask, training=False):
+        """Divides the mass between generated tokens and source positions.
+
+        Args:
+            logits: From `logits`, `(B, T, V)`.
+            decoded: As in a call.
+            annotations: As in a call.
+            source_mask: Boolean, `(B, S)`.
+            training: Whether the head is trained.
+
+        Returns:
+            `log_generate` and `copy_log_probs` of a `CopyDistribution`.
+        """
+        return (
+            ops.zeros_like(logits[..., 0], dtype="float32"),
+            ops.full_like(decoded["attention"], MASKED, dtype="float32"),
         )
 
     def log_likelihood(self, batch, distribution):
