@@ -72,6 +72,9 @@ class RarestWord(keras.Model):
         switch_bias=1.0,
         **kwargs,
     ):
+        arguments = dict(locals())
+        for name in ("self", "kwargs", "__class__"):
+            del arguments[name]
         if not 0 <= num_pointed < num_words:
             raise ValueError(
                 f"`num_pointed` must be from 0 to below {num_words}. "
@@ -129,15 +132,9 @@ class RarestWord(keras.Model):
         # === Config ===
         self.source_embedding = gru
         self.head = head
-        self.num_words = num_words
-        self.num_pointed = num_pointed
-        self.length = length
-        self.embedding_dim = embedding_dim
-        self.units = units
-        self.pointer = pointer
-        self.activation = activation
-        self.temperature = temperature
-        self.switch_bias = switch_bias
+        self._arguments = tuple(arguments)
+        for name, value in arguments.items():
+            setattr(self, name, value)
 
     @property
     def vocabulary_size(self):
@@ -161,18 +158,7 @@ class RarestWord(keras.Model):
         return distribution, ops.exp(distribution.attention), state
 
     def get_config(self):
-        return {
-            "num_words": self.num_words,
-            "num_pointed": self.num_pointed,
-            "length": self.length,
-            "embedding_dim": self.embedding_dim,
-            "units": self.units,
-            "pointer": self.pointer,
-            "activation": self.activation,
-            "temperature": self.temperature,
-            "switch_bias": self.switch_bias,
-            "name": self.name,
-        }
+        return {x: getattr(self, x) for x in (*self._arguments, "name")}
 
     @classmethod
     def from_config(cls, config, custom_objects=None):
