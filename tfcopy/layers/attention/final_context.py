@@ -6,13 +6,14 @@ Shapes: B batch, S source steps, C value size.
 import keras
 from keras import ops
 
+from tfcopy.layers.attention.pointing_attention import PointingAttention
 from tfcopy.layers.copying import MASKED
 from tfcopy.layers.loop import Memory
 from tfcopy.layers.tensors import copies, or_all
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class FinalContext(keras.layers.Layer):
+class FinalContext(PointingAttention):
     """Context that is the same at each step: the last states of the encoder.
 
     The layer has the methods of an attention, so that any decoder cell becomes
@@ -25,7 +26,6 @@ class FinalContext(keras.layers.Layer):
     """
 
     query_units = 0  # a query has no effect
-    output_sizes = {}
 
     def __init__(self, **kwargs):
         super().__init__(autocast=False, **kwargs)
@@ -36,18 +36,6 @@ class FinalContext(keras.layers.Layer):
     def query_matrix(self):
         """Returns an empty kernel, `(query_dim, 0)`."""
         return ops.zeros((self.query_size, 0), self.compute_dtype)
-
-    def project(self, inputs, training=False):
-        """Returns `None`: the query does not depend on words."""
-        return None
-
-    def combine(self, product, words, memory):
-        """Returns the query, which `step` ignores."""
-        return product
-
-    def outputs(self, state):
-        """Returns no outputs for the layers after the decoder."""
-        return {}
 
     def prepare(self, value, value_mask=None):
         """Computes the context and the weights of all steps.
@@ -70,10 +58,6 @@ class FinalContext(keras.layers.Layer):
             "log_weights": ops.where(value_mask, -ops.log(count), MASKED),
         }
         return Memory(sentences, weights={})
-
-    def initial_state(self, memory):
-        """Returns `()`: there is no state between steps."""
-        return ()
 
     def step(self, query, state, memory, read=None):
         """Returns the context and the weights, as `BahdanauAttention` does.

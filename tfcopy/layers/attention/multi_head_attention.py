@@ -63,15 +63,6 @@ class MultiHeadAttention(Configured, PointingAttention):
             self, units, "value_projection", kernel_initializer, use_bias=False
         )
 
-    @property
-    def query_units(self):
-        """Size of the query after the product with `query_matrix`."""
-        return self.units
-
-    def query_matrix(self):
-        """Returns the kernel of the query, `(query_dim, query_units)`."""
-        return self.query_kernel
-
     def build(self, query_shape, value_shape, inputs_shape=None):
         self.value_projection.build(value_shape)
         self.query_kernel = self._kernel("query", query_shape[-1], self.units)

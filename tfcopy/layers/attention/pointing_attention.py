@@ -15,13 +15,22 @@ from tfcopy.layers.tensors import or_all
 class PointingAttention(keras.layers.Layer):
     """Base of attention layers whose weights copying heads point with.
 
-    A subclass has `query_units`, `query_matrix` and `step`. In a decoder cell,
+    A subclass has `units`, a `query_kernel` and `step`. In a decoder cell,
     call `prepare` once per sentence and `step` at each step, or `attend_all`
     for all steps. `call` does all of this for given queries.
     """
 
     output_sizes = {}  # sizes of the entries of `outputs`
     has_state = False  # whether a step depends on earlier steps
+
+    @property
+    def query_units(self):
+        """Size of the query after the product with `query_matrix`."""
+        return self.units
+
+    def query_matrix(self):
+        """Returns the kernel of the query, `(query_dim, query_units)`."""
+        return self.query_kernel
 
     def prepare(self, value, value_mask=None):
         """Prepares the memory of all steps: the values, and the mask as a bias.
