@@ -87,6 +87,15 @@ class Unmasked(keras.layers.Layer):
         return None
 
 
+def another(initializer, i):
+    """Returns a copy of an initializer with another seed, for other values."""
+    config = initializer.get_config()
+    if "seed" in config:
+        seed = config["seed"]
+        config["seed"] = seed + i if isinstance(seed, int) else None
+    return type(initializer).from_config(config)
+
+
 @keras.saving.register_keras_serializable(package="tfcopy")
 class Blockwise(keras.initializers.Initializer):
     """Initializer that fills a kernel block by block along its last axis.
@@ -105,17 +114,11 @@ class Blockwise(keras.initializers.Initializer):
 
     def __call__(self, shape, dtype=None):
         shape = (*shape[:-1], shape[-1] // self.blocks)
-        # A Keras initializer returns the same values at each call. Hence each
-        # block gets a copy with its own seed.
-        parts = []
-        for i in range(self.blocks):
-            config = self.initializer.get_config()
-            if isinstance(config.get("seed"), int):
-                config["seed"] = config["seed"] + i
-            else:
-                config["seed"] = None
-            block = type(self.initializer).from_config(config)
-            parts.append(block(shape, dtype=dtype))
+        # A Keras initializer returns the same values at each call.
+        parts = [
+            another(self.initializer, i)(shape, dtype=dtype)
+            for i in range(self.blocks)
+        ]
         return ops.concatenate(parts, axis=-1)
 
     def get_config(self):

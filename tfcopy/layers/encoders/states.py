@@ -6,7 +6,12 @@ Shapes: B batch, S source steps, E input size, C annotation size, P positions.
 import keras
 from keras import ops
 
-from tfcopy.layers.configured import Configured, Unmasked, check_positive
+from tfcopy.layers.configured import (
+    Configured,
+    Unmasked,
+    another,
+    check_positive,
+)
 from tfcopy.layers.tensors import or_all
 
 
@@ -95,8 +100,8 @@ class StateReduction(Configured, Unmasked):
             keras.layers.Dense(
                 units,
                 activation=self.activation,
-                kernel_initializer=_another(self.kernel_initializer, i),
-                bias_initializer=_another(self.bias_initializer, i),
+                kernel_initializer=another(self.kernel_initializer, i),
+                bias_initializer=another(self.bias_initializer, i),
                 dtype=self.dtype_policy,
                 name=f"reduction_{i}",
             )
@@ -121,14 +126,6 @@ class StateReduction(Configured, Unmasked):
     def get_config(self):
         activation = keras.activations.serialize(self.activation)
         return {**super().get_config(), "activation": activation}
-
-
-def _another(initializer, i):
-    """Returns a copy of an initializer with another seed, for other values."""
-    config = initializer.get_config()
-    if isinstance(config.get("seed"), int):
-        config["seed"] += i
-    return type(initializer).from_config(config)
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
