@@ -125,7 +125,7 @@ def test_a_head_of_ones_own_in_a_recipe(installed, tmp_path):
         assert saved.exists()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_gettext_catalogue(installed, tmp_path):
     folder = tmp_path / "locale" / "es"
     folder.mkdir(parents=True)

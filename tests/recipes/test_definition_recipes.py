@@ -91,8 +91,7 @@ def some(*names):
     )
 
 
-@some("lm")
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_command_exports_the_same_model(finished):
     exporting.check_export(finished[1])
 

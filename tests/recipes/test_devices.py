@@ -28,6 +28,9 @@ from tests.recipes.conftest import SAMPLES
 from tests.training.training_process import TrainingProcess
 from tfcopy.experiments import command_line
 
+# `test_distribution` has other trainings on two devices, and as two workers.
+pytestmark = pytest.mark.slow
+
 # Masks and noise are drawn for each replica; Adam divides by gradients that are
 # nothing but rounding. Without these all is equal. (A planner draws noise
 # whenever it is trained.)
@@ -193,17 +196,7 @@ def assert_alike(runs, one, other):
     assert files(one) == files(other)
 
 
-def some(*chosen):
-    """Recipes by name, others than the chosen ones where there is time."""
-    slow = pytest.mark.slow
-    return pytest.mark.parametrize(
-        "alone",
-        [x if x in chosen else pytest.param(x, marks=slow) for x in RECIPES],
-        indirect=True,
-    )
-
-
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=RECIPES)
 def alone(request, tmp_path_factory):
     """`Runs` with one on one device, in the folder `one`."""
     runs = Runs(request.param, tmp_path_factory.mktemp(request.param))
@@ -211,14 +204,11 @@ def alone(request, tmp_path_factory):
     return runs
 
 
-@some("europarl_ps")
-@pytest.mark.long
 def test_two_devices_end_as_one(alone):
     finish(alone.start("two", "--devices", "cpu:2"))
     assert_alike(alone, "one", "two")
 
 
-@some()
 def test_two_workers_end_as_one_device(alone):
     finish(*alone.workers("workers"))
     assert_alike(alone, "one", "workers")
@@ -236,7 +226,6 @@ def wait_for_checkpoint(runs, to, workers, after=0):
     pytest.fail(f"No checkpoint in {folder}: {workers[0].text}")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("lost", [0, 1])
 def test_lost_workers_are_named_and_all_resume(tmp_path, lost):
     """One worker is killed, then both; the third start ends the run."""

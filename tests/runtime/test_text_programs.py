@@ -26,10 +26,24 @@ TEXTS = strategies.one_of(
     strategies.sampled_from(ODD),
 )
 
+# Other cases contain their operations.
+CONTAINED = {
+    *("glossary", "must copy", "append_eos, must copy", "lowercase entities"),
+    *(
+        "moses de",
+        "space zh",
+        "characters en",
+        "protected",
+        "t5gemma in pieces",
+    ),
+    *("bart", "t5", "t5gemma", "t5gemma2", "gemma"),
+}
+
 
 def cases():
     for case in (*OPTIONS, *HUB, *TOKENIZERS):
         is_slow = case.endswith("-format") and case != "protect c-format"
+        is_slow |= case in CONTAINED
         mark = pytest.mark.slow if is_slow else pytest.mark.long
         few = ("moses en", "must copy and glossary")
         yield pytest.param(case, marks=[] if case in few else [mark])

@@ -28,7 +28,13 @@ MENU = "".join(
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize(
+    "seed",
+    [
+        *range(8),
+        *(pytest.param(x, marks=pytest.mark.slow) for x in range(8, 20)),
+    ],
+)
 def test_a_killed_command_is_repeated(tmp_path, fill, model, seed, monkeypatch):
     """At any moment after its first write; the outcome is always the same."""
     monkeypatch.setattr(catalog_filling, "_INTERVAL", 0.0)

@@ -32,9 +32,13 @@ pytestmark = QUIET
 TEXTS = [*SENTENCES[:2], "Köln 北京", ""]
 
 
-@pytest.fixture(
-    scope="module", params=["t5", "gpt2", "bart", "t5gemma", "gemma"]
-)
+# `tests/models` has their networks, and `test_hub_pieces` their tokenizers.
+FURTHER = [
+    pytest.param(x, marks=pytest.mark.slow) for x in ("t5gemma", "gemma")
+]
+
+
+@pytest.fixture(scope="module", params=["t5", "gpt2", "bart", *FURTHER])
 def translator(request, tmp_path_factory):
     hub = TOKENIZERS[request.param]()
     pieces = hub_pieces(hub, tmp_path_factory.mktemp("pieces"))

@@ -15,7 +15,12 @@ LONG = {
 }
 
 
-@pytest.fixture(scope="module", params=["translator", "answers", "language"])
+READERS = ["translator", "answers"]
+# It reads a text as the answering model does.
+READERS.append(pytest.param("language", marks=pytest.mark.slow))
+
+
+@pytest.fixture(scope="module", params=READERS)
 def asked(request, copier_served, function):
     """Returns the function of a text to the answers, asked once before."""
     if request.param == "translator":

@@ -18,9 +18,10 @@ if shutil.which("node") is None:
     pytest.skip("Node is not installed", allow_module_level=True)
 
 HERE = pathlib.Path(__file__).parent
-CASES = ["must copy", "must copy and glossary", "lowercase", "moses fr"]
-CASES += ["moses zh", "characters en", "entities", "common entities"]
-CASES += ["dictionary", "replace_unk", "append_eos", "bart in pieces"]
+CASES = ["must copy", "must copy and glossary", "moses zh", "characters en"]
+CASES += ["common entities", "dictionary", "replace_unk", "bart in pieces"]
+# Those before contain their operations.
+SLOW = ["lowercase", "moses fr", "entities", "append_eos"]
 ALPHABET = [
     *"ab the.,'’\"«»()<>`%{}$&;:/_@#|[]*0 1\u00a0ŁİßK北👩\u200d\u0301\ue000"
 ]
@@ -47,7 +48,11 @@ def plain(value):
 
 @pytest.mark.parametrize(
     "name",
-    [CASES[0], *(pytest.param(x, marks=pytest.mark.long) for x in CASES[1:])],
+    [
+        CASES[0],
+        *(pytest.param(x, marks=pytest.mark.long) for x in CASES[1:]),
+        *(pytest.param(x, marks=pytest.mark.slow) for x in SLOW),
+    ],
 )
 def test_functions_are_those_of_python(name, tmp_path):
     sides = Sides(translator_of(name, tmp_path), tmp_path)
