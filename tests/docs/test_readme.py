@@ -1,10 +1,10 @@
 """Commands and programs of the first pages, as they are printed."""
 
 import importlib
+import io
 import pathlib
 import re
 import shlex
-import subprocess
 import sys
 
 import pytest
@@ -103,17 +103,12 @@ def test_the_pages_have_what_is_tested_here():
 @pytest.mark.parametrize("command", OTHERS)
 def test_commands_on_what_was_trained(trained, command, monkeypatch, capsys):
     monkeypatch.chdir(trained)
-    if "|" in command:
-        python = shlex.quote(sys.executable)
-        shell = re.sub(r"\btfcopy(?= ask)", f"{python} -m tfcopy", command)
-        assert shell != command
-        done = subprocess.run(
-            ["bash", "-c", shell], capture_output=True, text=True
-        )
-        assert done.returncode == 0 and done.stdout, done.stderr
-        return
-    # In this process, which has TensorFlow already.
-    name, *arguments = words_of(command)
+    text, _, asked = command.rpartition(" | ")
+    if text:
+        (text,) = shlex.split(text)[1:]  # after `echo`
+        stdin = io.TextIOWrapper(io.BytesIO(f"{text}\n".encode()))
+        monkeypatch.setattr(sys, "stdin", stdin)
+    name, *arguments = words_of(asked)
     module = importlib.import_module(tfcopy_command.COMMANDS[name][0])
     status = module.main(arguments)
     printed = capsys.readouterr()
