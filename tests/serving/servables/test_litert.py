@@ -36,16 +36,22 @@ pytestmark = pytest.mark.optimised_graphs
 
 OPTIONS = {
     "plain": {},
-    "max": {"merge": "max", "source_only": (5,), "rescale": True},
-    "refill": {
+    "free": {
+        "merge": "max",
+        "source_only": (5,),
+        "rescale": True,
+        "return_attention": True,
+        "unfinished_compete": True,
+    },
+    "required": {
         "refill": True,
         "coverage_penalty": 1.0,
         "length_penalty": 1.0,
         "no_repeat_ngram": 2,
         "min_length": 3,
+        "must_copy": True,
+        "forbid_unk": True,
     },
-    "must_copy": {"must_copy": True, "forbid_unk": True},
-    "attention": {"return_attention": True, "unfinished_compete": True},
 }
 PROTECTED = np.array([[0, 1, 0, 1, 0, 0], [2, 0, 0, 0, 0, 0]], "int32")
 EXAMPLE = {"text": "the session of Łukasz is open ."}
@@ -57,8 +63,8 @@ def cases():
             continue
         for name in OPTIONS:
             # The first tier has those of the exports below.
-            long = model == "pointer_softmax"
-            long |= model == "transformer" and name == "plain"
+            plain = "transformer" if name == "plain" else "pointer_softmax"
+            long = model == plain
             mark = pytest.mark.long if long else pytest.mark.slow
             yield pytest.param(model, name, marks=mark, id=f"{model}-{name}")
 
@@ -257,7 +263,12 @@ TRANSLATORS = [
     *("moses fr", "characters en", "bart", "t5gemma", "bart in pieces"),
 ]
 INT8 = {
-    "int8": {"litert": "int8", "glossary": TERMS, **KEPT},
+    "int8": {
+        "litert": "int8",
+        "glossary": TERMS,
+        **KEPT,
+        **options_of("dictionary", None),
+    },
     "int8 must copy": {"litert": "int8", "options": MUST, **KEPT},
 }
 
@@ -265,7 +276,7 @@ INT8 = {
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(x, marks=pytest.mark.slow if i > 1 else [])
+        pytest.param(x, marks=pytest.mark.slow if i else [])
         for i, x in enumerate(TRANSLATORS)
     ],
 )
