@@ -40,7 +40,7 @@ def run(tmp_path, monkeypatch):
 
 @pytest.mark.long
 def test_your_own_pairs(run, capsys):
-    pairs = itertools.islice(demo_parliament.generate("train", 600, 0), 600)
+    pairs = itertools.islice(demo_parliament.generate("train", 200, 0), 200)
     for path, side in zip(("my.en", "my.fr"), zip(*pairs)):
         pathlib.Path(path).write_text("".join(f"{x}\n" for x in side))
     names = run("your_own_pairs")

@@ -63,7 +63,8 @@ def pairs(tmp_path_factory):
     "recipe, kind, more",
     [
         pytest.param(
-            *("europarl_ps", "t5", ["--freeze", "encoder"]),
+            *("europarl_ps", "t5"),
+            ["--freeze", "encoder", "--systems", "pointer_softmax"],
             marks=pytest.mark.long,
         ),
         pytest.param(

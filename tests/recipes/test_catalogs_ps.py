@@ -10,7 +10,7 @@ import polib
 import pytest
 
 from tests.data.generated import demo_catalog_files
-from tests.recipes import starting
+from tests.recipes import exporting, starting
 from tfcopy.checked_files import read_json, write_json
 from tfcopy.data.generated import demo_catalogs
 from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
@@ -18,7 +18,7 @@ from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.experiments import command_line, earlier_run
 from tfcopy.experiments.pairs import translation_data
 from tfcopy.recipes import catalogs_ps, pydocs_ps
-from tfcopy.serving import export, translate_po
+from tfcopy.serving import translate_po
 from tfcopy.serving.servables import storage
 
 pytest.importorskip("sentencepiece")
@@ -75,15 +75,13 @@ def test_a_run_remembers_how_good_it_is(base):
     assert sentence in card and "of 100 translations were right" in card
 
 
-@pytest.mark.long
 def test_another_export_remembers_it_if_it_is_the_same(base):
     scores = starting.results(base)["systems"]["pointer_softmax"]
-    again = str(base / "again")
-    assert export.main([f"{base}/logs/demo", "--to", again]) == 0
-    assert config_of(f"{again}/1")["scores"] == scores
-    changed = [f"{base}/logs/demo", "--to", again, "--set", "num_beams=1"]
-    assert export.main(changed) == 0
-    assert "scores" not in config_of(f"{again}/2")
+    run = base / "logs" / "demo"
+    _, remembered = exporting.rebuilt(run)
+    assert remembered["scores"] == scores
+    _, changed = exporting.rebuilt(run, "--set", "num_beams=1")
+    assert "scores" not in changed
 
 
 @pytest.mark.long

@@ -23,6 +23,7 @@ from tfcopy.data.pairs.encoding import encode
 from tfcopy.data.text import vocabulary
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.experiments import command_line
+from tfcopy.experiments import run as run_module
 from tfcopy.experiments.pairs import (
     pointer_softmax_steps,
     translation_data,
@@ -130,7 +131,8 @@ def test_programs_are_exported_and_tested(finished, corpus, tmp_path, capsys):
 def test_finished_run_is_not_trained_again(
     finished, corpus, capsys, monkeypatch
 ):
-    before = figures(finished)
+    before, path = figures(finished), results(finished)["savedmodel"]
+    monkeypatch.setattr(run_module, "export", lambda *_, **__: path)  # slow
     # Nor are its words counted again.
     monkeypatch.delattr(vocabulary, "count_words")
     seconds = results(finished)["systems"]["pointer_softmax"][
@@ -395,11 +397,11 @@ def test_shown_sentences_are_among_those_that_the_demo_has_to_know():
         ("small_parliament_sentences.txt", "small", 10_000),
         pytest.param(
             *("parliament_sentences.txt", "large", 200_000),
-            marks=pytest.mark.long,
+            marks=pytest.mark.slow,
         ),
         pytest.param(
             *("small_parliament_sentences.txt", "small", 100_000),
-            marks=pytest.mark.long,
+            marks=pytest.mark.slow,
         ),
     ],
 )
@@ -461,6 +463,7 @@ def test_another_head_and_the_large_vocabulary_trick(
 
     choose = sampled_vocabulary.choose_candidates
     monkeypatch.setattr(sampled_vocabulary, "choose_candidates", spy)
+    monkeypatch.setattr(run_module, "export", lambda *_, **__: "served/1")
     arguments = ["--train", corpus, "--head", "copynet", "--candidates", "9"]
     assert start(tmp_path, *arguments) == 0
     ((name, scores),) = results(tmp_path)["systems"].items()

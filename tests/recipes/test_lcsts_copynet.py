@@ -64,26 +64,16 @@ def chinese(tmp_path_factory):
     return folder
 
 
-# A second training, for words.
-BOTH = pytest.param(
-    "[words,characters]",
-    marks=[
-        pytest.mark.long,
-        pytest.mark.skipif(not HAS_JIEBA, reason="needs jieba"),
-    ],
-)
-
-
-@pytest.fixture(scope="module", params=["[characters]", BOTH])
+@pytest.fixture(scope="module")
 def trained(request, tmp_path_factory, chinese):
-    """A run on characters, and on words."""
+    """A run on characters, or whatever the test asks for."""
     folder = tmp_path_factory.mktemp("trained")
     arguments = ["--data_dir", str(chinese), "--updates", "100"]
     arguments += ["--dropout", "0"]
     arguments += "--learning_rate 0.02 --schedule constant".split()
     arguments += "--character_vocabulary_size 40".split()
     arguments += "--word_vocabulary_size 30 --tokenizations".split()
-    arguments += [request.param]
+    arguments += [getattr(request, "param", "[characters]")]
     assert start(folder, *arguments) == 0
     return folder
 
@@ -111,10 +101,13 @@ def test_characters_are_copied(trained):
         assert scores[metric] > 80
 
 
-@pytest.mark.parametrize("trained", [BOTH], indirect=True)
+@pytest.mark.long
+@pytest.mark.skipif(not HAS_JIEBA, reason="needs jieba")
+@pytest.mark.parametrize("trained", ["[words,characters]"], indirect=True)
 def test_words_are_copied_and_joined_without_blanks(trained):
     words = vocabulary(trained, "words")
     assert len(words) == 26 and {"今天", "下雨", "卖出"} <= set(words)
+    assert results(trained)["exported"] == "characters/copynet"
     both = results(trained)["systems"]["copynet"]
     # Of answers and references without blanks, as the words were joined.
     assert both["words"]["exact_match"] >= 50

@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import os
 
 import pytest
 
@@ -10,8 +9,8 @@ from tests.data.generated import demo_catalog_files
 from tests.recipes import exporting, starting
 from tests.recipes.starting import results
 from tfcopy.data import train_sentencepiece
+from tfcopy.experiments import run as run_module
 from tfcopy.recipes import pydocs_ps
-from tfcopy.serving import translate_po
 
 pytest.importorskip("sentencepiece")
 
@@ -66,7 +65,10 @@ def test_the_table_has_all_searches(finished):
 
 
 @pytest.mark.long
-def test_a_baseline_keeps_what_it_attends_to(tmp_path, catalogs, capsys):
+def test_a_baseline_keeps_what_it_attends_to(
+    tmp_path, catalogs, capsys, monkeypatch
+):
+    monkeypatch.setattr(run_module, "export", lambda *_, **__: "served/1")
     baseline = ["--catalogs", catalogs, "--systems", "[nmt]"]
     assert start(tmp_path, *baseline) == 0
     systems = results(tmp_path)["systems"]
@@ -78,25 +80,6 @@ def test_a_baseline_keeps_what_it_attends_to(tmp_path, catalogs, capsys):
 
 def test_the_command_rebuilds_what_was_exported(finished):
     exporting.check_rebuilt(finished)
-
-
-@pytest.mark.long
-def test_what_is_exported_fills_catalogues(
-    finished, catalogs, tmp_path, capsys
-):
-    file = os.path.join(catalogs, "library", "part1.po")
-    filled = tmp_path / "filled.po"
-    served = results(finished)["savedmodel"]
-    assert translate_po.main([served, file, "--output", str(filled)]) == 0
-    text = filled.read_text(encoding="utf-8")
-    assert text.count("# tfcopy: score") > 0
-    french = tmp_path / "french.po"
-    with open(file, encoding="utf-8") as catalog:
-        french.write_text(
-            catalog.read().replace("Language: es", "Language: fr")
-        )
-    assert translate_po.main([served, str(french)]) == 2
-    assert "'fr', by its header. Expected: 'es'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
