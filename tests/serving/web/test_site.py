@@ -59,7 +59,8 @@ def options_of(name, folder):
         source = Tokenizer(language="en")
         return {"model": Hesitant(), "source_tokenizer": source}
     if name == "characters":
-        return dict.fromkeys(SIDES, Tokenizer("characters"))
+        tokenizers = dict.fromkeys(SIDES, Tokenizer("characters"))
+        return {"max_source_length": 20, **tokenizers}
     path = str(folder / "pieces.model")
     lines = [f"the session {x} is open , and so on ." for x in "abcdefgh"]
     train_sentencepiece.train(lines, 25, path, protect=FORMATS)
@@ -76,7 +77,8 @@ def exports(tmp_path_factory):
     folder = tmp_path_factory.mktemp("exports")
     for name in MODELS:
         options = options_of(name, folder)
-        translator = copier(litert="int8").copy(**options)
+        translator = copier(litert="int8", max_source_length=15)
+        translator = translator.copy(**options)
         examples = [{"text": text} for text in (TEXTS[0], NASTY)]
         saved_model.export(translator, folder / name, warmup_texts=examples)
     return {name: str(folder / name) for name in MODELS}
