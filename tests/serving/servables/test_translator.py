@@ -351,16 +351,18 @@ TRANSFORMER = {"encoder": "transformer", "decoder": "transformer"}
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("sizes", [{}, TRANSFORMER])
-def test_one_text_is_searched_for_by_xla(sizes):
+@pytest.mark.parametrize(
+    ("sizes", "lengths"), [({}, [1, 7]), (TRANSFORMER, [7])]
+)
+def test_one_text_is_searched_for_by_xla(sizes, lengths):
     random = random_translator(dims=(8, 8), sizes=sizes)
     free = random.copy(
         options=dataclasses.replace(random.options, same_in_every_batch=False)
     )
     compiled = free.copy(xla=True, max_source_length=40)
     assert compiled.compiled_sizes == [16, 32, 64]
-    for text in ("the session", "the session of 北京 " * 7):
-        text = tf.constant([text])
+    for length in lengths:
+        text = tf.constant(["the session of 北京 " * length])
         expected, found = free.translate(text), compiled.translate(text)
         assert expected["text"].numpy() == found["text"].numpy()
         np.testing.assert_allclose(expected["score"], found["score"], rtol=1e-5)
