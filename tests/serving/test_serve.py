@@ -30,7 +30,7 @@ from tfcopy.runtime.local_model import LocalModel
 from tfcopy.runtime.remote_model import RequestError
 from tfcopy.runtime.signatures import AskError
 from tfcopy.serving import serve
-from tfcopy.serving.http_server import served_models
+from tfcopy.serving.http_server import served_models, translation_api
 from tfcopy.serving.http_server.served_models import (
     Place,
     load_all,
@@ -82,6 +82,21 @@ def test_errors_say_what_is_wrong(capsys, tmp_path, monkeypatch, without):
     without("limits")
     line = error(capsys, model)
     assert 'limits is not installed: pip install "tfcopy[serve]"' in line
+
+
+def test_flags_of_loading_reach_the_models(capsys, monkeypatch):
+    def load_all(places, tell, **options):
+        raise AskError(f"{options}")
+
+    monkeypatch.setattr(served_models, "load_all", load_all)
+    monkeypatch.setattr(
+        translation_api, "TranslationApi", lambda load, *_: load()
+    )
+    options = {"max_words": 9, "most_loaded": 2, "batch_size": 5, "at_once": 3}
+    flags = [f"--{name}={value}" for name, value in options.items()]
+    line = error(capsys, "en:fr=host:1/m", "--port=0", "--deadline=7", *flags)
+    for name, value in {**options, "deadline": 7.0}.items():
+        assert f"'{name}': {value}" in line
 
 
 def test_places_are_folders_or_servers(tmp_path):
