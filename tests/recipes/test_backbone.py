@@ -157,9 +157,10 @@ def make_model(path, folder, **flags):
     return pretrained.make_model(config, "pointer_generator", pieces)
 
 
-def test_flags_say_what_is_trained(preset, tmp_path):
+def test_flags_say_what_is_trained_with_which_dropout(preset, tmp_path):
     def trained(**flags):
-        model = make_model(preset("bart"), tmp_path, **flags)
+        model = make_model(preset("bart"), tmp_path, dropout=0.25, **flags)
+        assert model.dropout == 0.25
         there = {id(x) for x in model.cell.parts.backbone.weights}
         own = [x for x in model.trainable_weights if id(x) in there]
         new = [x for x in model.trainable_weights if id(x) not in there]
