@@ -48,6 +48,13 @@ def test_pairs_keep_their_order_whatever_their_lengths(translator):
         )
 
 
+def test_sources_end_as_they_do_for_the_search(translator):
+    pairs = [("the session", "x the")]
+    (ended,) = score.scores_of(translator, pairs)
+    (bare,) = score.scores_of(translator.copy(append_eos=False), pairs)
+    assert abs(ended.log_probability - bare.log_probability) > 0.1
+
+
 def test_a_model_that_cannot_be_asked_is_refused(translator):
     class Ensemble:
         model = object()
