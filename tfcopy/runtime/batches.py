@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcopy.runtime import transport
+from tfcopy.runtime import signatures
 from tfcopy.runtime.signatures import AskError
 from tfcopy.terminal import quiet
 
@@ -166,7 +166,7 @@ def joined(arrays) -> np.ndarray:
     size = sum(map(len, arrays))
     # A malicious server may send one huge array so that padding fills memory.
     bytes_in_all = size * math.prod(shape.tolist()) * arrays[0].itemsize
-    if bytes_in_all > transport.LARGEST_ANSWER * len(arrays):
+    if bytes_in_all > signatures.LARGEST_ANSWER * len(arrays):
         raise AskError(
             "The answers are too different in size to be one array. Ask for "
             "less at once (--batch_size)."

@@ -8,8 +8,7 @@ import sys
 from typing import Literal
 
 from tfcopy.flags import File, NonNegativeInt, PositiveFloat, PositiveInt
-from tfcopy.runtime.signatures import AskError
-from tfcopy.runtime.transport import server_of
+from tfcopy.runtime.signatures import AskError, server_of
 from tfcopy.terminal import hide_notes, one_line
 
 

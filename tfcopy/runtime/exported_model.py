@@ -18,9 +18,10 @@ from tfcopy.runtime.batches import (
 from tfcopy.runtime.signatures import (
     AskError,
     check_whole,
+    is_server,
+    server_of,
     text_arrays,
 )
-from tfcopy.runtime.transport import is_server, server_of
 
 # Batches per thread in a chunk, so that no thread waits long for another.
 _ROUNDS = 4

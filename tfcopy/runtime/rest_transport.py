@@ -12,13 +12,13 @@ import ssl
 import threading
 from concurrent.futures import Future
 from typing import NamedTuple
-from urllib.parse import quote
+from urllib.parse import SplitResult, quote, urlsplit
 
 import numpy as np
 
 from tfcopy.file_forms import JsonError, parse_json
 from tfcopy.flags import reading
-from tfcopy.runtime import transport
+from tfcopy.runtime import signatures
 from tfcopy.runtime.signatures import AskError
 from tfcopy.terminal import one_line
 
@@ -95,6 +95,29 @@ class VersionStatus(NamedTuple):
     message: str = ""
 
 
+def parse_address(text: str) -> SplitResult:
+    """Returns the parts of the address of a server.
+
+    Raises:
+        AskError: If it has another form.
+    """
+    is_bare = "://" not in text
+    try:
+        parts = urlsplit(f"http://{text}" if is_bare else text)
+        others = parts.query or parts.fragment or parts.username
+        has_port = parts.port is not None or not is_bare
+        is_whole = parts.hostname and has_port and not others
+    except ValueError:
+        is_whole = False
+    if not is_whole or parts.scheme not in ("http", "https"):
+        raise AskError(
+            f"{text}: not the address of a server. Expected host:port, "
+            "http://host:port or https://host:port, of TensorFlow Serving's "
+            "REST port."
+        )
+    return parts
+
+
 def exchange(connection, path, body, seconds):
     """Sends a request, and returns its `HTTPResponse` and the content.
 
@@ -146,10 +169,10 @@ def _content(response):
     while chunk := response.read1(_CHUNK):
         chunks.append(chunk)
         size += len(chunk)
-        if size > transport.LARGEST_ANSWER:
+        if size > signatures.LARGEST_ANSWER:
             raise Failure(
                 "RESOURCE_EXHAUSTED",
-                f"the response has more than {transport.LARGEST_ANSWER:,} "
+                f"the response has more than {signatures.LARGEST_ANSWER:,} "
                 "bytes; ask for less at once (--batch_size)",
             )
     if response.length:
@@ -192,7 +215,7 @@ class RestTransport:
     """
 
     def __init__(self, address: str, root_certificate=None):
-        self._address = transport.parse_address(address)
+        self._address = parse_address(address)
         self._path = quote(self._address.path.rstrip("/"), safe="/%")
         self._context = None
         if self._address.scheme == "https":

@@ -1,15 +1,24 @@
-"""Signatures of a model, and conversion of texts to input arrays.
+"""Signatures and addresses of models, and conversion of texts to arrays.
 
 The engines of `ExportedModel` are in `local_model`, for folders, and
 `remote_model`, for servers.
 """
 
 import os
+import re
 from collections.abc import Mapping, Set
 from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
+
+from tfcopy import filesystem
+
+# Maximum bytes of a response; the attention of 32 texts of 200 words is a
+# fifth.
+LARGEST_ANSWER = 256 << 20
+_SERVERS = ("grpc", "http", "https")  # gRPC is refused with a reason.
+_HOST_AND_PORT = re.compile(r"[^/\\]+:\d+")
 
 
 class AskError(Exception):
@@ -152,3 +161,32 @@ def check_process(name: str, library: str):
             "one was forked from it, and would hang here. Load models only "
             "after the fork, or start processes with 'spawn'."
         )
+
+
+def is_server(where: str) -> bool:
+    """Returns whether a text is the address of a server, not a folder."""
+    if filesystem.is_url(where):
+        return where.split("://")[0].lower() in _SERVERS
+    return bool(_HOST_AND_PORT.fullmatch(where)) and not filesystem.exists(
+        where
+    )
+
+
+def server_of(where: str) -> tuple[str | None, str]:
+    """Splits `ADDRESS/MODEL` into the address and the name of the model.
+
+    Returns:
+        The address and the name; `None` and the text for a folder.
+
+    Raises:
+        AskError: If the name of the model is missing.
+    """
+    address, _, model = where.rpartition("/")
+    if not is_server(address):
+        address, model = None, where
+    if not model or is_server(model):
+        raise AskError(
+            f"{where}: which model of the server? Give its name behind the "
+            f"address, as in {where.rstrip('/')}/europarl_ps."
+        )
+    return address, model

@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from tfcopy.runtime import transport
+from tfcopy.runtime import signatures
 from tfcopy.runtime.batches import joined
 from tfcopy.runtime.remote_model import (
     Connection,
@@ -116,7 +116,7 @@ def test_control_characters_are_not_told(answering):
 
 
 def test_answers_have_a_largest_size(server, monkeypatch):
-    monkeypatch.setattr(transport, "LARGEST_ANSWER", 20_000)
+    monkeypatch.setattr(signatures, "LARGEST_ANSWER", 20_000)
     model = RemoteModel(server.address, "echo")
     assert len(model.ask("single", {"text": ["a" * 9_000]})["text"][0]) == 9_000
     message = line_of(model.ask, "single", {"text": ["a" * 30_000]})
@@ -124,7 +124,7 @@ def test_answers_have_a_largest_size(server, monkeypatch):
 
 
 def test_one_answer_cannot_pad_all_others(monkeypatch):
-    monkeypatch.setattr(transport, "LARGEST_ANSWER", 1_000)
+    monkeypatch.setattr(signatures, "LARGEST_ANSWER", 1_000)
     wide, narrow = np.ones((1, 200), "f"), np.ones((9, 1), "f")
     assert joined([wide, wide]).shape == (2, 200)
     with pytest.raises(AskError, match="too different in size"):
@@ -132,5 +132,5 @@ def test_one_answer_cannot_pad_all_others(monkeypatch):
 
 
 def test_the_joined_answers_of_many_requests_may_be_large(monkeypatch):
-    monkeypatch.setattr(transport, "LARGEST_ANSWER", 1_000)
+    monkeypatch.setattr(signatures, "LARGEST_ANSWER", 1_000)
     assert joined([np.ones((2, 100), "f")] * 50).shape == (100, 100)

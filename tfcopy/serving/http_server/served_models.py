@@ -28,8 +28,7 @@ from tfcopy.runtime.exported_model import (
 from tfcopy.runtime.local_model import find_exports
 from tfcopy.runtime.remote_model import RequestError
 from tfcopy.runtime.rest_transport import UNAVAILABLE
-from tfcopy.runtime.signatures import AskError
-from tfcopy.runtime.transport import server_of
+from tfcopy.runtime.signatures import AskError, server_of
 from tfcopy.serving.http_server.api_messages import ApiError, invalid
 from tfcopy.serving.http_server.request_batches import RequestBatches
 from tfcopy.serving.http_server.text_parts import Segment
