@@ -6,17 +6,24 @@ An export is a folder of versions, which are named by numbers. `001` is version
 
 import contextlib
 import functools
+import logging
 import os
+import re
+import tempfile
 import threading
 from collections.abc import Iterator
 from importlib.util import find_spec
 
 from tfcopy import checked_files, filesystem
-from tfcopy.runtime import litert_engine
+from tfcopy.runtime import litert_engine, operations
 from tfcopy.runtime.batches import num_at_once
 from tfcopy.runtime.exported_model import ExportedModel
-from tfcopy.runtime.signatures import AskError, check_whole
-from tfcopy.runtime.tensorflow_engine import TensorFlowEngine
+from tfcopy.runtime.signatures import (
+    AskError,
+    Signature,
+    check_process,
+    check_whole,
+)
 from tfcopy.terminal import one_line, quiet
 
 
@@ -305,3 +312,94 @@ def read_config(folder) -> dict:
     except checked_files.DamagedFileError as error:
         raise AskError(str(error)) from None
     return {name: x for name, x in config.items() if x is not None}
+
+
+_LITERAL = re.compile(r"[^*?\[\\\ud800-\udfff]*")
+
+
+class TensorFlowEngine:
+    """A SavedModel, loaded in this process.
+
+    Args:
+        folder: Folder of the version.
+        trust: Whether to allow operations that no export has, such as writing
+            files.
+
+    Raises:
+        AskError: If TensorFlow was started before this process was forked.
+        ImportError: If TensorFlow is not installed.
+        Exception: Damaged files cause errors of all kinds.
+    """
+
+    def __init__(self, folder, trust: bool):
+        self._folder = folder
+        check_process(folder, "TensorFlow")
+        self._model = _load(folder, trust)
+        self.signatures = {
+            name: _signature(function)
+            for name, function in self._model.signatures.items()
+        }
+
+    def answer(self, signature: str, inputs: dict) -> dict:
+        """Returns the outputs of a signature.
+
+        Args:
+            signature: Name of the signature.
+            inputs: Dict of arrays of `bytes`.
+        """
+        import tensorflow as tf
+
+        check_process(self._folder, "TensorFlow")
+        tensors = {
+            name: tf.constant(x.tolist(), tf.string, x.shape)
+            for name, x in inputs.items()
+        }
+        outputs = self._model.signatures[signature](**tensors)
+        return {name: x.numpy() for name, x in outputs.items()}
+
+
+def _load(folder, trust):
+    # Imported late, so that --help and errors are fast.
+    import tensorflow as tf
+
+    logging.getLogger("absl").setLevel(logging.ERROR)
+    _check_operations(folder, trust)
+    with _literal(folder) as path:
+        return tf.saved_model.load(path)
+
+
+def _check_operations(folder, trust):
+    """Refuses operations that no export has, and imports needed ones."""
+    model = operations.read(folder)
+    strangers = [] if trust else operations.strangers(model)
+    if strangers:
+        raise ValueError(
+            f"it has what no export has: {', '.join(strangers)}. If you trust "
+            "who made it, pass `trust=True` or --trust"
+        )
+    if operations.has_pieces(model):
+        import tensorflow_text  # noqa: F401 its operations
+
+
+@contextlib.contextmanager
+def _literal(folder):
+    """Yields a path of a folder that TensorFlow takes literally.
+
+    TensorFlow interprets some characters as patterns, and requires UTF-8.
+    """
+    if filesystem.is_url(folder) or _LITERAL.fullmatch(folder):
+        yield folder
+        return
+    with tempfile.TemporaryDirectory(prefix="tfcopy-") as links:
+        link = os.path.join(links, "model")
+        os.symlink(os.path.abspath(folder), link)
+        yield link
+
+
+def _signature(function):
+    specs = function.structured_input_signature[1]
+    ranks = {
+        name: spec.shape.rank if spec.dtype.name == "string" else 0
+        for name, spec in specs.items()
+    }
+    return Signature(ranks, tuple(function.structured_outputs))

@@ -25,9 +25,8 @@ from tfcopy.data import Dictionary
 from tfcopy.decoding import SearchOptions, beam_search
 from tfcopy.layers.tensorflow_loop import without_gradients
 from tfcopy.runtime import litert_engine, local_model, text_program
-from tfcopy.runtime.local_model import LocalModel
+from tfcopy.runtime.local_model import LocalModel, TensorFlowEngine
 from tfcopy.runtime.signatures import AskError
-from tfcopy.runtime.tensorflow_engine import TensorFlowEngine
 from tfcopy.serving import evaluate, saved_model
 from tfcopy.serving.servables import litert_export, settings
 
