@@ -15,7 +15,7 @@ import tensorflow as tf
 from tfcopy.runtime.exported_model import ExportedModel
 from tfcopy.runtime.signatures import AskError, Signature
 from tfcopy.serving import demo
-from tfcopy.serving.web.page_server import Models, answer
+from tfcopy.serving.demo import Models, answer
 from tfcopy.serving.web.site import facts_of, text_names
 
 TEXTS = ["the session .", "Łukasz 北京", "", "the session .", "x" * 400]

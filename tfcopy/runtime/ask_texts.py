@@ -131,17 +131,22 @@ def parse(line: bytes, number: int, texts) -> dict:
     }
 
 
-def plain(x):
-    """Converts NumPy arrays to Python's types, and decodes texts."""
+def plain(x, digits: int | None = 6):
+    """Converts NumPy arrays to Python's types, and decodes texts.
+
+    Args:
+        x: An array, or a dict or list of such.
+        digits: Decimals that numbers are rounded to; `None` for all.
+    """
     if isinstance(x, dict):
-        return {name: plain(y) for name, y in x.items()}
+        return {name: plain(y, digits) for name, y in x.items()}
     if hasattr(x, "tolist"):
         x = x.tolist()
     if isinstance(x, bytes):
         return x.decode(errors="replace")
-    if isinstance(x, float):
-        return round(x, 6)
-    return [plain(y) for y in x] if isinstance(x, list) else x
+    if isinstance(x, float) and digits is not None:
+        return round(x, digits)
+    return [plain(y, digits) for y in x] if isinstance(x, list) else x
 
 
 def _to_text(row):

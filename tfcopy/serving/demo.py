@@ -1,14 +1,34 @@
-"""The command `demo`: a page that shows exported models in the browser."""
+"""The command `demo`: a page that shows exported models in the browser.
 
+Its server answers where an export has no programs. A page of another site, open
+in the same browser, must not use the models: neither from its own origin
+(`Origin`), nor by a host name that it lets resolve to this machine (`Host`).
+"""
+
+import asyncio
 import contextlib
 import dataclasses
+import functools
+import json
+import os
 import socket
 import sys
+from collections.abc import Iterable
 from typing import Annotated
 
+from tfcopy import filesystem
 from tfcopy.flags import Check, Parser
-from tfcopy.runtime import commands
-from tfcopy.serving.web.page_server import Guard, Models, PageServer
+from tfcopy.runtime import ask_texts, commands
+from tfcopy.runtime.exported_model import ExportedModel, LastModels, load
+from tfcopy.runtime.local_model import (
+    find_exports,
+    find_models,
+    find_versions,
+    is_version,
+)
+from tfcopy.runtime.signatures import AskError
+from tfcopy.serving.http_server.host_guard import HostGuard, respond
+from tfcopy.serving.web import site
 
 _DESCRIPTION = """\
 Shows exported models in the browser: type a text and see the answer, with each
@@ -86,6 +106,166 @@ def serve(models, names=()):
     app = Guard(PageServer(models), names)
     # Open pages keep connections, which must not delay the end.
     return Server(app, grace=1, program="demo")
+
+
+_KEPT = 3
+
+
+class Models:
+    """The models in a folder, loaded on demand.
+
+    Args:
+        folder: A folder of models, of the versions of a model, or of one
+            version.
+        kept: Number of models that stay loaded, the last ones used.
+        **loading: As in `LocalModel`: `engine`, `trust`.
+
+    Raises:
+        AskError: If there is no model.
+    """
+
+    def __init__(self, folder, kept: int = _KEPT, **loading):
+        self.folder = os.fspath(folder)
+        self._last = LastModels(kept, functools.partial(load, **loading))
+        find_exports(self.folder)
+
+    def choices(self) -> dict[str, str]:
+        """Returns the current models: names to show, and their folders.
+
+        The highest version of a model comes first.
+        """
+        choices = {}
+        own_name = os.path.basename(filesystem.abspath(self.folder))
+        if is_version(self.folder):
+            return {own_name: self.folder}
+        if not filesystem.isdir(self.folder):
+            return {}
+        models = {own_name: find_versions(self.folder)}
+        for name, versions in (models | find_models(self.folder)).items():
+            for number, path in reversed(versions.items()):
+                choices[f"{name}, version {number}"] = path
+        return choices
+
+    def load(self, choice: str) -> ExportedModel:
+        """Returns the model of a choice.
+
+        Raises:
+            AskError: If it does not exist any more, or cannot be loaded.
+        """
+        folder = self.choices().get(choice)
+        if folder is None:
+            raise AskError(f"{choice!r}: no such model in {self.folder}.")
+        return self._last.get(folder)
+
+
+def answer(model, texts, lines=()) -> dict:
+    """Answers one example.
+
+    Args:
+        model: An `ExportedModel`.
+        texts: Dict of the texts by name.
+        lines: Lines of the dictionary, or of the glossary, that the model
+            reads: two texts with a tab between them.
+
+    Returns:
+        Dict of the outputs, texts, numbers and lists: of `analyse`, or, with a
+        glossary, the text and its score alone.
+
+    Raises:
+        AskError: If the model fails.
+    """
+    inputs = {name: [texts[name]] for name in model.inputs}
+    signature = "analyse"
+    if "dictionary" in model.signatures[signature].inputs:
+        inputs["dictionary"] = [list(lines)]
+    elif lines:
+        signature = "with_glossary"
+        inputs["glossary"] = [list(lines)]
+    (outputs,) = model.rows(signature, inputs)
+    return ask_texts.plain(outputs, digits=None)
+
+
+# Maximum bytes of a request, more than the texts have.
+LARGEST_REQUEST = 1 << 20
+_KINDS = {".js": "text/javascript", ".css": "text/css"}
+_HTML, _PLAIN = "text/html", "text/plain"
+
+
+class PageServer:
+    """ASGI app of the page: its files, and the answers of models.
+
+    Args:
+        models: `Models`.
+    """
+
+    def __init__(self, models):
+        self._models = models
+        self._files = site.page_files()
+
+    async def __call__(self, scope, receive, send):
+        if scope["type"] != "http":
+            return  # It has no lifespan.
+        body = (await receive()).get("body", b"")
+        path = scope["path"].removeprefix("/")
+        status, kind, content = await asyncio.to_thread(
+            self._answer, scope["method"], path, body
+        )
+        headers = [
+            (b"content-type", f"{kind}; charset=utf-8".encode()),
+            (b"cache-control", b"no-cache"),
+            (b"x-content-type-options", b"nosniff"),
+        ]
+        await respond(send, status, headers, content)
+
+    def _answer(self, method, path, body):
+        """Returns status, type and content of a response."""
+        if method == "POST":
+            return self._post(path, body)
+        if not path:
+            names = [{"name": name} for name in self._models.choices()]
+            return 200, _HTML, site.index(names, self._files)
+        if path not in self._files:
+            return 404, _PLAIN, b"No such file."
+        kind = _KINDS[os.path.splitext(path)[1]]
+        return 200, kind, self._files[path]
+
+    def _post(self, path, body):
+        try:
+            request = json.loads(body)
+            model = self._models.load(str(request["model"]))
+            if path == "api/load":
+                found = site.facts_of(model)
+            else:
+                found = answer(model, request["texts"], request["lines"])
+        except AskError as error:
+            return 400, _PLAIN, " ".join(str(error).split()).encode()
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            reason = f"not a request of the page ({type(error).__name__})"
+            return 400, _PLAIN, reason.encode()
+        return 200, "application/json", json.dumps(found).encode()
+
+
+class Guard(HostGuard):
+    """ASGI middleware that allows only the requests of the page.
+
+    Args:
+        app: The ASGI app of the page.
+        names: Host names of the page, besides IP addresses and localhost.
+    """
+
+    advice = "Call it by its number, or start it with --host NAME."
+
+    def __init__(self, app, names: Iterable[str] = ()):
+        super().__init__(app, names, LARGEST_REQUEST)
+
+    def further_refusal(self, scope):
+        """Refuses requests that the page never sends."""
+        if scope["method"] == "POST":
+            is_own = scope["path"] in ("/api/load", "/api/answer")
+            return None if is_own else (403, "Nothing may be sent here.")
+        if scope["method"] not in ("GET", "HEAD"):
+            return 405, "No such method."
+        return None
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ from tests.serving.web.page import opened
 from tfcopy.runtime.exported_model import ExportedModel
 from tfcopy.runtime.signatures import Signature
 from tfcopy.serving import demo
+from tfcopy.serving.demo import Models
 from tfcopy.serving.http_server import listening
-from tfcopy.serving.web.page_server import Models
 
 pytestmark = pytest.mark.long
 

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from tests.serving.http_server.test_host_guard import answered, echo, part
-from tfcopy.serving.web import page_server
-from tfcopy.serving.web.page_server import Guard
+from tfcopy.serving import demo
+from tfcopy.serving.demo import Guard
 
 OWN = {"host": "localhost:7860"}
 ANSWER = "/api/answer"
@@ -61,7 +61,7 @@ def test_no_file_may_be_sent(path):
 
 
 def test_requests_have_a_largest_size(monkeypatch):
-    monkeypatch.setattr(page_server, "LARGEST_REQUEST", 10)
+    monkeypatch.setattr(demo, "LARGEST_REQUEST", 10)
     assert asked("POST", ANSWER, chunks=[b"x" * 5] * 2) == (200, "x" * 10)
     assert asked("POST", ANSWER, chunks=[b"x" * 5] * 3)[0] == 413
 
