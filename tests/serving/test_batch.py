@@ -14,10 +14,9 @@ from tfcopy.runtime import local_model
 from tfcopy.runtime.answer_lines import AnswerOptions
 from tfcopy.runtime.exported_model import ExportedModel
 from tfcopy.runtime.signatures import AskError, Signature
-from tfcopy.serving import batch
-from tfcopy.serving.batch_answers import record_files
-from tfcopy.serving.batch_answers.answering import Answerer
-from tfcopy.serving.batch_answers.record_files import Block, JsonBlock
+from tfcopy.serving import batch, record_files
+from tfcopy.serving.batch_pipeline import Answerer
+from tfcopy.serving.record_files import Block, JsonBlock
 
 pytest.importorskip("apache_beam")
 pyarrow = pytest.importorskip("pyarrow")

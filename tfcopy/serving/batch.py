@@ -1,6 +1,6 @@
 """The command `batch`: answers to files of texts, on one or many machines.
 
-It runs `tfcopy.serving.batch_answers`, and needs the extra `beam`.
+It runs `tfcopy.serving.batch_pipeline`, and needs the extra `beam`.
 """
 
 import dataclasses
@@ -13,7 +13,7 @@ from tfcopy.flags import File, Folder, Parser, PositiveInt
 from tfcopy.runtime import answer_lines, commands
 from tfcopy.runtime.local_model import find_version
 from tfcopy.runtime.signatures import AskError
-from tfcopy.serving.batch_answers import record_files
+from tfcopy.serving import record_files
 from tfcopy.terminal import counted, one_line
 
 _PLAN = "batch.json"
@@ -117,11 +117,11 @@ def _answer_files(options, paths, beam_flags):
     start = time.monotonic()
     with parallel.quietly():
         # Imported late, so that --help is fast.
-        from tfcopy.serving.batch_answers import answering
+        from tfcopy.serving import batch_pipeline
 
         options.output = filesystem.abspath(options.output)
         try:
-            counts = answering.run(options, paths, beam_flags)
+            counts = batch_pipeline.run(options, paths, beam_flags)
         except Exception as error:
             raise AskError(parallel.beam_reason(one_line(error))) from error
     seconds = time.monotonic() - start

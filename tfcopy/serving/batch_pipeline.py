@@ -22,8 +22,8 @@ from tfcopy.data import parallel
 from tfcopy.runtime import answer_lines
 from tfcopy.runtime.batches import in_batches
 from tfcopy.runtime.signatures import AskError
-from tfcopy.serving.batch_answers import record_files
-from tfcopy.serving.batch_answers.record_files import DICTIONARY, Block
+from tfcopy.serving import record_files
+from tfcopy.serving.record_files import DICTIONARY, Block
 from tfcopy.terminal import one_line
 
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfcopy.runtime.signatures import AskError
-from tfcopy.serving.batch_answers import record_files
-from tfcopy.serving.batch_answers.record_files import (
+from tfcopy.serving import record_files
+from tfcopy.serving.record_files import (
     Block,
     ExampleBlock,
     JsonBlock,

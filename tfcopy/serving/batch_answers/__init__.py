@@ -1,1 +1,0 @@
-"""Answers to files of texts, on one or many machines."""
