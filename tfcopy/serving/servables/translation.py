@@ -1,13 +1,15 @@
 """The steps of a translation: encoding texts, search, decoding hypotheses.
 
 Shapes: B texts, S source positions (with EOS), N hypotheses, T words of the
-longest hypothesis, R lines of a text's glossary.
+longest hypothesis, R lines of a text's glossary, K words that all sentences may
+generate, M translations of a word.
 """
 
 import dataclasses
 import functools
 from typing import Any, NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
 from tfcopy import tokens as special
@@ -21,6 +23,7 @@ from tfcopy.data.text.tokenization import readable_text
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.decoding import Candidates, SearchResult, beam_search, search_among
 from tfcopy.decoding.required_words import GOES_ON
+from tfcopy.layers.copying import MASKED
 
 
 class RequestedTerms(NamedTuple):
@@ -195,6 +198,84 @@ def _read(needed, translator, shape):
     number = tf.cumsum(begins, axis=1)
     is_last = number == tf.reduce_max(number, axis=1, keepdims=True)
     return tf.where(is_cut & is_last, 0, found)
+
+
+_NO_WORD = -1
+
+
+class Shortlist:
+    """Frequent words, and the translations of a sentence's words.
+
+    The output layer then has the few columns that a batch may need, instead of
+    one for each word of the vocabulary. No sentence generates a word for
+    another of its batch.
+
+    Args:
+        dictionary: `Dictionary` of source to target language.
+        source_vocabulary: `Vocabulary` of the encoder.
+        target_vocabulary: `Vocabulary` of the decoder.
+        always: `(K,)`, int, ids that every sentence may generate; the special
+            tokens among them.
+
+    Reference:
+        [Jean et al., 2015](https://arxiv.org/abs/1412.2007), section 3.2, the
+        "candidate list".
+    """
+
+    def __init__(
+        self,
+        dictionary: Dictionary,
+        source_vocabulary: Vocabulary,
+        target_vocabulary: Vocabulary,
+        always,
+    ):
+        self.always = np.asarray(always, np.int32)
+        target_ids = {word: i for i, word in enumerate(target_vocabulary.words)}
+        left_out = set(self.always.tolist())
+        rows = [
+            [
+                target_ids[x]
+                for x in dictionary.senses(word)
+                if x in target_ids and target_ids[x] not in left_out
+            ]
+            for word in source_vocabulary.words
+        ]
+        width = max(1, *map(len, rows))
+        self.table = np.array(
+            [row + [_NO_WORD] * (width - len(row)) for row in rows], np.int32
+        )  # (source vocabulary, M)
+        self.vocabulary_size = target_vocabulary.size
+
+    def candidates(self, source_ids) -> Candidates:
+        """Returns the words of a batch, and which sentence may generate which.
+
+        Args:
+            source_ids: int32 `(B, S)`.
+
+        Returns:
+            `Candidates`, with `always` first.
+        """
+        rows = tf.shape(source_ids)[0]
+        found = tf.gather(tf.constant(self.table), source_ids)  # (B, S, M)
+        found = tf.reshape(found, [rows, -1])
+        is_word = found != _NO_WORD
+        more = tf.unique(tf.sort(found[is_word])).y
+        ids = tf.concat([self.always, more], axis=0)
+        count, first = tf.size(ids), len(self.always)
+        place_of = tf.scatter_nd(
+            more[:, None], tf.range(first, count), [self.vocabulary_size]
+        )
+        # Where there is no word, a place that all have.
+        places = tf.gather(place_of, tf.where(is_word, found, 0))
+        places = tf.where(is_word, places, 0)
+        owners = tf.repeat(tf.range(rows), tf.shape(places)[1])
+        hits = tf.scatter_nd(
+            tf.stack([owners, tf.reshape(places, [-1])], axis=1),
+            tf.ones_like(owners),
+            [rows, count],
+        )
+        allowed = (hits > 0) | (tf.range(count) < first)
+        return Candidates(ids, tf.where(allowed, 0.0, MASKED))
 
 
 class SourceSearch:

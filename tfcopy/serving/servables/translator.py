@@ -27,9 +27,9 @@ from tfcopy.layers.copying import MASKED
 from tfcopy.runtime import answer_lines
 from tfcopy.runtime.answer_lines import Translation
 from tfcopy.runtime.batches import in_batches, num_at_once
-from tfcopy.serving.servables.output_weights import Shortlist
 from tfcopy.serving.servables.translation import (
     HypothesisWriter,
+    Shortlist,
     SourceSearch,
     mark_terms,
     program_lengths,
