@@ -16,11 +16,10 @@ from tfcopy import tokens as special
 from tfcopy.data.pairs.copy_ids import encode_source
 from tfcopy.data.ragged_rows import append, filled
 from tfcopy.data.text import glossary as terms
-from tfcopy.data.text.dictionary import Dictionary, emit
+from tfcopy.data.text.dictionary import emit
 from tfcopy.data.text.entities import restore
 from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.tokenization import readable_text
-from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.decoding import Candidates, SearchResult, beam_search, search_among
 from tfcopy.decoding.required_words import GOES_ON
 from tfcopy.layers.copying import MASKED
@@ -201,6 +200,8 @@ def _read(needed, translator, shape):
 
 
 _NO_WORD = -1
+# Words that a shortlist always holds.
+_FREQUENT = 200
 
 
 class Shortlist:
@@ -211,9 +212,7 @@ class Shortlist:
     another of its batch.
 
     Args:
-        dictionary: `Dictionary` of source to target language.
-        source_vocabulary: `Vocabulary` of the encoder.
-        target_vocabulary: `Vocabulary` of the decoder.
+        translator: The `Translator`, whose `shortlist` is a `Dictionary`.
         always: `(K,)`, int, ids that every sentence may generate; the special
             tokens among them.
 
@@ -222,29 +221,24 @@ class Shortlist:
         "candidate list".
     """
 
-    def __init__(
-        self,
-        dictionary: Dictionary,
-        source_vocabulary: Vocabulary,
-        target_vocabulary: Vocabulary,
-        always,
-    ):
+    def __init__(self, translator, always):
         self.always = np.asarray(always, np.int32)
-        target_ids = {word: i for i, word in enumerate(target_vocabulary.words)}
+        words = translator.target_vocabulary.words
+        target_ids = {word: i for i, word in enumerate(words)}
         left_out = set(self.always.tolist())
         rows = [
             [
                 target_ids[x]
-                for x in dictionary.senses(word)
+                for x in translator.shortlist.senses(word)
                 if x in target_ids and target_ids[x] not in left_out
             ]
-            for word in source_vocabulary.words
+            for word in translator.source_vocabulary.words
         ]
         width = max(1, *map(len, rows))
         self.table = np.array(
             [row + [_NO_WORD] * (width - len(row)) for row in rows], np.int32
         )  # (source vocabulary, M)
-        self.vocabulary_size = target_vocabulary.size
+        self.vocabulary_size = len(words)
 
     def candidates(self, source_ids) -> Candidates:
         """Returns the words of a batch, and which sentence may generate which.
@@ -282,19 +276,19 @@ class SourceSearch:
     """Searches for the answers to sources that are ids.
 
     Args:
-        model: A `Seq2Seq`, or anything else that `beam_search` takes.
-        candidate_ids: Optional `(K,)`, the only words that are generated.
-        shortlist: Optional `Shortlist` of further words for a source; its
-            `always` are the candidates.
-        compiled_sizes: The numbers of source positions for which XLA compiles
-            the search for a single text; none for no compilation.
+        translator: The `Translator`, whose model, candidates, shortlist and
+            compiled sizes apply.
     """
 
-    def __init__(self, model, candidate_ids, shortlist, compiled_sizes):
-        self.model = model
-        self.candidate_ids = candidate_ids
-        self.shortlist = shortlist
-        self.compiled_sizes = compiled_sizes
+    def __init__(self, translator):
+        self.model = translator.model
+        self.compiled_sizes = translator.compiled_sizes
+        self.candidate_ids, self.shortlist = translator.candidate_ids, None
+        if translator.shortlist is not None:
+            if self.candidate_ids is None:
+                count = min(_FREQUENT, translator.target_vocabulary.size)
+                self.candidate_ids = np.arange(count, dtype="int32")
+            self.shortlist = Shortlist(translator, self.candidate_ids)
 
     def search(
         self, source_ids, source_copy_ids, options, **more
@@ -354,23 +348,19 @@ class HypothesisWriter:
     """Decodes the results of a search to words, generated or copied.
 
     Args:
-        vocabulary: `Vocabulary` of the decoder.
-        dictionary: As in `Translator`.
-        replace_unk: As in `Translator`.
+        translator: The `Translator`, whose target vocabulary, dictionary and
+            `replace_unk` apply.
     """
 
-    def __init__(
-        self,
-        vocabulary: Vocabulary,
-        dictionary: Dictionary | None,
-        replace_unk: bool,
-    ):
+    def __init__(self, translator):
+        vocabulary = translator.target_vocabulary
         self._size = vocabulary.size
-        self._replace_unk = replace_unk
+        self._replace_unk = translator.replace_unk
         self._target_words = _words_by_id(vocabulary)
         self._emission = None
-        if dictionary is not None:
-            self._emission = dictionary.emission_table(vocabulary.words)
+        if translator.dictionary is not None:
+            words = vocabulary.words
+            self._emission = translator.dictionary.emission_table(words)
 
     @property
     def resources(self) -> list:

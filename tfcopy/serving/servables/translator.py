@@ -29,7 +29,6 @@ from tfcopy.runtime.answer_lines import Translation
 from tfcopy.runtime.batches import in_batches, num_at_once
 from tfcopy.serving.servables.translation import (
     HypothesisWriter,
-    Shortlist,
     SourceSearch,
     mark_terms,
     program_lengths,
@@ -40,8 +39,6 @@ from tfcopy.serving.servables.translation import (
 # was measured to the last bit with AVX-512, not between shapes of this
 # multiple. For a single text it is enough to search for as many hypotheses.
 _TEXTS = 8
-# Words that a shortlist always holds.
-_FREQUENT = 200
 _TEXT = [tf.TensorSpec([None], tf.string, name="text")]
 _LINES = tf.TensorSpec([None, None], tf.string, name="glossary")
 
@@ -156,9 +153,7 @@ class Translator:
                 "`definitions` must be a tf.Module, so that its tables are "
                 f"exported. Received: {self.definitions!r}."
             )
-        self._writer = HypothesisWriter(
-            self.target_vocabulary, self.dictionary, self.replace_unk
-        )
+        self._writer = HypothesisWriter(self)
         self._graphs = {}
 
     @classmethod
@@ -391,20 +386,7 @@ class Translator:
 
     @functools.cached_property
     def source_search(self):
-        candidate_ids, shortlist = self.candidate_ids, None
-        if self.shortlist is not None:
-            if candidate_ids is None:
-                count = min(_FREQUENT, self.target_vocabulary.size)
-                candidate_ids = np.arange(count, dtype="int32")
-            shortlist = Shortlist(
-                self.shortlist,
-                self.source_vocabulary,
-                self.target_vocabulary,
-                candidate_ids,
-            )
-        return SourceSearch(
-            self.model, candidate_ids, shortlist, self.compiled_sizes
-        )
+        return SourceSearch(self)
 
     @property
     def compiled_sizes(self) -> list[int]:
