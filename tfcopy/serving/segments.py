@@ -2,12 +2,26 @@
 
 A line is a segment, and of a long line a sentence. Line ends, columns, and
 blanks around a segment stay as they are.
+
+A segment may have spans that a model would not copy: the flags of a catalogue's
+entry may declare formats of placeholders that the model was not trained to
+copy. Each placeholder is replaced by one of a format that the model knows, and
+put back afterwards. The same is done for links with a text, whose two parts a
+model might separate.
 """
 
+import bisect
+import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from tfcopy.data.text.span_patterns import replaced_spans
+from tfcopy.data.text.span_patterns import (
+    places_of,
+    replaced_spans,
+    spans_of,
+    with_texts,
+)
 
 _BLANKS = re.compile(r"(\s+)")
 _BREAK = re.compile(r"[\t\n\r\f\v\x1c-\x1e\x85\u2028\u2029]")
@@ -57,3 +71,124 @@ def _grouped(text, is_end):
         else:
             group += [blanks, word]
     return [*groups, "".join(group)]
+
+
+# The first known format is the one that neighbouring characters affect least.
+_STAND_INS = {
+    **dict.fromkeys(("placeholders", "brace"), "{{{}}}"),
+    "html": "<{}>",
+    "printf": "%({})s",
+    "markdown": "`{}`",
+    "rst": "``{}``",
+}
+# Formats whose order the constrained search keeps.
+_IN_TURN = dict.fromkeys(("placeholders", "printf"), "%{}s")
+# Links with a text, which is translated separately.
+_LINKS = re.compile(
+    r"((?<![\w`:\\])`)([^`<>]+?)(\s*<[^<>`\s]+>`__?)"
+    r"|(\[)([^\[\]]*)(\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\))"
+)
+
+
+class MaskedText(NamedTuple):
+    """A text with stand-ins for spans.
+
+    Attributes:
+        text: The text to translate.
+        spans: Dict from stand-ins to spans; for a link to its beginning, its
+            masked text, and its end.
+        names: Formats of spans, as in `span_patterns.pattern_of`.
+    """
+
+    text: str
+    spans: dict[str, str | tuple]
+    names: Sequence[str] = ()
+
+    @property
+    def all(self) -> list[str]:
+        """Returns the text, and the texts of its links."""
+        links = [x[1].all for x in self.spans.values() if type(x) is tuple]
+        return [self.text, *itertools.chain(*links)]
+
+    def translation(self, texts: Mapping[str, str]) -> str:
+        """Returns the translation, with stand-ins replaced by their spans.
+
+        Args:
+            texts: Dict from the texts of `all` to their translations.
+        """
+        if not self.spans:
+            return texts[self.text]
+        forms = {re.sub("[0-9]+", "#", re.escape(x)) for x in self.spans}
+        found = "|".join(forms).replace("#", "[0-9]+")
+
+        def restored(match):
+            span = self.spans.get(match[0], match[0])
+            if isinstance(span, str):
+                return span
+            begin, text, end = span
+            return begin + text.translation(texts) + end
+
+        def apart(match):
+            """Adds a blank to a stand-in whose span would hide the next one."""
+            both = [self.spans[x] for x in match.groups()]
+            both = [x if isinstance(x, str) else "" for x in both]
+            alone = [y for x in both for y in spans_of(x, self.names)]
+            is_lost = spans_of("".join(both), self.names) != alone
+            return match[1] + " " * is_lost
+
+        text = re.sub(f"({found})(?=({found}))", apart, texts[self.text])
+        return re.sub(found, restored, text)
+
+
+def masked(
+    text: str,
+    names: Sequence[str],
+    known: Sequence[str],
+    in_turn: str = "",
+) -> MaskedText:
+    """Returns a text with stand-ins for spans of unknown formats.
+
+    Args:
+        text: A text in one line.
+        names: Formats of spans, as in `span_patterns.pattern_of`.
+        known: Formats that the model copies as a whole.
+        in_turn: Regular expression of `re` for spans whose order should be
+            kept, if the model can; `""` for none.
+    """
+    forms = [form for name, form in _STAND_INS.items() if name in known]
+    # Excludes forms that already occur in the text.
+    turns = {x for name, x in _IN_TURN.items() if in_turn and name in known}
+    turns -= {x for x in turns if re.search(x.format("[0-9]+"), text)}
+    links = {
+        match.span(): match
+        for match in _LINKS.finditer(text)
+        if forms and has_words(match[2] or match[5], names)
+    }
+    begins, ends = [x for x, _ in links], [0, *(y for _, y in links)]
+    wanted = [
+        place
+        for place in places_of(text, names)
+        if place[0] >= ends[bisect.bisect_right(begins, place[0])]
+    ]
+    places = sorted({*wanted, *links} - {*places_of(text, known)})
+    if not forms or not places:
+        return MaskedText(text, {})
+    # No text contains all of these.
+    free = (x for x in "xyzqjkvw" if f"{x}0" not in text)
+    letter = next(free, "tfcopy")
+    for turn, form in itertools.product([*turns, None], forms):
+        spans = {}
+        for number, place in enumerate(places):
+            span = text[slice(*place)]
+            name = form.format(f"{letter}{number}")
+            if turn and re.fullmatch(in_turn, span):
+                name = turn.format(number + 1)
+            spans[name] = span
+            if link := links.get(place):
+                first, inner, last = filter(None, link.groups())
+                text_between = masked(inner, names, known, in_turn)
+                spans[name] = first, text_between, last
+        asked = with_texts(text, places, spans)
+        if spans.keys() <= {*spans_of(asked, known)}:
+            break
+    return MaskedText(asked, spans, names)

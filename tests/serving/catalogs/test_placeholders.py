@@ -15,7 +15,7 @@ from tests.serving.catalogs import catalogs
 from tests.serving.catalogs.catalogs import HEADER, quoted, write
 from tfcopy.data.text.span_patterns import ORDERED, spans_of
 from tfcopy.runtime import remote_model
-from tfcopy.serving.catalogs.stand_ins import masked
+from tfcopy.serving.segments import masked
 
 
 def catalog(entries):

@@ -20,8 +20,7 @@ from tfcopy.data.text.span_patterns import (
 )
 from tfcopy.runtime.answer_lines import Translation
 from tfcopy.serving.catalogs.entries import Left, Suggestion
-from tfcopy.serving.catalogs.stand_ins import masked
-from tfcopy.serving.segments import has_words, lines_of
+from tfcopy.serving.segments import has_words, lines_of, masked
 from tfcopy.terminal import printable
 
 TOO_LONG = "too long for the model"
