@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 import libretranslatepy
 import pytest
 
-from tests.serving.http_server.capitals import Capitals
+from tests.serving.http_server.capitals import Capitals, options_of
 from tests.serving.http_server.process import Process
 from tests.serving.servables.echo_model import serve as serve_tensorflow
 from tests.serving.servables.translators import copier
@@ -77,7 +77,7 @@ def test_errors_say_what_is_wrong(capsys, tmp_path, monkeypatch, without):
         port = taken.getsockname()[1]
         line = error(capsys, model, "--port", port)
     assert f"--port: {port} is taken on 127.0.0.1" in line
-    module = "tfcopy.serving.http_server.api_access"
+    module = "tfcopy.serving.http_server.translation_api"
     monkeypatch.delitem(sys.modules, module, raising=False)
     without("limits")
     line = error(capsys, model)
@@ -127,17 +127,17 @@ def test_places_are_folders_or_servers(tmp_path):
 @pytest.mark.long
 def test_models_are_served_by_their_languages(copier_export, copier_model):
     (place,) = places_of(copier_export)
-    told = []
+    told, options = [], options_of(batch_size=8, at_once=1)
     with pytest.raises(AskError, match="no model that translates"):
-        load_all([place], told.append, batch_size=8, at_once=1)
+        load_all([place], told.append, options)
     assert "its languages are not known. Name them: SOURCE:TARGET=" in told[0]
     named = place._replace(pair=("en", "pt_BR"))
-    models = load_all([named], told.append, batch_size=8, at_once=1)
+    models = load_all([named], told.append, options)
     ((pair, found),) = models.items()
     assert pair == ("en", "pt-BR") and found.max_words == 20
     assert found.model.batch_size == 8 and not found.keeps_spans
     with pytest.raises(AskError, match="both translate en:pt-BR"):
-        load_all([named, named], told.append, batch_size=8, at_once=1)
+        load_all([named, named], told.append, options)
     # A server does not tell: it shows.
     assert num_read(copier_model) == 20
 
@@ -157,7 +157,7 @@ def test_the_last_models_stay_in_memory(monkeypatch):
     monkeypatch.setattr(served_models, "open_model", opened)
     monkeypatch.setattr(Capitals, "translates", True)
     places = [Place(None, x, ("en", x)) for x in ("de", "fr", "es")]
-    models = load_all(places, print, most_loaded=2)
+    models = load_all(places, print, options_of(most_loaded=2))
     assert loaded == ["de", "fr", "es"]
     for target in ("de", "fr", "de", "es", "de", "fr"):
         model = models["en", target].model
@@ -166,8 +166,9 @@ def test_the_last_models_stay_in_memory(monkeypatch):
     assert loaded[3:] == ["de", "fr", "es", "fr"]
     gc.collect()
     assert len(alive) == 2
-    assert load_all(places, print)["en", "fr"].model.name == "fr"
-    assert len(load_all(places, print, most_loaded=10**30)) == 3
+    assert load_all(places, print, options_of())["en", "fr"].model.name == "fr"
+    many = options_of(most_loaded=10**30)
+    assert len(load_all(places, print, many)) == 3
 
 
 def test_a_model_that_loads_or_is_gone_holds_up_no_other():

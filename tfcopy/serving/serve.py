@@ -127,79 +127,48 @@ def main(arguments=None):
 
 def _serve(options):
     check_flag(options.protect)
-    from tfcopy.serving.http_server.api_access import Access, read_keys
     from tfcopy.serving.http_server.listening import is_private, listen
     from tfcopy.serving.http_server.served_models import places_of
+    from tfcopy.serving.http_server.translation_api import Access, read_keys
 
     places = [place for text in options.places for place in places_of(text)]
     keys = options.api_keys and read_keys(options.api_keys)
-    with listen(options.host, options.port) as listening:
-        if not (is_private(listening) or keys):
+    with listen(options.host, options.port) as opened:
+        if not (is_private(opened) or keys):
             _tell(
                 f"any client that reaches {options.host} may send requests; "
                 "--api_keys FILE requires a key."
             )
         failures = []
         access = Access(keys, options.req_limit)
-        server = _server(options, places, access, listening, failures)
+        server = _server(options, places, access, opened, failures)
         print(f"Loading {_count(places)} ...", flush=True)
         # uvicorn raises the signal again when all requests are answered.
         signal.signal(signal.SIGTERM, server.handle_exit)
         with contextlib.suppress(KeyboardInterrupt):
-            server.run([listening])
+            server.run([opened])
     for error in failures:
         raise error
 
 
-def _server(options, places, access, listening, failures):
+def _server(options, places, access, opened, failures):
     """Returns the `Server`, which adds errors of loading to a list."""
-    from tfcopy.serving.http_server.listening import (
-        Server,
-        address_of,
-        is_private,
-    )
-    from tfcopy.serving.http_server.request_batches import Batching
-    from tfcopy.serving.http_server.served_models import load_all
-    from tfcopy.serving.http_server.translation_api import (
-        ApiGuard,
-        TranslationApi,
-    )
-    from tfcopy.serving.http_server.translation_service import (
-        ALWAYS_KEPT,
-        Limits,
-        TranslationService,
+    from tfcopy.serving.http_server import (
+        listening,
+        served_models,
+        translation_api,
+        translation_service,
     )
 
     def load():
-        models = load_all(
-            places,
-            _tell,
-            max_words=options.max_words,
-            most_loaded=options.most_loaded,
-            batch_size=options.batch_size,
-            at_once=options.at_once,
-            deadline=options.deadline,
-            **options.loading,
-        )
+        models = served_models.load_all(places, _tell, options)
 
         def made(metrics):
-            service = TranslationService(
-                models,
-                metrics,
-                batching=Batching(
-                    options.batch_size,
-                    options.batch_timeout / 1000,
-                    options.queue_size,
-                ),
-                limits=Limits(
-                    options.char_limit, options.batch_limit, options.deadline
-                ),
-                protect=(*ALWAYS_KEPT, *options.protect),
-                log=_tell,
-                passes_weblate_check=options.weblate,
+            service = translation_service.TranslationService(
+                models, metrics, options, _tell
             )
             pairs = " ".join(map(":".join, models))
-            address = address_of(listening)
+            address = listening.address_of(opened)
             print(
                 f"Serving {pairs} at {address} (see {address}/docs; Ctrl-C "
                 "stops it)",
@@ -214,15 +183,12 @@ def _server(options, places, access, listening, failures):
         server.should_exit = True
 
     names = options.names or None
-    if is_private(listening):
+    if listening.is_private(opened):
         names = [options.host, socket.gethostname(), *options.names]
-    api = TranslationApi(load, access, failed)
-    server = Server(
-        ApiGuard(api, names, _LEAST_BYTES + 12 * options.char_limit),
-        options.grace,
-        "serve",
-        options.proxies,
-    )
+    api = translation_api.TranslationApi(load, access, failed)
+    size = _LEAST_BYTES + 12 * options.char_limit
+    app = translation_api.ApiGuard(api, names, size)
+    server = listening.Server(app, options.grace, "serve", options.proxies)
     return server
 
 

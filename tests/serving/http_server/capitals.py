@@ -9,16 +9,14 @@ from starlette.testclient import TestClient
 
 from tfcopy.runtime.exported_model import ExportedModel
 from tfcopy.runtime.signatures import Signature
-from tfcopy.serving.http_server.api_access import Access
-from tfcopy.serving.http_server.request_batches import Batching
 from tfcopy.serving.http_server.served_models import Translating
-from tfcopy.serving.http_server.translation_api import ApiGuard, TranslationApi
-from tfcopy.serving.http_server.translation_service import (
-    Limits,
-    TranslationService,
+from tfcopy.serving.http_server.translation_api import (
+    Access,
+    ApiGuard,
+    TranslationApi,
 )
-
-LIMITS = Limits(characters=1000, texts=5, seconds=10)
+from tfcopy.serving.http_server.translation_service import TranslationService
+from tfcopy.serving.serve import Options
 
 
 class Capitals(ExportedModel):
@@ -71,28 +69,23 @@ class Capitals(ExportedModel):
         return said
 
 
+def options_of(**options):
+    """The options of a server of short requests."""
+    limits = {"char_limit": 1000, "batch_limit": 5, "deadline": 10}
+    batching = {"batch_size": 8, "batch_timeout": 0, "queue_size": 20}
+    return Options(places=[], **limits | batching | options)
+
+
 @contextlib.contextmanager
-def served(
-    models,
-    *,
-    access=None,
-    limits=LIMITS,
-    load=None,
-    weblate=False,
-    **batching,
-):
+def served(models, *, access=None, load=None, **options):
     """A client of a server of models, by their languages."""
-    batching = {"batch_size": 8, "timeout": 0, "queue_size": 20, **batching}
 
     def made(metrics):
         return TranslationService(
             {x: Translating(y, x, y.max_words) for x, y in models.items()},
             metrics,
-            batching=Batching(**batching),
-            limits=limits,
-            protect=[r"\[X[0-9]+X\]"],
-            log=told.append,
-            passes_weblate_check=weblate,
+            options_of(**options),
+            told.append,
         )
 
     told, failures = [], []

@@ -20,7 +20,7 @@ class Model(Capitals):
         return super()._said(text)
 
 
-def load_all(places, tell, **options):
+def load_all(places, tell, options):
     pair = "en", "fr"
     return {pair: served_models.Translating(Model(), pair, Model.max_words)}
 

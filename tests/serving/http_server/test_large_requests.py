@@ -7,13 +7,11 @@ import tracemalloc
 import pytest
 
 from tests.growth import check_linear
-from tests.serving.http_server.capitals import Capitals
+from tests.serving.http_server.capitals import Capitals, options_of
 from tfcopy.serving.http_server.api_messages import ApiError, TranslateRequest
-from tfcopy.serving.http_server.request_batches import Batching
 from tfcopy.serving.http_server.served_models import Translating
 from tfcopy.serving.http_server.text_parts import PlainText, Segment, name_of
 from tfcopy.serving.http_server.translation_service import (
-    Limits,
     Metrics,
     TranslationService,
 )
@@ -30,10 +28,14 @@ def translated(q, source="en", **more):
         service = TranslationService(
             {x: Translating(y, x, 200) for x, y in MODELS.items()},
             Metrics(),
-            batching=Batching(256, 0, 10**6),
-            limits=Limits(MOST, 256, 60),
-            protect=[],
-            log=print,
+            options_of(
+                char_limit=MOST,
+                batch_limit=256,
+                deadline=60,
+                batch_size=256,
+                queue_size=10**6,
+            ),
+            print,
         )
         try:
             return await service.translate(TranslateRequest(**body))

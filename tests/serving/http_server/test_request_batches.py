@@ -7,10 +7,10 @@ import time
 
 import pytest
 
+from tests.serving.http_server.capitals import options_of
 from tfcopy.runtime.remote_model import RequestError
 from tfcopy.runtime.signatures import AskError
 from tfcopy.serving.http_server.request_batches import (
-    Batching,
     RequestBatches,
     TooManyWait,
 )
@@ -41,7 +41,11 @@ def run(test, size=4, timeout=0.0, queue_size=100, slots=1):
         with concurrent.futures.ThreadPoolExecutor(slots) as threads:
             batches = RequestBatches(
                 model.ask,
-                Batching(size, timeout, queue_size),
+                options_of(
+                    batch_size=size,
+                    batch_timeout=1000 * timeout,
+                    queue_size=queue_size,
+                ),
                 asyncio.Semaphore(slots),
                 threads,
             )

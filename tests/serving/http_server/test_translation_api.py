@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.serving.http_server.capitals import (
-    LIMITS,
     Capitals,
     served,
     translate,
@@ -15,7 +14,7 @@ from tests.serving.http_server.capitals import (
 from tfcopy.runtime.remote_model import RequestError
 from tfcopy.runtime.signatures import AskError
 from tfcopy.serving.http_server import translation_service
-from tfcopy.serving.http_server.api_access import Access, read_keys
+from tfcopy.serving.http_server.translation_api import Access, read_keys
 
 
 @pytest.fixture(scope="module")
@@ -360,8 +359,7 @@ def test_a_failure_is_told_to_the_operator(failure, status, error, capsys):
 
 def test_too_much_at_once_and_too_late_are_refused():
     model = Capitals()
-    limits = LIMITS._replace(seconds=0.3)
-    with served({("en", "fr"): model}, limits=limits, queue_size=2) as client:
+    with served({("en", "fr"): model}, deadline=0.3, queue_size=2) as client:
         model.may_answer.clear()
         with ThreadPoolExecutor(4) as pool:
             texts = [client] * 4, [["a", "b"]] * 4
@@ -457,9 +455,9 @@ def test_a_deadline_stops_the_work_of_a_thread(monkeypatch):
             super().__init__(text, *options)
 
     monkeypatch.setattr(translation_service, "PlainText", Slow)
-    limits = LIMITS._replace(characters=100_000, texts=1000, seconds=0.5)
+    limits = {"char_limit": 100_000, "batch_limit": 1000, "deadline": 0.5}
     model = Capitals()
-    with served({("en", "fr"): model}, limits=limits, queue_size=10) as client:
+    with served({("en", "fr"): model}, **limits, queue_size=10) as client:
         with ThreadPoolExecutor(4) as pool:
             texts = [client] * 4, [["long " * 30] * 100] * 4
             found = pool.map(translate, *texts)

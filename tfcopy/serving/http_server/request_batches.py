@@ -25,21 +25,6 @@ class _Waiting(NamedTuple):
     answer: asyncio.Future
 
 
-class Batching(NamedTuple):
-    """Settings of dynamic batching.
-
-    Attributes:
-        batch_size: Positive integer, maximum number of segments in a batch.
-        timeout: Seconds that the first segment of a batch waits for others.
-        queue_size: Positive integer, maximum number of waiting segments; a
-            single request may have more if the queue is empty.
-    """
-
-    batch_size: int
-    timeout: float
-    queue_size: int
-
-
 class RequestBatches:
     """The queue of segments for one function of a model.
 
@@ -49,7 +34,11 @@ class RequestBatches:
     Args:
         ask: Function from a list of segments to as many results, called in a
             thread of the executor.
-        batching: `Batching`.
+        options: Options of the command: `batch_size`, the maximum number of
+            segments in a batch; `batch_timeout`, the milliseconds that the
+            first segment of a batch waits for others; and `queue_size`, the
+            maximum number of waiting segments. A single request may have more
+            if the queue is empty.
         slots: `asyncio.Semaphore` of concurrent batches, shared by all
             functions on the same processor.
         executor: Executor of the batches.
@@ -59,13 +48,13 @@ class RequestBatches:
     def __init__(
         self,
         ask: Callable[[list], Sequence],
-        batching: Batching,
+        options,
         slots: asyncio.Semaphore,
         executor: Executor,
         done: Callable[[int, float], None] = lambda size, seconds: None,
     ):
         self._ask = ask
-        self._batching = batching
+        self._options = options
         self._slots = slots
         self._executor = executor
         self._done = done
@@ -89,7 +78,7 @@ class RequestBatches:
         if not segments:
             return []
         waiting = self.num_waiting
-        if waiting and waiting + len(segments) > self._batching.queue_size:
+        if waiting and waiting + len(segments) > self._options.queue_size:
             raise TooManyWait
         create = asyncio.get_running_loop().create_future
         request = collections.deque(_Waiting(x, create()) for x in segments)
@@ -123,9 +112,8 @@ class RequestBatches:
             self._task(self._answer(batch))
 
     async def _wait_for_others(self):
-        size, timeout, _ = self._batching
-        end = time.monotonic() + timeout
-        while self.num_waiting < size:
+        end = time.monotonic() + self._options.batch_timeout / 1000
+        while self.num_waiting < self._options.batch_size:
             self._came.clear()
             try:
                 async with asyncio.timeout(end - time.monotonic()):
@@ -136,7 +124,7 @@ class RequestBatches:
     def _take(self):
         """Returns a batch: segments of each request by turns."""
         batch = []
-        while self._requests and len(batch) < self._batching.batch_size:
+        while self._requests and len(batch) < self._options.batch_size:
             request = self._requests.popleft()
             if request:
                 batch.append(request.popleft())

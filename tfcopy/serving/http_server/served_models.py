@@ -133,35 +133,29 @@ class RestingModel(ExportedModel):
 
 
 def load_all(
-    places: Sequence[Place],
-    tell: Callable[[str], None],
-    *,
-    max_words: int | None = None,
-    most_loaded: int | None = None,
-    deadline: float | None = None,
-    **options,
+    places: Sequence[Place], tell: Callable[[str], None], options
 ) -> dict[tuple[str, str], Translating]:
     """Loads all models, and returns them by pair of languages.
 
     Args:
         places: Their locations.
         tell: Function of a line about a skipped model.
-        max_words: Maximum number of tokens, instead of the export's.
-        most_loaded: Maximum number of models in memory, `None` for any.
-        deadline: Seconds for a request to a server.
-        **options: As in `open_model`: `batch_size`, `at_once`, `engine`,
-            `trust`.
+        options: Options of the command: `max_words`, the maximum number of
+            tokens, instead of the export's; `most_loaded`, the maximum number
+            of models in memory; `deadline` of a request to a server; and those
+            of `open_model`.
 
     Raises:
         AskError: If a model cannot be loaded, two have the same languages, or
             there is none.
     """
     models, last = {}, None
-    if most_loaded is not None:
-        last = LastModels(most_loaded, operator.call)
+    if options.most_loaded is not None:
+        last = LastModels(options.most_loaded, operator.call)
+    opening = {"batch_size": options.batch_size, "at_once": options.at_once}
     for server, name, named in places:
-        remote = {} if server is None else {"deadline": deadline}
-        model = open_model(server, name, **options, **remote)
+        remote = {} if server is None else {"deadline": options.deadline}
+        model = open_model(server, name, **opening, **options.loading, **remote)
         if not model.translates:
             tell(f"{model.name}: left out, since it does not translate.")
             continue
@@ -179,7 +173,7 @@ def load_all(
                 f"{models[pair].model.name} and {model.name} both translate "
                 f"{':'.join(pair)}. Name the one to serve."
             )
-        words = max_words or model.config.get("max_source_length")
+        words = options.max_words or model.config.get("max_source_length")
         words = words or num_read(model)
         if last is not None and server is None:
             model = RestingModel(model, last)

@@ -30,7 +30,6 @@ from tfcopy.serving.http_server.api_messages import (
 )
 from tfcopy.serving.http_server.html_parts import HtmlText
 from tfcopy.serving.http_server.request_batches import (
-    Batching,
     RequestBatches,
     TooManyWait,
 )
@@ -44,7 +43,7 @@ from tfcopy.serving.http_server.text_parts import PlainText
 from tfcopy.terminal import one_line
 
 # Weblate's stand-in for a placeholder.
-ALWAYS_KEPT = (r"\[X[0-9]+X\]",)
+_ALWAYS_KEPT = (r"\[X[0-9]+X\]",)
 # Weblate's test of a server's address: languages and text.
 _WEBLATE_CHECK = "en", "de", ["test"]
 # Maximum phrases of a glossary; each is searched in each line.
@@ -56,20 +55,6 @@ _READERS, _SHORT = 2, 2000
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 # Maximum characters of a response, as a multiple of those of a request.
 _MOST_TIMES = 10
-
-
-class Limits(NamedTuple):
-    """Limits of a request.
-
-    Attributes:
-        characters: Maximum characters of all texts.
-        texts: Maximum number of texts.
-        seconds: Time limit.
-    """
-
-    characters: int
-    texts: int
-    seconds: float
 
 
 class _Translated(NamedTuple):
@@ -140,34 +125,28 @@ class TranslationService:
     Args:
         models: Dict from pairs of languages to `Translating`.
         metrics: `Metrics`.
-        batching: `Batching`.
-        limits: `Limits`.
-        protect: Names of formats, or regular expressions, of spans that all
-            translations keep, besides those of a request.
+        options: Options of the command: `char_limit`, `batch_limit` and
+            `deadline` of a request; `protect`, formats of spans, or regular
+            expressions, that all translations keep, besides those of a request;
+            `weblate`, whether Weblate's test of an address, a translation from
+            English to German, succeeds even if these languages are not served;
+            and those of `RequestBatches`.
         log: Function of a line about an error.
-        passes_weblate_check: Whether Weblate's test of an address, a
-            translation from English to German, succeeds even if these languages
-            are not served.
     """
 
     def __init__(
         self,
         models: Mapping[tuple[str, str], Translating],
         metrics: Metrics,
-        *,
-        batching: Batching,
-        limits: Limits,
-        protect: Sequence[str],
+        options,
         log: Callable[[str], None],
-        passes_weblate_check: bool = False,
     ):
         self.languages = Languages(models)
-        self.limits = limits
+        self.options = options
         self._metrics = metrics
-        self._batching = batching
-        self._protect = tuple(protect)
+        self._protect = (*_ALWAYS_KEPT, *options.protect)
         self._log = log
-        self._passes_check = passes_weblate_check and (
+        self._passes_check = options.weblate and (
             _WEBLATE_CHECK[:2] not in models
         )
         at_once = [x.model.at_once for x in models.values()]
@@ -194,7 +173,7 @@ class TranslationService:
             size.observe(count)
             seconds.observe(time)
 
-        return RequestBatches(ask, self._batching, slots, self._threads, done)
+        return RequestBatches(ask, self.options, slots, self._threads, done)
 
     async def translate(self, request: TranslateRequest) -> dict:
         """Returns the response to a request, as in `TranslateAnswer`.
@@ -209,7 +188,7 @@ class TranslationService:
         if self._passes_check and asked == _WEBLATE_CHECK:
             return {"translatedText": request.q}
         with self._told():
-            async with asyncio.timeout(self.limits.seconds):
+            async with asyncio.timeout(self.options.deadline):
                 detections, pairs = await self._pairs(texts, request)
                 answers = [None] * len(texts)
                 for pair in dict.fromkeys(pairs):
@@ -225,8 +204,8 @@ class TranslationService:
         """Checks the size of a request; raises an `ApiError`, 400."""
         characters = sum(map(len, itertools.chain(texts, *terms)))
         for size, limit in (
-            (len(texts), self.limits.texts),
-            (characters, self.limits.characters),
+            (len(texts), self.options.batch_limit),
+            (characters, self.options.char_limit),
         ):
             if size > limit:
                 raise invalid(f"request ({size}) exceeds text limit ({limit})")
@@ -304,7 +283,7 @@ class TranslationService:
     def _written(self, texts, documents, answers, request, protect, shares):
         most = max(map(len, answers.values()), default=1)
         ranks = range(min(request.alternatives + 1, most))
-        limit = left = _MOST_TIMES * self.limits.characters * len(ranks)
+        limit = left = _MOST_TIMES * self.options.char_limit * len(ranks)
         for text, document, share in zip(texts, documents, shares):
             ranked = {}
             for rank in ranks:
@@ -352,8 +331,8 @@ class TranslationService:
         except TimeoutError:
             raise ApiError(
                 503,
-                f"No answer within {self.limits.seconds:g} s; ask for less at "
-                "once, or later",
+                f"No answer within {self.options.deadline:g} s; ask for less "
+                "at once, or later",
                 1,
             ) from None
         except RequestError as error:
