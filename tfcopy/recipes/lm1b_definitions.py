@@ -14,12 +14,10 @@ after unknown ones, and exports the best one.
 Repeating an interrupted command resumes it where it stopped.
 """
 
-import functools
 import sys
 from typing import Literal
 
 from tfcopy.experiments import command_line, config
-from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.definitions import definition_flags
 from tfcopy.experiments.definitions.definition_flags import WordSources
 from tfcopy.flags import PositiveInt
@@ -222,37 +220,17 @@ def prepare(config):
 def build(run, name, data):
     """Builds a system that predicts the next word: `TextSystem`."""
     from tfcopy.experiments.definitions import next_word_steps, text_systems
-    from tfcopy.layers import ForwardLSTM, RecurrentReader
     from tfcopy.models import lstm_language_model
     from tfcopy.serving.servables.text_model import WordPredictor
-
-    sources = SYSTEMS[name]
-
-    def make_model(own, make_embedding, options):
-        lstm = reader = None
-        if sources.shares_reader:
-            lstm = ForwardLSTM(own.units, **options, name="lstm")
-            reader = RecurrentReader(lstm)
-        embedding = make_embedding(reader)
-        return from_flags(
-            lstm_language_model,
-            own,
-            embedding=embedding,
-            vocabulary_size=embedding.vocabulary_size,
-            lstm=lstm,
-            **options,
-        )
 
     return text_systems.build(
         run,
         name,
-        sources,
+        SYSTEMS[name],
         data,
-        make_model,
-        functools.partial(WordPredictor, max_length=run.config.max_length),
+        lstm_language_model,
+        WordPredictor,
         finish=next_word_steps.finish_batch,
-        exclude_top_k=-1,
-        begin=True,
     )
 
 

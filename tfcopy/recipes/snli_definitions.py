@@ -19,12 +19,10 @@ Repeating an interrupted command resumes it where it stopped.
 """
 
 import dataclasses
-import functools
 import sys
 from typing import Literal
 
 from tfcopy.experiments import command_line, config
-from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.definitions import definition_flags
 from tfcopy.experiments.definitions.definition_flags import WordSources
 from tfcopy.flags import PositiveInt
@@ -240,21 +238,12 @@ def build(run, name, data):
     from tfcopy.models import esim
     from tfcopy.serving.servables.text_model import EntailmentClassifier
 
-    flags, sources = run.config, SYSTEMS[name]
-    if name not in flags.baselines:
-        sources = dataclasses.replace(sources, combine=flags.combine)
-
-    def make_model(own, make_embedding, options):
-        return from_flags(esim, own, embedding=make_embedding(), **options)
-
+    sources = SYSTEMS[name]
+    if name not in run.config.baselines:
+        combine = run.config.combine
+        sources = dataclasses.replace(sources, combine=combine)
     return text_systems.build(
-        run,
-        name,
-        sources,
-        data,
-        make_model,
-        functools.partial(EntailmentClassifier, max_length=flags.max_length),
-        exclude_top_k=flags.exclude_top_k,
+        run, name, sources, data, esim, EntailmentClassifier
     )
 
 

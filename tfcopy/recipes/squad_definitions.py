@@ -14,12 +14,10 @@ draws where they attend, and exports the best one.
 Repeating an interrupted command resumes it where it stopped.
 """
 
-import functools
 import sys
 from typing import Literal
 
 from tfcopy.experiments import command_line, config
-from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.definitions import definition_flags
 from tfcopy.experiments.definitions.definition_flags import WordSources
 from tfcopy.flags import PositiveInt
@@ -241,13 +239,6 @@ def build(run, name, data, questions):
     from tfcopy.models import coattention
     from tfcopy.serving.servables.text_model import AnswerFinder
 
-    flags = run.config
-
-    def make_model(own, make_embedding, options):
-        return from_flags(
-            coattention, own, embedding=make_embedding(), **options
-        )
-
     examples = [
         {"context": x.example.context, "question": x.example.question}
         for x in questions[:4]
@@ -257,13 +248,9 @@ def build(run, name, data, questions):
         name,
         SYSTEMS[name],
         data,
-        make_model,
-        functools.partial(
-            AnswerFinder, max_answer_length=flags.max_answer_length
-        ),
+        coattention,
+        AnswerFinder,
         examples=examples,
-        exclude_top_k=flags.exclude_top_k,
-        end=True,
     )
 
 

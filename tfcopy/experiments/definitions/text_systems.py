@@ -42,7 +42,8 @@ from tfcopy.experiments.training_choices import (
     make_trainer,
     reported,
 )
-from tfcopy.layers import DefinitionEmbedding
+from tfcopy.layers import DefinitionEmbedding, ForwardLSTM, RecurrentReader
+from tfcopy.serving.servables.text_model import TextModel
 
 _NUM_CHARACTERS = 1_000  # that the spelling reader knows
 # Batches from which the shapes that XLA compiles for are chosen.
@@ -77,11 +78,10 @@ def build(
     sources: WordSources,
     data: DefinitionData,
     make_model: Callable,
-    make_served: Callable,
+    kind: type[TextModel],
     *,
     examples=None,
     finish: Callable | None = None,
-    **options,
 ) -> TextSystem:
     """Builds a system of a run, as `Run.build` does.
 
@@ -90,25 +90,33 @@ def build(
         name: The system's name.
         sources: Where it gets the vectors of words from.
         data: The corpus and what its words mean.
-        make_model: Function of the system's own config, of a function that
-            makes the layer `embedding`, given a reader or not, and of the
-            options of all LSTMs. It returns the model.
-        make_served: Function of the arguments that all `TextModel`s have, by
-            name, that returns the servable.
+        make_model: Function of `models` that is called with the layer
+            `embedding`, the options of all LSTMs, and flags.
+        kind: Class of the servable, whose own options are flags.
         examples: Texts that an export is asked first; by default the data's.
         finish: As in `TextBatches`, with the features as first argument.
-        **options: More arguments of `make_features`.
     """
     config: DefinitionsConfig = of_system(run.config, name)
-    features = make_features(config, sources, data, **options)
+    begin, end, *_ = kind.marks or (False, False)
+    features = make_features(config, sources, data, begin=begin, end=end)
 
-    def make_embedding(reader=None):
-        return word_embedding(config, sources, data, features, reader)
+    def model():
+        options, reader = lstm_options(config), None
+        if sources.shares_reader:
+            lstm = ForwardLSTM(config.units, **options, name="lstm")
+            options["lstm"], reader = lstm, RecurrentReader(lstm)
+        embedding = word_embedding(config, sources, data, features, reader)
+        # There may be fewer words.
+        size = features.vocabulary.size
+        flags = dataclasses.replace(config, vocabulary_size=size)
+        return from_flags(make_model, flags, embedding=embedding, **options)
 
     def serve(model):
         # Requests bring definitions that are text, or none.
         is_text = sources.reads == "definitions"
-        return make_served(
+        return from_flags(
+            kind,
+            config,
             model=model,
             embedding=model.get_layer("embedding"),
             features=features,
@@ -125,7 +133,7 @@ def build(
         identity["vectors"] = word_vectors.checksum(vectors)
     system = run.build(
         name,
-        lambda: make_model(config, make_embedding, lstm_options(config)),
+        model,
         serve,
         data.examples if examples is None else examples,
         more_identity=identity,
@@ -304,7 +312,6 @@ def make_features(
     config: DefinitionsConfig,
     sources: WordSources,
     data: DefinitionData,
-    exclude_top_k: int | None = None,
     **options,
 ) -> DefinitionFeatures:
     """Builds the features that make the inputs of a system's model.
@@ -313,10 +320,10 @@ def make_features(
         config: The config of the system.
         sources: Where it gets the vectors of words from.
         data: The corpus and what its words mean.
-        exclude_top_k: Number of the most frequent words, which get no
-            definitions and are not spelt.
         **options: More arguments of `DefinitionFeatures`.
     """
+    # Without such a flag all words of the vocabulary are known.
+    exclude_top_k = vars(config).get("exclude_top_k", -1)
     characters = lookup = packer = None
     if sources.fixed:
         text = Vocabulary.build(dict.fromkeys(data.words, 1))
