@@ -169,13 +169,24 @@ class Run:
         """Returns the folder of vocabularies and encoded corpora."""
         return os.path.join(self.folder, "data")
 
-    def systems_of(self, part: str) -> dict[str, System]:
-        """Returns the `systems` of a part of the run."""
-        return {
+    def best_answers(self, metric, data, score, part: str = ""):
+        """Chooses the system with the best answers on the validation set.
+
+        Args:
+            metric, score: As in `reporting.best_answers`.
+            data: `PairData`.
+            part: Subfolder of the run that the systems belong to.
+
+        Returns:
+            `ExportChoice`.
+        """
+        systems = {
             key: system
             for key, system in self.systems.items()
             if os.path.dirname(key) == part
         }
+        validation = data.corpus.validation
+        return reporting.best_answers(metric, systems, validation, score)
 
     def each(self, data_identity: dict, part: str = ""):
         """Yields the names of the systems to train, and announces each.

@@ -124,12 +124,7 @@ def run(config):
         if system in PAPER:
             rows[f"{system}, paper"] = dict(zip(TYPES, PAPER[system]))
     reporting.print_table(rows, dict(zip(TYPES, TYPES)))
-    best = reporting.best_answers(
-        "exact_match",
-        run.systems,
-        data.corpus.validation,
-        translations.exact_match,
-    )
+    best = run.best_answers("exact_match", data, translations.exact_match)
     return run.finish(
         best,
         pairs=data.pairs,

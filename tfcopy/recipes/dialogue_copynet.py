@@ -133,14 +133,12 @@ def run(config):
 
     reporting.add_means(run.results, ceilings, ("top1", "top10"))
     print_comparison(run.results, ceilings)
-    best = reporting.best_answers(
-        "top1",
-        run.systems_of(part),
-        data.corpus.validation,
-        lambda texts, references: translations.exact_match(
-            texts, through_tokens(data, references)
-        ),
-    )
+
+    def score(texts, references):
+        references = through_tokens(data, references)
+        return translations.exact_match(texts, references)
+
+    best = run.best_answers("top1", data, score, part)
     return run.finish(
         best,
         paper=reporting.beside(config, PAPER),

@@ -125,12 +125,7 @@ def run(config):
     reporting.print_lead(run.results)
     reporting.draw(run.results, run.folder, "nats per circuit")
     planning.draw_plans(run, data)
-    best = reporting.best_answers(
-        "exact_match",
-        run.systems,
-        data.corpus.validation,
-        translations.exact_match,
-    )
+    best = run.best_answers("exact_match", data, translations.exact_match)
     return run.finish(best, paper=PAPER, pairs=data.pairs)
 
 

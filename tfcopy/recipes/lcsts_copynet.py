@@ -159,14 +159,11 @@ def run(config):
             "\nThe export expects text segmented by jieba, with blanks between "
             "words."
         )
-    best = reporting.best_answers(
-        "rouge1",
-        run.systems_of(part),
-        data.corpus.validation,
-        lambda texts, references: rouge(
-            data, texts, as_answers(data, references)
-        )["rouge1"],
-    )
+
+    def score(texts, references):
+        return rouge(data, texts, as_answers(data, references))["rouge1"]
+
+    best = run.best_answers("rouge1", data, score, part)
     return run.finish(
         best,
         paper=PAPER,

@@ -140,12 +140,11 @@ def score(answers, data, bleu_tokenize) -> dict:
 def best_on_validation(run, data) -> ExportChoice:
     """Returns the system with the best BLEU on the validation set."""
     tokenize = run.config.bleu_tokenize
-    return reporting.best_answers(
-        "bleu",
-        run.systems,
-        data.corpus.validation,
-        lambda *texts: translations.bleu(*texts, tokenize)["score"],
-    )
+
+    def score(*texts):
+        return translations.bleu(*texts, tokenize)["score"]
+
+    return run.best_answers("bleu", data, score)
 
 
 def _calibrate(run, data, system):
