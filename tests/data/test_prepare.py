@@ -149,15 +149,12 @@ def test_a_recipe_has_the_same_data(files, in_shards, tmp_path):
     for corpus in ({"train": files}, {"prepared": str(in_shards)}):
         made = europarl_ps.Config(**corpus, **options)
         loaded = translation_data.load_corpus(made)
-        words = pair_data.count_both_vocabularies(
-            made, loaded, CUT, tmp_path, min_count=MIN_COUNT
-        )
         data = pair_data.prepare(
             made,
             loaded,
             CUT,
-            words,
             tmp_path,
+            {"min_count": MIN_COUNT},
             max_length=made.max_length,
             unmatched=made.unmatched,
             dictionary=None,

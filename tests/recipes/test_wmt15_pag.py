@@ -108,7 +108,6 @@ def test_the_papers_corpora_are_those_of_tfds(monkeypatch, language):
 
     monkeypatch.setattr(translation_data, "load_corpus", load_corpus)
     monkeypatch.setattr(wmt15_pag, "source_tokenizer", nothing)
-    monkeypatch.setattr(pair_data, "count_vocabularies", nothing)
     monkeypatch.setattr(pair_data, "prepare", nothing)
     options = {**wmt15_pag.PRESETS["paper"], "target_language": language}
     wmt15_pag.prepare(wmt15_pag.Config(preset="paper", **options), "folder")

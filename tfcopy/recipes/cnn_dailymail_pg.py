@@ -245,21 +245,15 @@ def prepare(config, folder):
         corpus = cnn_dailymail.load_bin(config.bin_dir)
     else:
         corpus = summary_data.load_corpus(config, demo_news)
-    tokenizers = (summary_data.make_tokenizer(config, corpus, folder),) * 2
-    vocabularies = pair_data.count_vocabularies(
-        corpus,
-        tokenizers,
-        folder,
-        sizes={"both": config.vocabulary_size},
-        files={"both": config.vocabulary},
-        backbone=config.backbone,
-    )
     return pair_data.prepare(
         config,
         corpus,
-        tokenizers,
-        vocabularies,
+        (summary_data.make_tokenizer(config, corpus, folder),) * 2,
         folder,
+        {
+            "sizes": {"both": config.vocabulary_size},
+            "files": {"both": config.vocabulary},
+        },
         max_length=None,
         truncate=(config.max_source_length, config.max_target_length),
         append_eos=config.backbone is not None,

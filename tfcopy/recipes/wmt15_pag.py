@@ -214,14 +214,10 @@ def prepare(config, folder):
         source_tokenizer(config, corpus, folder),
         Tokenizer(mode="characters", language=config.target_language),
     )
-    vocabularies = pair_data.count_both_vocabularies(
-        config, corpus, tokenizers, folder
-    )
     return pair_data.prepare(
         config,
         corpus,
         tokenizers,
-        vocabularies,
         folder,
         max_length=(config.max_source_length, config.max_target_length),
         unmatched="unk",

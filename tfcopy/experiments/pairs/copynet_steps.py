@@ -35,19 +35,12 @@ def prepare(
     Returns:
         `PairData`.
     """
-    tokenizers = (tokenizer, tokenizer)
     return pair_data.prepare(
         config,
         corpus,
-        tokenizers,
-        pair_data.count_vocabularies(
-            corpus,
-            tokenizers,
-            folder,
-            sizes={"both": max_size},
-            min_count=min_count,
-        ),
+        (tokenizer, tokenizer),
         folder,
+        {"sizes": {"both": max_size}, "min_count": min_count},
         max_length=None,
         truncate=truncate,
         append_eos=config.end_mark if end_mark is None else end_mark,

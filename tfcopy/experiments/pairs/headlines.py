@@ -175,7 +175,7 @@ def prepare(config, folder, points):
         sources = (source for source, _ in corpus.train)
         common = common_words(sources, tokenizer)
         entities = dataclasses.replace(entities, common=common)
-    options = {}
+    counted = {"min_count": config.min_count}
     if entities is not None:
         blanks = (Tokenizer("space"), Tokenizer("space"))
 
@@ -184,28 +184,20 @@ def prepare(config, folder, points):
             return pairs, blanks
 
         key = (entities.fingerprint, limits)
-        options = {"texts": anonymised, "texts_key": key}
-    vocabularies = pair_data.count_both_vocabularies(
-        config,
-        corpus,
-        tokenizers,
-        folder,
-        min_count=config.min_count,
-        backbone=config.backbone,
-        **options,
-    )
+        counted |= {"texts": anonymised, "texts_key": key}
     data = pair_data.prepare(
         config,
         corpus,
         tokenizers,
-        vocabularies,
         folder,
+        counted,
         max_length=None,
         truncate=limits,
         unmatched=config.unmatched,
         entities=entities,
     )
-    data = dataclasses.replace(data, vectors=_vectors(config, vocabularies))
+    vectors = _vectors(config, data.vocabularies)
+    data = dataclasses.replace(data, vectors=vectors)
     _check_data(config, data, points)
     return data
 

@@ -20,12 +20,9 @@ from tfcopy.data.text import vocabulary
 from tfcopy.data.text.entities import Entities
 from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
 from tfcopy.experiments import flag_checks
-from tfcopy.experiments.config import from_flags
+from tfcopy.experiments.config import from_flags, has_backbone
 from tfcopy.experiments.pairs import pretrained
-from tfcopy.experiments.pairs.corpus_flags import (
-    FilesConfig,
-    VocabulariesConfig,
-)
+from tfcopy.experiments.pairs.corpus_flags import FilesConfig
 from tfcopy.experiments.pairs.model_flags import PairsConfig
 from tfcopy.experiments.training_choices import Batching
 
@@ -125,18 +122,31 @@ def load_files(
 
 
 def prepare(
-    config: PairsConfig, corpus, tokenizers, vocabularies, folder, **options
+    config: PairsConfig,
+    corpus,
+    tokenizers,
+    folder,
+    counted: Mapping = {},
+    **options,
 ) -> PairData:
-    """Turns a corpus into ids, which are kept in a folder.
+    """Counts words, and turns a corpus into ids; both are kept in a folder.
 
     Args:
         config: The flags; a batch must hold the longest training pair.
         corpus: `TranslationCorpus`.
         tokenizers: The tokenizers of source and target.
-        vocabularies: Their vocabularies.
-        folder: Where the ids are kept.
+        folder: Where vocabularies and ids are kept.
+        counted: Dict of arguments of `count_vocabularies`. Without `sizes`
+            there is a vocabulary for each side, of the size or file of its
+            flags.
         **options: More arguments of `encoding.encode`.
     """
+    if has_backbone(config):  # It has its own words.
+        words = pretrained.pieces(config.backbone, folder).vocabulary
+        vocabularies = (words, words)
+    else:
+        counted = {**_of_flags(config), **counted}
+        vocabularies = count_vocabularies(corpus, tokenizers, folder, **counted)
     encoded = {
         name: _encode(
             corpus.splits[name], name, vocabularies, tokenizers, folder, options
@@ -160,6 +170,16 @@ def prepare(
     batching = from_flags(Batching, config)
     batching.check([data.train.source_lengths, data.train.target_lengths])
     return data
+
+
+def _of_flags(config):
+    """Returns the sizes and files of the vocabularies of both sides."""
+    names = {side: f"{side}_vocabulary" for side in SIDES}
+    flags = vars(config)
+    return {
+        "sizes": {side: flags.get(f"{x}_size") for side, x in names.items()},
+        "files": {side: flags.get(x) for side, x in names.items()},
+    }
 
 
 def _encode(split, name, vocabularies, tokenizers, folder, options):
@@ -195,7 +215,6 @@ def count_vocabularies(
     min_count: int = 1,
     texts: Callable | None = None,
     texts_key=None,
-    backbone: str | None = None,
 ) -> tuple:
     """Counts the vocabularies of source and target once, and keeps them.
 
@@ -210,13 +229,10 @@ def count_vocabularies(
         texts: Function without arguments that returns other pairs to count, and
             their tokenizers.
         texts_key: What those pairs depend on.
-        backbone: The value of the flag; a pretrained network has its own words.
 
     Raises:
         OSError, ValueError: naming the flag of a file that is no vocabulary.
     """
-    if backbone is not None:
-        return (pretrained.pieces(backbone, folder).vocabulary,) * 2
     names = {
         side: "vocabulary" if side == "both" else f"{side}_vocabulary"
         for side in sizes
@@ -260,27 +276,6 @@ def count_vocabularies(
         make,
     )
     return made if len(made) == 2 else made * 2
-
-
-def count_both_vocabularies(
-    config: VocabulariesConfig, corpus, tokenizers, folder, **options
-) -> tuple:
-    """Returns a vocabulary for each side, of the size or file of its flags.
-
-    Args:
-        config: The flags.
-        corpus, tokenizers, folder, **options: As in `count_vocabularies`.
-    """
-    sizes = config.source_vocabulary_size, config.target_vocabulary_size
-    files = config.source_vocabulary, config.target_vocabulary
-    return count_vocabularies(
-        corpus,
-        tokenizers,
-        folder,
-        sizes=dict(zip(SIDES, sizes)),
-        files=dict(zip(SIDES, files)),
-        **options,
-    )
 
 
 def make_once(folder, names, parts, make, load=vocabulary.Vocabulary.load):

@@ -230,16 +230,8 @@ def prepare(config: TranslatorConfig, corpus, folder) -> pair_data.PairData:
     counted = translation_data.counted_cuttings(
         config.sample_pieces, corpus, tokenizers
     )
-    vocabularies = pair_data.count_both_vocabularies(
-        config,
-        corpus,
-        tokenizers,
-        folder,
-        backbone=config.backbone,
-        **counted,
-    )
     data = pair_data.prepare(
-        config, corpus, tokenizers, vocabularies, folder, **options
+        config, corpus, tokenizers, folder, counted, **options
     )
     train = translation_data.with_alignment(config, data.train)
     if config.sample_pieces is not None:
