@@ -266,6 +266,26 @@ def build(run, name, data):
     from tfcopy import models
     from tfcopy.experiments.pairs import pair_training, pretrained
 
+    kind = run.kinds[name]
+    coverage = kind == "pointer_generator_coverage"
+
+    def make_model(config):
+        options = {
+            "head": head_of(config, kind),
+            "coverage": coverage,
+            "coverage_enabled": False,
+        }
+        if config.backbone is not None:
+            pieces = pretrained.pieces(config.backbone, run.data_folder)
+            return pretrained.make_model(config, pieces=pieces, **options)
+        return from_flags(
+            models.pointer_generator,
+            config,
+            vocabulary_size=data.vocabularies[0].size,
+            **options,
+            **model_flags.model_options(config),
+        )
+
     config = run.config
     search = {
         "min_length": config.min_summary_length,
@@ -273,41 +293,12 @@ def build(run, name, data):
         "length_offset": 1,
         "refill": True,  # as in the authors' search
     }
-
-    kind = run.kinds[name]
-    coverage = kind == "pointer_generator_coverage"
-
-    def make_model():
-        if config.backbone is not None:
-            return pretrained.make_model(
-                config,
-                head_of(config, kind),
-                pretrained.pieces(config.backbone, run.data_folder),
-                coverage=coverage,
-                coverage_enabled=False,
-            )
-        return from_flags(
-            models.pointer_generator,
-            config,
-            vocabulary_size=data.vocabularies[0].size,
-            head=head_of(config, kind),
-            coverage=coverage,
-            coverage_enabled=False,
-            **model_flags.model_options(config),
-        )
-
-    def make_translator(model):
-        return pair_training.make_translator(
-            config,
-            model,
-            data,
-            search,
-            max_source_length=config.max_source_length,
-            append_eos=config.backbone is not None,
-        )
-
-    return run.build(
-        name, make_model, make_translator, ["A story ."], pairs=data.test
+    own = {
+        "max_source_length": config.max_source_length,
+        "append_eos": config.backbone is not None,
+    }
+    return pair_training.build(
+        run, name, data, make_model, search, own, warmup_texts=["A story ."]
     )
 
 

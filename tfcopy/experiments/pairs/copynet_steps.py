@@ -98,22 +98,16 @@ def build(run, name, data, kind=None, limits=None, part="", **details):
         part, **details: As in `Run.build`.
     """
     config: CopyNetConfig = run.config
-    options, longest = {}, config.max_target_length
+    own, longest = {"append_eos": config.end_mark}, config.max_target_length
     if limits is not None:
-        options, longest = {"max_source_length": limits[0]}, limits[1]
-    return run.build(
+        own["max_source_length"], longest = limits
+    return pair_training.build(
+        run,
         name,
-        lambda: make_model(config, data, kind or run.kinds[name]),
-        lambda model: pair_training.make_translator(
-            config,
-            model,
-            data,
-            {"max_length": longest, "rescale": True},
-            append_eos=config.end_mark,
-            **options,
-        ),
-        data.examples,
-        pairs=data.test,
+        data,
+        lambda config: make_model(config, data, kind or run.kinds[name]),
+        {"max_length": longest, "rescale": True},
+        own,
         part=part,
         **details,
     )

@@ -8,7 +8,7 @@ from tfcopy import losses, tokens, training
 from tfcopy.data.pairs import pipeline
 from tfcopy.decoding import SearchOptions
 from tfcopy.experiments import flag_checks, reporting
-from tfcopy.experiments.config import from_flags
+from tfcopy.experiments.config import from_flags, of_system
 from tfcopy.experiments.pairs.model_flags import PairsConfig
 from tfcopy.experiments.pairs.pair_data import as_text
 from tfcopy.experiments.reporting import figures
@@ -168,6 +168,27 @@ def train_batches(batching: Batching, encoded, change=None, shapes=None):
         return dataset if change is None else change(dataset)
 
     return train_data
+
+
+def build(run, name, data, make_model, search, own={}, **options) -> System:
+    """Builds a system of a run, text in and text out.
+
+    Args:
+        run: `Run` of a `PairsConfig`.
+        name: The name of the system and of its folder.
+        data: `PairData`.
+        make_model: Function of the system's own config that returns the model.
+        search, own: As `search` and `more` in `make_translator`.
+        **options: More arguments of `Run.build`.
+    """
+    config: PairsConfig = of_system(run.config, name)
+    return run.build(
+        name,
+        lambda: make_model(config),
+        lambda model: make_translator(config, model, data, search, **own),
+        pairs=data.test,
+        **{"warmup_texts": data.examples} | options,
+    )
 
 
 def make_translator(

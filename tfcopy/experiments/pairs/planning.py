@@ -25,19 +25,12 @@ def build(run, name, data, max_target_length):
         data: `PairData`.
         max_target_length: Most tokens of an answer, with its end.
     """
-    config = of_system(run.config, name)
-    kind = run.kinds[name]
-    return run.build(
+    return pair_training.build(
+        run,
         name,
-        lambda: make_model(config, data, kind),
-        lambda model: pair_training.make_translator(
-            config,
-            model,
-            data,
-            {"max_length": max_target_length, "rescale": True},
-        ),
-        data.examples,
-        pairs=data.test,
+        data,
+        lambda config: make_model(config, data, run.kinds[name]),
+        {"max_length": max_target_length, "rescale": True},
     )
 
 
