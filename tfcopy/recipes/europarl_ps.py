@@ -83,7 +83,6 @@ class Config(corpus_flags.TranslatorConfig, corpus_flags.DemoConfig):
         download: Download Europarl into --data_dir if it is not there.
     """
 
-    data_dir: str | None = config.corpus_file(corpus="place")
     download: bool = config.data(
         False, fixed=False, corpus="place", of_preset=True
     )

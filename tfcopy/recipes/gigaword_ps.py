@@ -138,7 +138,6 @@ class Config(
         f"Output head of the system that points: {config.POINTING}",
     )
     merge: Literal["max", "sum"] = config.search("max")
-    run: str | None = config.aside.common(None)
 
 
 COLUMNS = {

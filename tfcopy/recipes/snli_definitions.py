@@ -124,7 +124,6 @@ class Config(definition_flags.LabelledTextsConfig):
         baseline_dropout: The --dropout of baseline and glove, if it differs.
     """
 
-    train_file: str | None = config.corpus_file()
     max_length: PositiveInt = config.data(400)
     systems: list[Literal[tuple(SYSTEMS)]] = config.systems(
         ["baseline", "dict", "glove"]

@@ -117,7 +117,6 @@ class Config(definition_flags.LabelledTextsConfig):
             epoch if not given.
     """
 
-    train_file: str | None = config.corpus_file()
     systems: list[Literal[tuple(SYSTEMS)]] = config.systems(["B", "D3", "G"])
     max_answer_length: PositiveInt = config.search(30)
     anneal_epoch: PositiveInt | None = config.training(None, fixed=False)

@@ -107,7 +107,6 @@ class DefinitionsConfig(ModelConfig, TrainingConfig, RunConfig):
     definition_vocabulary_size: PositiveInt | None = data(None)
     max_definitions: PositiveInt = model(20)
     max_definition_length: PositiveInt = model(30)
-    dropout: Share = model(0.0)
     embedding_dropout: Share = model(0.0)
     initializers: Literal["keras", "glorot_uniform", "uniform"] = model("keras")
     learning_rate: PositiveFloat = training.common(3e-3)

@@ -99,7 +99,6 @@ class TranslationConfig(CorpusConfig, VocabulariesConfig):
             for text that is already tokenised.
     """
 
-    train: list[str] | None = corpus_file()
     catalogs: str | None = corpus_file(corpus="folder")
     hold_out: list[str] = data([], fixed=False)
     names: bool = data(False, fixed=False)
@@ -152,7 +151,6 @@ class SummariesConfig(CorpusConfig, CaseConfig):
             for text that is already tokenised.
     """
 
-    train: list[str] | None = corpus_file()
     source_column: str | None = data.common(None)
     target_column: str | None = data.common(None)
     tokenization: Literal["moses", "space"] = data.common(
