@@ -97,7 +97,7 @@ def build(
         finish: As in `TextBatches`, with the features as first argument.
     """
     config: DefinitionsConfig = of_system(run.config, name)
-    begin, end, *_ = kind.marks or (False, False)
+    begin, end = kind.marks
     features = make_features(config, sources, data, begin=begin, end=end)
 
     def model():

@@ -51,7 +51,8 @@ class TextModel:
     Args:
         model: A Keras model, such as `models.esim`.
         embedding: Its embedding: a `DefinitionEmbedding`, or any other layer.
-        features: The `DefinitionFeatures` of its batches.
+        features: The `DefinitionFeatures` of its batches, with the `marks` of
+            the class, and a packer if the embedding reads definitions.
         tokenizer: `Tokenizer` of texts, as in training.
         definitions: The `Definitions` that the features look up; `None` if
             the embedding reads none.
@@ -60,9 +61,6 @@ class TextModel:
             the dictionary; `None` if requests bring none, for models whose
             definitions are not text. A model that reads no definitions takes
             none either.
-
-    Raises:
-        ValueError: If arguments do not belong together.
     """
 
     # Set by subclasses: names of the texts, and of layers whose outputs are
@@ -70,8 +68,8 @@ class TextModel:
     task = None
     texts = ()
     layers = ()
-    # And what its features must have: BOS, EOS, and the message if they differ.
-    marks = None
+    # And whether its texts begin with BOS, and end with EOS.
+    marks = False, False
 
     model: Any
     embedding: Any
@@ -85,40 +83,7 @@ class TextModel:
     def __post_init__(self):
         reader = getattr(self.embedding, "reader", None)
         self.reads_definitions = reader is not None
-        self._check()
         self._vocabularies = _vocabularies(self.features)
-
-    def _check(self):
-        features, definitions = self.features, self.definitions
-        presence = {
-            "features with a packer": features.packer is not None,
-            "definitions": definitions is not None,
-        }
-        for name, is_given in presence.items():
-            if is_given != self.reads_definitions:
-                reads = "reads" if self.reads_definitions else "does not read"
-                raise ValueError(
-                    f"The embedding {reads} definitions. Expected "
-                    f"{'' if self.reads_definitions else 'no '}{name}."
-                )
-        if definitions is not None:
-            expected = features.packer.num_entries
-            if len(definitions.headwords) != expected:
-                raise ValueError(
-                    f"`definitions` must be the packer's, of {expected} "
-                    f"headwords. Received: {len(definitions.headwords)}."
-                )
-        found = features.begin, features.end
-        if self.marks is not None and found != self.marks[:2]:
-            raise ValueError(
-                f"{self.marks[2]}. Received: features of begin={found[0]}, "
-                f"end={found[1]}."
-            )
-        if self.max_length < 1:
-            raise ValueError(
-                "`max_length` must be at least 1. "
-                f"Received: max_length={self.max_length}."
-            )
 
     @property
     def arguments(self) -> dict:
@@ -284,7 +249,7 @@ class AnswerFinder(TextModel):
     task = "question_answering"
     texts = ("context", "question")
     layers = ("coattention",)
-    marks = False, True, "Contexts must end with EOS, and not begin with BOS"
+    marks = False, True
 
     _: dataclasses.KW_ONLY
     max_answer_length: int = 30
@@ -420,7 +385,7 @@ class WordPredictor(TextModel):
 
     task = "language_model"
     texts = ("text",)
-    marks = True, False, "Texts must begin with BOS, and not end with EOS"
+    marks = True, False
 
     _: dataclasses.KW_ONLY
     num_words: int = 10
