@@ -203,16 +203,25 @@ for _name, _function in {
     _binary(_name, _function)
 _binary("Maximum", np.maximum, max)
 _binary("Minimum", np.minimum, min)
-
-
-@operation("LogicalNot")
-def _logical_not(x):
-    return not x if isinstance(x, bool) else ~x
-
-
-@operation("Neg")
-def _neg(x):
-    return -x
+OPERATIONS |= {
+    "Neg": operator.neg,
+    "LogicalNot": lambda x: not x if isinstance(x, bool) else ~x,
+    "ArgMax": lambda x, axis: value_of(np.argmax(x, axis)),
+    "ArgMin": lambda x, axis: value_of(np.argmin(x, axis)),
+    "LowerBound": lambda rows, values: _bounds(rows, values, "left"),
+    "UpperBound": lambda rows, values: _bounds(rows, values, "right"),
+    "UnsortedSegmentSum": lambda x, segments, count: _of_segments(
+        np.add, x, segments, count, 0
+    ),
+    "TensorListGetItem": lambda values, place, shape: values[place],
+    # Shapes.
+    **dict.fromkeys(("Identity", "StopGradient", "EnsureShape"), lambda x: x),
+    "Size": lambda x: array_of(x).size,
+    "Shape": lambda x: np.array(_shape(x), int),
+    "Rank": lambda x: len(_shape(x)),
+    "Transpose": lambda x, order: np.transpose(x, _axes(order)),
+    "ExpandDims": lambda x, axis: np.expand_dims(array_of(x), axis),
+}
 
 
 @operation("Cast")
@@ -278,16 +287,6 @@ def _highest(kind):
     return np.inf if kind == "float32" else np.iinfo(kind).max
 
 
-@operation("ArgMax")
-def _arg_max(x, axis):
-    return value_of(np.argmax(x, axis))
-
-
-@operation("ArgMin")
-def _arg_min(x, axis):
-    return value_of(np.argmin(x, axis))
-
-
 @operation("Cumsum")
 def _cumsum(x, axis, *, exclusive=False, reverse=False):
     if reverse:
@@ -310,16 +309,6 @@ def _top_k(x, k):
     return np.take_along_axis(x, places, -1), places
 
 
-@operation("LowerBound")
-def _lower_bound(rows, values):
-    return _bounds(rows, values, "left")
-
-
-@operation("UpperBound")
-def _upper_bound(rows, values):
-    return _bounds(rows, values, "right")
-
-
 def _bounds(rows, values, side):
     found = [x.searchsorted(y, side) for x, y in zip(rows, values)]
     if len(found) == 1:
@@ -330,11 +319,6 @@ def _bounds(rows, values, side):
 @operation("UnsortedSegmentMin")
 def _segment_min(x, segments, count, *, T="int32"):
     return _of_segments(np.minimum, x, segments, count, _highest(T))
-
-
-@operation("UnsortedSegmentSum")
-def _segment_sum(x, segments, count):
-    return _of_segments(np.add, x, segments, count, 0)
 
 
 def _of_segments(function, x, segments, count, initial):
@@ -354,26 +338,6 @@ def _unique(x):
 
 
 # Shapes and places.
-
-
-@operation("Identity", "StopGradient", "EnsureShape")
-def _identity(x):
-    return x
-
-
-@operation("Size")
-def _size(x):
-    return array_of(x).size
-
-
-@operation("Shape")
-def _shape_of(x):
-    return np.array(_shape(x), int)
-
-
-@operation("Rank")
-def _rank(x):
-    return len(_shape(x))
 
 
 @operation("Fill")
@@ -419,16 +383,6 @@ def _broadcast_to(x, shape):
     shape = _axes(shape)
     check_size(math.prod(shape))
     return value_of(np.broadcast_to(array_of(x), shape))
-
-
-@operation("Transpose")
-def _transpose(x, order):
-    return np.transpose(x, _axes(order))
-
-
-@operation("ExpandDims")
-def _expand_dims(x, axis):
-    return np.expand_dims(array_of(x), axis)
 
 
 @operation("Squeeze")
@@ -632,11 +586,6 @@ def _list_of(x, shape):
 def _list_reserve(shape, size):
     budget.spend(size)
     return [None] * size
-
-
-@operation("TensorListGetItem")
-def _list_get(values, place, shape):
-    return values[place]
 
 
 @operation("TensorListSetItem")
