@@ -81,6 +81,22 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
+def aligned(rows, left: int = 1) -> list[str]:
+    """Returns the lines of a table, two blanks between its columns.
+
+    Args:
+        rows: Lists of equally many texts.
+        left: Number of columns that begin alike; the others end alike.
+    """
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = []
+    for row in rows:
+        cells = [x.ljust(width) for x, width in zip(row[:left], widths)]
+        cells += [x.rjust(w) for x, w in zip(row[left:], widths[left:])]
+        lines.append("  ".join(cells))
+    return lines
+
+
 def printable(text: str) -> str:
     """Replaces control characters and ends of line by blanks.
 

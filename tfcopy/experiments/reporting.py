@@ -15,7 +15,7 @@ from tfcopy import filesystem
 from tfcopy.evaluation import translations
 from tfcopy.experiments.config import given_corpora
 from tfcopy.serving.run_folder import is_run
-from tfcopy.terminal import shown
+from tfcopy.terminal import aligned, shown
 from tfcopy.tokens import BLANK, START
 from tfcopy.training.tensorboard import EventLog, log_table
 
@@ -109,15 +109,11 @@ def print_table(rows, columns, paper={}):
         paper: The paper's figures, by system.
     """
     rows = rows | {f"{system}, paper": x for system, x in paper.items()}
-    width = max(map(len, rows))
-    table = [list(columns)]
-    for scores in rows.values():
-        table.append([_figure(scores.get(name)) for name in columns.values()])
-    widths = [max(map(len, cells)) + 2 for cells in zip(*table)]
-    print()
-    for title, cells in zip(["", *rows], table):
-        line = "".join(f"{x:>{size}}" for x, size in zip(cells, widths))
-        print(f"{title:{width}}{line}")
+    table = [["", *columns]]
+    for title, scores in rows.items():
+        cells = (_figure(scores.get(name)) for name in columns.values())
+        table.append([title, *cells])
+    print("", *aligned(table), sep="\n")
 
 
 def _figure(value):

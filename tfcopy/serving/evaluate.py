@@ -12,7 +12,7 @@ from tfcopy.data.corpora.text_pairs import aligned_lines, read_lines
 from tfcopy.flags import File, Parser, PositiveInt, flag
 from tfcopy.runtime import commands
 from tfcopy.runtime.signatures import AskError
-from tfcopy.terminal import one_line, printable
+from tfcopy.terminal import aligned, one_line, printable
 
 _DESCRIPTION = """\
 Scores answers to the lines of a file against references, and compares systems
@@ -260,14 +260,7 @@ def _table(scores):
         rows.append([printable(name), *row])
     filled = [i for i in range(len(rows[0])) if any(x[i] for x in rows[1:])]
     rows = [[row[i] for i in filled] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    lines = [
-        "  ".join(
-            text.ljust(width) if i == 0 else text.rjust(width)
-            for i, (text, width) in enumerate(zip(row, widths))
-        ).rstrip()
-        for row in rows
-    ]
+    lines = [line.rstrip() for line in aligned(rows)]
     first, *others = scores
     notes = [
         f"{_NAMES[metric]}: {score['signature']}"

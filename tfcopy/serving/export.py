@@ -14,7 +14,7 @@ from tfcopy.flags import Folder, Parser, PositiveInt, flag, form
 from tfcopy.runtime import commands
 from tfcopy.runtime.litert_engine import LITERT_PRECISIONS
 from tfcopy.runtime.local_model import read_config
-from tfcopy.terminal import quiet
+from tfcopy.terminal import aligned, quiet
 
 _DESCRIPTION = """\
 Exports a system of a run, finished or interrupted, from its checkpoint, as a
@@ -212,11 +212,9 @@ def _print_systems(run):
     system, reason = run.choose()
     rows = [("system", "updates", "best dev score", "of update", "saved")]
     rows += [(name, *_cells(run.checkpoints(name))) for name in run.systems()]
-    widths = [max(map(len, cells)) for cells in zip(*rows)]
     print(f"{run.recipe}, {run.folder}:\n")
-    for row in rows:
-        cells = (f"{cell:<{width}}" for cell, width in zip(row, widths))
-        print("  ".join(cells).rstrip())
+    for line in aligned(rows, left=len(rows[0])):
+        print(line.rstrip())
     print(f"\nWithout --system: {system}, {reason}.")
 
 
