@@ -231,6 +231,23 @@ class Batching:
         return {"--xla with --batch_tokens": "on" if is_compiled else "off"}
 
 
+def for_trainer(make):
+    """Returns training data in the form that `Trainer` takes.
+
+    Args:
+        make: Function of an epoch, its `start_batch` and `num_replicas` that
+            returns a dataset.
+    """
+
+    def made(epoch, start_batch, context):
+        replicas = context.num_replicas_in_sync
+        start = start_batch // replicas
+        with naming_batch_tokens():
+            return make(epoch=epoch, start_batch=start, num_replicas=replicas)
+
+    return made
+
+
 # === Embeddings for TensorBoard's projector ===
 
 

@@ -11,6 +11,8 @@ from tfcopy import filesystem
 from tfcopy.data.corpora.text_pairs import aligned_lines, read_lines
 from tfcopy.flags import File, Parser, PositiveInt, flag
 from tfcopy.runtime import commands
+from tfcopy.runtime.exported_model import load
+from tfcopy.runtime.local_model import find_version, read_config
 from tfcopy.runtime.signatures import AskError
 from tfcopy.terminal import aligned, one_line, printable
 
@@ -130,12 +132,9 @@ def _answers(path, sources, options):
                 f"of {options.source}."
             )
         return {path: lines}
-    # Imported late: answers in files need no TensorFlow.
-    from tfcopy.runtime import exported_model
-
     answers = {}
     for name, engine in _engines(path, options).items():
-        with exported_model.load(
+        with load(
             path,
             batch_size=options.batch_size,
             **{**options.loading, "engine": engine},
@@ -158,9 +157,6 @@ def _engines(path, options):
 
 def _config(path):
     """Reads what an export stores about itself."""
-    # Imported late: answers in files need no model.
-    from tfcopy.runtime.local_model import find_version, read_config
-
     return read_config(find_version(path))
 
 
@@ -217,8 +213,6 @@ _IN_FLOAT, _IN_INT8 = ", TensorFlow", ", LiteRT int8"
 
 def _vocabulary(options):
     """Returns the words that a model can generate, or `None`."""
-    from tfcopy.runtime.local_model import find_version
-
     path = options.vocabulary
     for folder in filter(filesystem.isdir, options.systems):
         path = path or os.path.join(

@@ -1,12 +1,18 @@
 """Batches of texts, as XLA compiles training on them."""
 
+import functools
+
 import pytest
 
 from tests.data.definitions.test_features import make
 from tests.data.definitions.test_text_batches import TEXTS
 from tfcopy.data.definitions import TextBatches
 from tfcopy.experiments.definitions import text_systems
-from tfcopy.experiments.training_choices import MAX_SHAPES, Batching
+from tfcopy.experiments.training_choices import (
+    MAX_SHAPES,
+    Batching,
+    for_trainer,
+)
 
 
 @pytest.mark.long
@@ -17,7 +23,9 @@ def test_compiled_batches_of_tokens_have_few_shapes(capsys):
     batches = TextBatches(make(end=True), TEXTS.words)
     text_systems._choose_shapes(batches, TEXTS, limit, seed=1)
     assert "compiles at most" in capsys.readouterr().out
-    read = text_systems._train_batches(batches, TEXTS, limit, seed=1)
+    read = for_trainer(
+        functools.partial(batches.train, TEXTS, limit, shuffle_seed=1)
+    )
     seen, rows = set(), set()
     for epoch in range(3):
         for batch in read(epoch, 0, Context):

@@ -22,7 +22,6 @@ from tfcopy.data.definitions.text_batches import TextShapes
 from tfcopy.data.definitions.word_texts import WordTexts
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
-from tfcopy.experiments import flag_checks
 from tfcopy.experiments.config import from_flags, of_system
 from tfcopy.experiments.definitions.definition_data import (
     NUM_SPECIALS,
@@ -37,6 +36,7 @@ from tfcopy.experiments.run import Run, System
 from tfcopy.experiments.training_choices import (
     MAX_SHAPES,
     Batching,
+    for_trainer,
     is_compiled,
     log_tables,
     make_trainer,
@@ -166,10 +166,13 @@ def train(
     if compiled:
         limit = batching.limit(_longest_texts(data.train))
         _choose_shapes(text_system.batches, data.train, limit, seed)
+    make = functools.partial(
+        text_system.batches.train, data.train, limit, shuffle_seed=seed
+    )
     trainer = make_trainer(
         system,
         loss,
-        _train_batches(text_system.batches, data.train, limit, seed),
+        for_trainer(make),
         text_system.batches.evaluation(data.validation, batching.batch_size),
         batches=batching.depend_on(compiled),
         **options,
@@ -204,24 +207,6 @@ def _choose_shapes(batches, texts, limit, seed):
         f"XLA compiles at most {len(batches.shapes.classes)} shapes of "
         f"batches; {batches.shapes.share:.0%} of their cells are used"
     )
-
-
-def _train_batches(batches, texts, limit, seed):
-    """Returns the training data in the form that `Trainer` takes."""
-
-    def train_data(epoch, start_batch, context):
-        replicas = context.num_replicas_in_sync
-        with flag_checks.naming_batch_tokens():
-            return batches.train(
-                texts,
-                limit,
-                shuffle_seed=seed,
-                epoch=epoch,
-                start_batch=start_batch // replicas,
-                num_replicas=replicas,
-            )
-
-    return train_data
 
 
 def predict(

@@ -7,7 +7,7 @@ import tensorflow as tf
 from tfcopy import losses, tokens, training
 from tfcopy.data.pairs import pipeline
 from tfcopy.decoding import SearchOptions
-from tfcopy.experiments import flag_checks, reporting
+from tfcopy.experiments import reporting
 from tfcopy.experiments.config import from_flags, of_system
 from tfcopy.experiments.pairs.model_flags import PairsConfig
 from tfcopy.experiments.pairs.pair_data import as_text
@@ -16,13 +16,14 @@ from tfcopy.experiments.run import System
 from tfcopy.experiments.training_choices import (
     MAX_SHAPES,
     Batching,
+    for_trainer,
     is_compiled,
     log_word_embeddings,
     make_trainer,
     reported,
 )
 from tfcopy.layers import copying
-from tfcopy.runtime.answer_lines import Shown, join_pieces
+from tfcopy.runtime import answer_lines
 from tfcopy.serving.servables.translator import Translator
 
 # Tensors of a batch that losses read.
@@ -152,22 +153,19 @@ def train_batches(batching: Batching, encoded, change=None, shapes=None):
         shapes: As in `pipeline.batches`.
     """
 
-    def train_data(epoch, start_batch, context):
-        replicas = context.num_replicas_in_sync
-        with flag_checks.naming_batch_tokens():
-            dataset = pipeline.batches(
-                encoded.of_epoch(epoch),
-                batching.limit(shapes),
-                shuffle_seed=batching.seed,
-                epoch=epoch,
-                start_batch=start_batch // replicas,
-                pool_batches=batching.pool_batches,
-                shapes=shapes,
-                num_replicas=replicas,
-            )
+    def make(epoch, **place):
+        dataset = pipeline.batches(
+            encoded.of_epoch(epoch),
+            batching.limit(shapes),
+            shuffle_seed=batching.seed,
+            epoch=epoch,
+            pool_batches=batching.pool_batches,
+            shapes=shapes,
+            **place,
+        )
         return dataset if change is None else change(dataset)
 
-    return train_data
+    return for_trainer(make)
 
 
 def build(run, name, data, make_model, search, own={}, **options) -> System:
@@ -255,38 +253,31 @@ class SamplePictures:
 
     def __call__(self, update, writer):
         texts = [as_text(pair[0]) for pair in self.pairs]
-        analysis = self.translator.analyse(tf.constant(texts))
-        analysis = {name: value.numpy() for name, value in analysis.items()}
+        outputs = self.translator.analyse(tf.constant(texts))
+        outputs = {name: value.numpy() for name, value in outputs.items()}
         examples = []
-        for i, (source, reference) in enumerate(self.pairs):
-            words = _words(analysis["tokens"][i, 0])
-            copied = analysis["copied_from"][i, 0, : len(words)]
-            examples.append(
-                (
-                    as_text(source).split(),
-                    words,
-                    [place >= 0 for place in copied],
-                    as_text(reference).split(),
-                )
-            )
-            if figures is not None and words:
-                picture = _picture(
-                    analysis, i, words, copied, self.translator.config["pieces"]
-                )
+        for i, row in enumerate(answer_lines.rows(outputs, len(texts))):
+            best = answer_lines.translations_of(row, 1)[0]
+            copied = [place >= 0 for place in best.copied_from]
+            reference = as_text(self.pairs[i][1]).split()
+            examples.append((texts[i].split(), best.tokens, copied, reference))
+            if figures is not None and best.tokens:
+                pieces = self.translator.config["pieces"]
+                picture = _picture(best, row["attention"][0], pieces)
                 with writer.as_default(update):
                     tf.summary.image(f"attention/{i}", picture)
         training.log_examples(writer, update, examples)
 
 
-def _picture(analysis, i, words, copied, pieces):
-    source = _words(analysis["source_tokens"][i])
-    shown = join_pieces(
-        Shown(
+def _picture(best, attention, pieces):
+    source, words = best.source_tokens, best.tokens
+    shown = answer_lines.join_pieces(
+        answer_lines.Shown(
             words,
             source,
-            copied.tolist(),
-            analysis["generate_probability"][i, 0, : len(words)],
-            analysis["attention"][i, 0, : len(words), : len(source)],
+            best.copied_from,
+            best.generate_probs,
+            attention[: len(words), : len(source)],
         ),
         pieces,
     )
@@ -300,7 +291,3 @@ def _picture(analysis, i, words, copied, pieces):
             shown.generate if min(shown.generate) < 1 else None
         ),
     )
-
-
-def _words(row):
-    return [word.decode("utf-8") for word in row if word]

@@ -322,19 +322,11 @@ class Translator:
         Returns:
             A `Translation` for each text, in the order of `texts`.
         """
-        options = self.search_options()
 
-        def translate(batch):
-            outputs = self._answers(string_tensor(batch), options)
-            # Words are aligned by `analyse` alone.
-            outputs.pop("attention", None)
-            outputs = {name: x.numpy() for name, x in outputs.items()}
-            for row in answer_lines.rows(outputs, len(batch)):
-                yield answer_lines.translations_of(row, 1)[0]
+        def best(row):
+            return answer_lines.translations_of(row, 1)[0]
 
-        return in_batches(
-            translate, list(texts), batch_size, progress, num_at_once()
-        )
+        return self._all(texts, batch_size, progress, 1, best)
 
     def n_best_all(
         self,
@@ -353,13 +345,24 @@ class Translator:
             For each text, in the order of `texts`, up to `num_beams` different
             answers, the best first.
         """
-        options = self.search_options(self.options.num_beams)
+
+        def found(row):
+            texts = row["texts"][row["scores"] > EMPTY]
+            return [text.decode() for text in texts]
+
+        count = self.options.num_beams
+        return self._all(texts, batch_size, progress, count, found)
+
+    def _all(self, texts, batch_size, progress, count, read):
+        """Returns what a function reads off the outputs for each text."""
+        options = self.search_options(count)
 
         def translate(batch):
             outputs = self._answers(string_tensor(batch), options)
-            texts, scores = (outputs[x].numpy() for x in ("texts", "scores"))
-            for row, found in zip(texts, scores > EMPTY):
-                yield [text.decode() for text in row[found]]
+            # Words are aligned by `analyse` alone.
+            outputs.pop("attention", None)
+            outputs = {name: x.numpy() for name, x in outputs.items()}
+            return map(read, answer_lines.rows(outputs, len(batch)))
 
         return in_batches(
             translate, list(texts), batch_size, progress, num_at_once()
