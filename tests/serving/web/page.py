@@ -9,7 +9,7 @@ import pytest
 
 from tests.serving.web.browser import browser
 from tfcopy.runtime.signatures import AskError
-from tfcopy.serving.web import litert_package
+from tfcopy.serving.web import write_site
 
 WAIT = 200  # seconds: a test has 300, on a machine however busy
 RESULT = "#result section"
@@ -27,7 +27,7 @@ class _Server(http.server.ThreadingHTTPServer):
 def need_litert():
     """Skips a test where LiteRT.js cannot be had."""
     try:
-        litert_package.files()
+        write_site.litert_files()
     except AskError as error:
         pytest.skip(str(error))
 

@@ -11,7 +11,7 @@ from tests.serving.web.page import files_of
 from tests.serving.web.test_text_programs import UNKNOWN
 from tfcopy.runtime.number_operations import OPERATIONS
 from tfcopy.runtime.signatures import AskError
-from tfcopy.serving.web import litert_package, site, write_site
+from tfcopy.serving.web import site, write_site
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_a_folder_is_never_replaced(capsys, tmp_path):
 
 def test_another_registry_may_be_named(capsys, tmp_path, no_cache, monkeypatch):
     folder = tmp_path / "registry"
-    facts = litert_package._locked("@litertjs/core")
+    facts = write_site._locked("@litertjs/core")
     path = facts["resolved"].removeprefix("https://registry.npmjs.org/")
     (folder / path).parent.mkdir(parents=True)
     to = tmp_path / "site"

@@ -1,19 +1,31 @@
-"""The command `web`: a folder that answers in the browser, without a server."""
+"""The command `web`: a folder that answers in the browser, without a server.
+
+LiteRT.js comes from the packages of npm that `package-lock.json` names. Its
+WebAssembly has 9 MB, which only such folders need: packages are downloaded when
+the first is written, and kept in the user's cache.
+"""
 
 import dataclasses
 import gzip
+import http.client
+import io
+import json
 import os
+import pathlib
 import re
 import sys
+import tarfile
 import tempfile
+import urllib.request
 
 from tfcopy import checked_files, filesystem
-from tfcopy.atomic_files import publish_folder
+from tfcopy.atomic_files import publish_folder, write_atomically
 from tfcopy.flags import Parser
 from tfcopy.runtime import commands, litert_engine, text_program
 from tfcopy.runtime.local_model import LocalModel
 from tfcopy.runtime.signatures import AskError
-from tfcopy.serving.web import litert_package, site
+from tfcopy.serving.web import site
+from tfcopy.terminal import one_line
 
 _DESCRIPTION = """\
 Writes a folder of files that any web server serves: a page on which translators
@@ -70,7 +82,7 @@ def write_site(exports, to) -> None:
         raise AskError(f"{to} exists. Choose another --to, or remove it.")
     page = site.page_files()
     files, models = dict(page), []
-    for name, content in litert_package.files().items():
+    for name, content in litert_files().items():
         part = {f"litert/{name}": content}
         files |= _packed(part) if name.endswith(".wasm") else part
     size = sum(len(x) for name, x in files.items() if "_compat_" not in name)
@@ -89,7 +101,7 @@ def write_site(exports, to) -> None:
     hashes = {name: site.integrity(x) for name, x in files.items()}
     about = site.licence_of(
         "LiteRT.js",
-        litert_package.version(),
+        _locked("@litertjs/core")["version"],
         "https://github.com/google-ai-edge/LiteRT",
         "Apache License 2.0",
     )
@@ -163,6 +175,80 @@ def _write(files, to):
             with open(path, "wb") as file:
                 file.write(content)
         publish_folder(made, to, "index.html")
+
+
+_LOCK = pathlib.Path(__file__).with_name("package-lock.json")
+_REGISTRY = "https://registry.npmjs.org"
+_TIMEOUT = 60  # seconds
+_UTILITIES = "@litertjs/wasm-utils"
+# With relaxed SIMD, which is faster, and without; a browser loads one.
+_PROGRAMS = "litert_wasm_internal", "litert_wasm_compat_internal"
+_FILES = {
+    "@litertjs/core": {
+        "index.js": "dist/index.js",
+        **{
+            f"{name}.{kind}": f"wasm/{name}.{kind}"
+            for name in _PROGRAMS
+            for kind in ("js", "wasm")
+        },
+    },
+    _UTILITIES: {"wasm_utils.js": "dist/index.js"},
+}
+
+
+def litert_files() -> dict[str, bytes]:
+    """Returns the files of LiteRT.js that a site needs, by name.
+
+    Raises:
+        AskError: If a package can be neither read nor downloaded, or is not the
+            one that the lock file names.
+    """
+    found = {}
+    for package, names in _FILES.items():
+        with tarfile.open(fileobj=io.BytesIO(_archive(package))) as archive:
+            for name, path in names.items():
+                found[name] = archive.extractfile(f"package/{path}").read()
+    # Browsers know no packages, but files beside each other.
+    found["index.js"] = found["index.js"].replace(
+        f'"{_UTILITIES}"'.encode(), b'"./wasm_utils.js"'
+    )
+    return found
+
+
+def _locked(package):
+    content = json.loads(_LOCK.read_text(encoding="utf-8"))
+    return content["packages"][f"node_modules/{package}"]
+
+
+def _archive(package):
+    facts = _locked(package)
+    name = facts["resolved"].rpartition("/")[2]
+    path = os.path.join(filesystem.cache(), name)
+    if os.path.exists(path):
+        content = pathlib.Path(path).read_bytes()
+        if site.integrity(content, "sha512") == facts["integrity"]:
+            return content
+    registry = os.environ.get("NPM_CONFIG_REGISTRY", _REGISTRY).rstrip("/")
+    content = _downloaded(facts["resolved"].replace(_REGISTRY, registry))
+    if site.integrity(content, "sha512") != facts["integrity"]:
+        raise AskError(
+            f"{package} from {registry} is not the package that "
+            f"{_LOCK.name} names. Is NPM_CONFIG_REGISTRY right?"
+        )
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    write_atomically(path, lambda file: file.write(content))
+    return content
+
+
+def _downloaded(address):
+    try:
+        with urllib.request.urlopen(address, timeout=_TIMEOUT) as answer:
+            return answer.read()
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        raise AskError(
+            f"{address}: cannot be downloaded ({one_line(error)}). LiteRT.js "
+            "comes from npm; NPM_CONFIG_REGISTRY names another registry."
+        ) from None
 
 
 if __name__ == "__main__":
