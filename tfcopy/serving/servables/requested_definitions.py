@@ -5,17 +5,14 @@ Shapes: B examples, R lines of each; N definitions of all of them, H headwords
 possible headwords of a word.
 """
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 
 from tfcopy import tokens as special
 from tfcopy.data.definitions.dictionary_entries import RULES
-from tfcopy.data.definitions.packing import DefinitionPacker
 from tfcopy.data.ragged_rows import rows_of
 from tfcopy.data.text import tokenization
-from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary, table
 
 _LINES = [tf.TensorSpec([None, None], tf.string)]
@@ -45,34 +42,28 @@ class RequestedDefinitions(tf.Module):
     are truncated like the dictionary's. Words outside of the vocabulary are
     unknown.
 
+    Words are looked up by their lemmas, too, where the model's features are, by
+    the rules for English; they do not apply to the irregular forms of the
+    dictionary.
+
     Args:
-        packer: The `DefinitionPacker` of the model.
-        vocabulary: The packer's vocabulary of definitions; it may read another
-            file.
-        tokenizer: `Tokenizer` of definitions, as for the dictionary.
-        lemmas: Whether words are looked up by their lemmas, too, by the rules
-            for English.
-        irregular: Forms in lower case, to which the rules do not apply.
+        served: The `TextModel`.
+        vocabulary: The vocabulary of definitions; it may read another file than
+            the packer's.
     """
 
-    def __init__(
-        self,
-        packer: DefinitionPacker,
-        vocabulary: Vocabulary,
-        tokenizer: Tokenizer = Tokenizer(),
-        lemmas: bool = True,
-        irregular: Iterable[str] = (),
-    ):
+    def __init__(self, served, vocabulary: Vocabulary):
         super().__init__(name="requested_definitions")
-        self.layout = packer.layout
-        self.max_length = packer.max_length
+        packer = served.features.packer
+        self.layout, self.max_length = packer.layout, packer.max_length
         self.vocabulary = vocabulary
-        self.tokenizer = tokenizer
-        self.lemmas = lemmas
+        self.tokenizer = served.definition_tokenizer
+        self.lemmas = served.features.lookup.lemmas
         # What an export has to track.
         self._vocabulary_table = vocabulary.table()
         with tf.init_scope():
-            self._irregular = table(dict.fromkeys(irregular, 1))
+            irregular = dict.fromkeys(served.definitions.lemmas, 1)
+            self._irregular = table(irregular)
 
     @tf.function(input_signature=_LINES, autograph=False)
     def read(self, lines) -> Requested:

@@ -25,7 +25,6 @@ from tfcopy.data.text.tokenization import (
 )
 from tfcopy.decoding import joint_spans
 from tfcopy.serving.servables.text_reader import (
-    DefinitionTable,
     Read,
     TextReader,
 )
@@ -102,13 +101,8 @@ class TextModel:
         return self.reads_definitions and self.definition_tokenizer is not None
 
     @functools.cached_property
-    def _table(self):
-        if self.reads_definitions:
-            return DefinitionTable(self.embedding, self.features.packer)
-
-    @functools.cached_property
     def _reader(self):
-        return TextReader(self, self._vocabularies, self._table)
+        return TextReader(self, self._vocabularies)
 
     @property
     def resources(self) -> list:

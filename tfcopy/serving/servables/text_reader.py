@@ -132,35 +132,32 @@ class TextReader:
         served: The `TextModel`.
         vocabularies: Dict of its vocabularies: `text`, `character` and
             `definition`.
-        table: A `DefinitionTable` of all entries; `None` if the model reads no
-            definitions.
     """
 
-    def __init__(self, served, vocabularies, table: DefinitionTable | None):
+    def __init__(self, served, vocabularies):
         self._names = served.texts
         self._embedding = served.embedding
         self._tokenizer = served.tokenizer
         self._max_length = served.max_length
-        self._table = table
-        self._requested = None
+        self._table = self._requested = None
+        if served.reads_definitions:
+            self._table = DefinitionTable(
+                served.embedding, served.features.packer
+            )
         self._features = served.features.copy(
             vocabulary=vocabularies["text"],
             characters=vocabularies.get("character"),
-            packer=table,
+            packer=self._table,
         )
         functions = {"run": self._run, "look_up": self._features.look_up}
-        if table is not None:
+        if self._table is not None:
             definitions = served.definitions
             with tf.init_scope():
                 self._headwords = tf.constant(["", *definitions.headwords])
             if served.definition_tokenizer is not None:
                 functions["read"] = served.embedding.read
                 self._requested = RequestedDefinitions(
-                    served.features.packer,
-                    vocabularies["definition"],
-                    served.definition_tokenizer,
-                    served.features.lookup.lemmas,
-                    definitions.lemmas,
+                    served, vocabularies["definition"]
                 )
         self._core = self._make_core(served.model, served.layers)
         # The signatures share their graphs.
