@@ -230,6 +230,7 @@ def test_the_results_tell_what_was_exported(tmp_path, saved, capsys):
     assert details.pop("flags")["log_dir"] == run.config.log_dir
     assert details.pop("origin")["aside"]["log_dir"] == run.config.log_dir
     assert details == {
+        "recipe": run.config.recipe,
         "system": "a",
         "bleu": 1.5,
         "parameters": 9,
@@ -279,10 +280,11 @@ def test_a_result_has_the_name_of_what_it_is_of(tmp_path, saved, capsys):
     assert list(run.finish(choice, paper={})["systems"]) == names
     *_, options = saved[-1]
     card = model_card.card(
-        dict.fromkeys(("recipe", "tensorflow", "keras", "created"), "x")
+        dict.fromkeys(("tensorflow", "keras", "created"), "x")
         | options["details"]
     )
-    assert card.startswith("# x: ours_pointer_generator_head\n")
+    title = f"{run.config.recipe}: ours_pointer_generator_head"
+    assert card.startswith(f"# {title}\n")
     assert "[2/2] ours_pointer_generator_head" in capsys.readouterr().out
 
 

@@ -277,7 +277,8 @@ class Run:
             check_system(shared, own_identity)
         served = make_served(model)
         flags = {"flags": changed(config), "origin": origin(config)}
-        details = {"system": name, **flags, **details}
+        recipe = self.config.recipe
+        details = {"recipe": recipe, "system": name, **flags, **details}
         is_resumed = filesystem.isdir(os.path.join(shared, "checkpoints"))
         if config.init_from and (self.config.fresh or not is_resumed):
             print(take_weights(config.init_from, name, model, served))
@@ -331,7 +332,6 @@ class Run:
                 export(
                     system.served,
                     self.config.savedmodel_dir,
-                    recipe=self.config.recipe,
                     warmup_texts=system.warmup_texts,
                     details={
                         **system.details,
@@ -386,7 +386,7 @@ class Run:
             served,
             folder,
             warmup_texts=system.warmup_texts,
-            details={"recipe": self.config.recipe, **system.details},
+            details=system.details,
             model=system.trained,
             identity=system.identity,
         )

@@ -93,7 +93,6 @@ def export(
     served,
     directory,
     *,
-    recipe: str | None = None,
     version: int | None = None,
     warmup_texts: Sequence[str | Mapping] = ("",),
     details: Mapping | None = None,
@@ -107,14 +106,14 @@ def export(
             `resources`, their variables and tables; `config`, facts to store;
             and `with_files(folder)`, a copy with files as assets.
         directory: Folder of the versions, `savedmodels/<recipe>`.
-        recipe: Name of the recipe; by default the last part of `directory`.
         version: Positive integer; by default the highest version plus one.
         warmup_texts: Requests that TensorFlow Serving runs when it loads the
             model, so that the first user need not wait: texts, or dicts of
             texts by name for models of several texts. An example may have a
             `dictionary`, a list of lines, for models that take one. The demo
             page shows them as examples.
-        details: Further content of `assets.extra/tfcopy.json`.
+        details: Further content of `assets.extra/tfcopy.json`; the `recipe` is
+            by default the last part of `directory`.
         pairs: Texts of a test set and their references, which decide on the
             precision of the programs of LiteRT; see `litert_export.write`.
 
@@ -127,8 +126,8 @@ def export(
             operations that TensorFlow Serving lacks.
     """
     directory = filesystem.abspath(os.fspath(directory))
-    # Of the model, as a server of the folder knows it, and of the recipe.
-    names = os.path.basename(directory), recipe or os.path.basename(directory)
+    # As a server of the folder knows the model.
+    name = os.path.basename(directory)
     if version is not None and filesystem.isdir(directory):
         there = dict(numbers_in(directory)).get(version)
         if there is not None:
@@ -143,10 +142,7 @@ def export(
         with scratch_folder(directory, ".exporting-") as temporary:
             os.chmod(temporary, 0o755)
             target = os.path.join(temporary, "model")
-            _write(
-                *(served, temporary, target, names),
-                *(warmup_texts, details, pairs),
-            )
+            _write(served, target, name, warmup_texts, details, pairs)
             return _publish(target, directory, version)
     except (OSError, tf.errors.OpError) as error:
         reason = getattr(error, "strerror", None) or one_line(error)
@@ -155,9 +151,8 @@ def export(
         ) from error
 
 
-def _write(served, folder, target, names, warmup_texts, details, pairs):
-    name, recipe = names
-    served = served.with_files(folder)
+def _write(served, target, name, warmup_texts, details, pairs):
+    served = served.with_files(os.path.dirname(target))
     signatures = served.signatures
     module = tf.Module(name="tfcopy")
     module.resources = served.resources
@@ -168,7 +163,7 @@ def _write(served, folder, target, names, warmup_texts, details, pairs):
     extra = os.path.join(target, "assets.extra")
     os.makedirs(extra)
     examples = [_example(x) for x in warmup_texts]
-    config = _config(served, recipe, examples, details)
+    config = _config(served, name, examples, details)
     if getattr(served, "litert", None) in LITERT_PRECISIONS:
         config |= _programs(target, served, examples, pairs)
     # Names of files may have bytes that are no text.
@@ -230,10 +225,10 @@ def _request(function, examples):
     return inputs
 
 
-def _config(served, recipe, examples, details):
+def _config(served, name, examples, details):
     return {
         "format": FORMAT,
-        "recipe": recipe,
+        "recipe": name,
         **served.config,
         "examples": examples,
         "engines": "TensorFlow.",
