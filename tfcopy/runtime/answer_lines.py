@@ -181,8 +181,6 @@ class Shown(NamedTuple):
             averaged over the subwords of a word.
         attention: `(N, M)`, averaged over the subwords of a target word and
             summed over those of a source word.
-        text: The translation.
-        score: Its log-probability, after the penalties of the search.
     """
 
     words: list[str]
@@ -190,8 +188,6 @@ class Shown(NamedTuple):
     copied_from: list[int]
     generate: np.ndarray
     attention: np.ndarray
-    text: str = ""
-    score: float = 0.0
 
 
 def join_pieces(answer: Shown, pieces: dict) -> Shown:

@@ -1,7 +1,7 @@
 """CopyNet and the paper's baselines: vocabulary, model, search, training."""
 
 from tfcopy import losses, models
-from tfcopy.experiments.config import from_flags, head_of
+from tfcopy.experiments.config import head_of
 from tfcopy.experiments.pairs import model_flags, pair_data, pair_training
 from tfcopy.experiments.pairs.model_flags import CopyNetConfig, PairsConfig
 
@@ -71,15 +71,9 @@ def check(config: CopyNetConfig):
 
 def make_model(config: CopyNetConfig, data, system):
     """Builds the model of `system`, one of `models.copynet.SYSTEMS`."""
-    size = data.vocabularies[0].size
-    return from_flags(
-        models.copynet,
-        config,
-        source_vocabulary_size=size,
-        target_vocabulary_size=size,
-        system=system,
-        head=head_of(config, system),
-        **model_flags.model_options(config),
+    head = head_of(config, system)
+    return model_flags.made(
+        models.copynet, config, data, system=system, head=head
     )
 
 

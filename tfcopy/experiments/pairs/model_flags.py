@@ -15,6 +15,7 @@ from tfcopy.experiments.config import (
     aside,
     data,
     file,
+    from_flags,
     group,
     model,
     part,
@@ -73,6 +74,20 @@ class TransformerConfig(ModelConfig):
     normalize_first: bool = model(True, replaced=True)
     pointing: Literal["heads", "additive"] = part("heads")
     tied_embeddings: bool = model(False, replaced=True)
+
+
+def made(make, config: TransformerConfig, data, **own):
+    """Builds a model of two vocabularies with the flags that it reads.
+
+    Args:
+        make: A function of `models`.
+        config: The flags.
+        data: `PairData`.
+        **own: Further arguments of the function.
+    """
+    sides = zip(("source", "target"), data.vocabularies)
+    sizes = {f"{side}_vocabulary_size": words.size for side, words in sides}
+    return from_flags(make, config, **sizes, **model_options(config), **own)
 
 
 def model_options(config: TransformerConfig) -> dict:

@@ -9,7 +9,7 @@ import tensorflow as tf
 from tfcopy import losses, models, tokens
 from tfcopy.data.pairs import copy_ids
 from tfcopy.experiments import reporting
-from tfcopy.experiments.config import from_flags, of_system
+from tfcopy.experiments.config import of_system
 from tfcopy.experiments.pairs import copynet_steps, model_flags, pair_training
 from tfcopy.experiments.pairs.model_flags import PlannerConfig
 from tfcopy.experiments.reporting import figures
@@ -57,16 +57,13 @@ def make_model(config: PlannerConfig, data, kind):
 
     `_ln` adds layer normalisation to the decoder.
     """
-    source, target = data.vocabularies
-    return from_flags(
+    return model_flags.made(
         models.planner,
         config,
-        source_vocabulary_size=source.size,
-        target_vocabulary_size=target.size,
+        data,
         system=kind.removesuffix("_ln"),
         use_gate=config.update_gate,
         layer_norm=kind.endswith("_ln"),
-        **model_flags.model_options(config),
     )
 
 

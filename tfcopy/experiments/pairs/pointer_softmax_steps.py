@@ -7,7 +7,6 @@ from tfcopy.data.alignment import likely_translations
 from tfcopy.data.pairs import sampled_vocabulary
 from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.experiments import flag_checks
-from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs import model_flags, pair_training, pretrained
 from tfcopy.experiments.pairs.model_flags import PointerSoftmaxConfig
 from tfcopy.models.assembly import head_class
@@ -35,14 +34,8 @@ def make_model(config: PointerSoftmaxConfig, data, head):
     """
     inherited = head_class(head).inherits & vars(config).keys()
     options = {name: getattr(config, name) for name in inherited}
-    source, target = data.vocabularies
-    return from_flags(
-        models.gru_translator,
-        config,
-        source_vocabulary_size=source.size,
-        target_vocabulary_size=target.size,
-        head=head,
-        **options | model_flags.model_options(config),
+    return model_flags.made(
+        models.gru_translator, config, data, head=head, **options
     )
 
 
