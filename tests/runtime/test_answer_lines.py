@@ -10,8 +10,6 @@ ANSWER = Shown(
     [0, 2, 3, -1, -1, 5],
     np.array([0.0, 0.3, 0.6, 1.0, 0.5, 0.7]),
     np.arange(42.0).reshape(6, 7) / 100,
-    "Łukasz is here",
-    -0.5,
 )
 
 

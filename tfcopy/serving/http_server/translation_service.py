@@ -53,6 +53,8 @@ _MOST_TERMS = 1000
 _READERS, _SHORT = 2, 2000
 # Buckets of histograms of seconds.
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+# Those of segments in a batch.
+_SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
 # Maximum characters of a response, as a multiple of those of a request.
 _MOST_TIMES = 10
 
@@ -73,46 +75,30 @@ class Metrics:
         self._registry = CollectorRegistry()
         ProcessCollector(registry=self._registry)
         PlatformCollector(registry=self._registry)
-        self.requests = self._new(
-            Counter, "requests", "Requests.", ["path", "status"]
+        count = functools.partial(self._new, Counter)
+        take = functools.partial(self._new, Histogram, buckets=_SECONDS)
+        pair = "source", "target"
+        self.requests = count("requests", "Requests.", "path", "status")
+        self.seconds = take("request_seconds", "Seconds of a request.", "path")
+        self.texts = count("texts", "Texts translated.", *pair)
+        self.characters = count(
+            "characters", "Characters of these texts.", *pair
         )
-        self.seconds = self._new(
-            Histogram,
-            "request_seconds",
-            "Seconds of a request.",
-            ["path"],
-            buckets=_SECONDS,
+        self.lost_spans = count(
+            "lost_spans", "Spans that answers did not keep.", *pair
         )
-        pair = ["source", "target"]
-        self.texts = self._new(Counter, "texts", "Texts translated.", pair)
-        self.characters = self._new(
-            Counter, "characters", "Characters of these texts.", pair
-        )
-        self.lost_spans = self._new(
-            Counter, "lost_spans", "Spans that answers did not keep.", pair
-        )
-        self.batch_size = self._new(
-            Histogram,
-            "batch_size",
-            "Questions of a batch.",
-            ["model"],
-            buckets=(1, 2, 4, 8, 16, 32, 64, 128),
-        )
-        self.batch_seconds = self._new(
-            Histogram,
-            "batch_seconds",
-            "Seconds that a model takes for a batch.",
-            ["model"],
-            buckets=_SECONDS,
+        sizes = functools.partial(self._new, Histogram, buckets=_SIZES)
+        self.batch_size = sizes("batch_size", "Questions of a batch.", "model")
+        self.batch_seconds = take(
+            "batch_seconds", "Seconds that a model takes for a batch.", "model"
         )
         self.waiting = self._new(
             Gauge, "waiting", "Questions that wait for a model."
         )
 
-    def _new(self, kind, name, help, labels=(), **options):
-        return kind(
-            f"tfcopy_{name}", help, labels, registry=self._registry, **options
-        )
+    def _new(self, kind, name, help, *labels, **options):
+        options["registry"] = self._registry
+        return kind(f"tfcopy_{name}", help, labels, **options)
 
     def shown(self) -> bytes:
         """Returns all metrics in Prometheus's format."""
