@@ -27,20 +27,10 @@ PRESETS = {
     "demo": corpus_flags.DEMO_CATALOGS,
     "thorough": {},
     "full": {
-        "pieces": 4_000,
-        "source_vocabulary_size": 4_500,
-        "target_vocabulary_size": 4_500,
-        "embedding_dim": 256,
-        "units": 512,
-        "encoder_units": 256,
-        "learning_rate": 1e-3,
+        **corpus_flags.LARGE_CATALOGS,
         "schedule": "linear",
         "batch_size": 32,
         "updates": 6_000,
-        "eval_every": 500,
-        "patience": 12,
-        "max_length": 100,
-        "max_target_length": 160,
     },
 }
 

@@ -220,10 +220,8 @@ def prepare(config):
         entailment_steps,
     )
 
-    if config.corpus == "demo":
-        corpus = demo_definitions.entailments(num_train=config.num_train)
-    else:
-        corpus = definition_data.load_labelled(config, nli)
+    demo = demo_definitions.entailments
+    corpus = definition_data.load_labelled(config, nli, demo)
 
     def read(split, tokenizer, _):
         return entailment_steps.read(split, tokenizer, config.max_length)

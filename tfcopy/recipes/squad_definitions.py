@@ -217,10 +217,8 @@ def prepare(config):
     from tfcopy.data.generated import demo_definitions
     from tfcopy.experiments.definitions import answering_steps, definition_data
 
-    if config.corpus == "demo":
-        corpus = demo_definitions.questions(num_train=config.num_train)
-    else:
-        corpus = definition_data.load_labelled(config, squad)
+    demo = demo_definitions.questions
+    corpus = definition_data.load_labelled(config, squad, demo)
     questions = {"train": None, "validation": [], "test": []}
 
     def read(split, tokenizer, name):

@@ -225,16 +225,21 @@ def tokenizer_of(corpus: Corpus) -> Tokenizer:
     return Tokenizer(mode="space" if corpus.tokenized else "moses")
 
 
-def load_labelled(config: LabelledTextsConfig, reader) -> Corpus:
-    """Loads the corpus of files or of TFDS that the flags name.
+def load_labelled(
+    config: LabelledTextsConfig, reader, demo: Callable
+) -> Corpus:
+    """Loads the corpus of files or of TFDS that the flags name, or the demo's.
 
     Args:
         config: The recipe's config.
         reader: Module with `load` of files and `load_tfds` of a dataset.
+        demo: Function of `num_train` that generates the demo's.
 
     Raises:
         ValueError: naming `--train_file`, if it is not given.
     """
+    if config.corpus == "demo":
+        return demo(num_train=config.num_train)
     if config.corpus != "files":
         return reader.load_tfds(config.corpus, config.data_dir)
     if config.train_file is None:

@@ -219,6 +219,21 @@ DEMO_CATALOGS = {
     "precision": "float32",
 }
 
+# Sizes for the catalogues of many programs.
+LARGE_CATALOGS = {
+    "pieces": 4_000,
+    "source_vocabulary_size": 4_500,
+    "target_vocabulary_size": 4_500,
+    "embedding_dim": 256,
+    "units": 512,
+    "encoder_units": 256,
+    "learning_rate": 1e-3,
+    "eval_every": 500,
+    "patience": 12,
+    "max_length": 100,
+    "max_target_length": 160,
+}
+
 
 @group
 class TranslatorConfig(PointerSoftmaxConfig, TranslationConfig, CaseConfig):
