@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import dataclasses
+import functools
 import importlib
 import json
 import multiprocessing
@@ -29,6 +30,7 @@ from tfcopy.runtime.local_model import LocalModel, TensorFlowEngine
 from tfcopy.runtime.signatures import AskError
 from tfcopy.serving import evaluate, saved_model
 from tfcopy.serving.servables import litert_export, settings
+from tfcopy.serving.servables.translation import program_lengths
 
 pytest.importorskip("ai_edge_litert")
 pytestmark = pytest.mark.optimised_graphs
@@ -150,7 +152,7 @@ def unknown_shapes(path):
 
 
 def test_programs_have_few_lengths():
-    lengths = litert_export.program_lengths
+    lengths = functools.partial(program_lengths, doubling=False)
     assert lengths(200) == [16, 24, 32, 48, 64, 96, 128, 192, 256]
     assert lengths(15) == [16]
     assert lengths(16) == [16, 24]  # and EOS
@@ -160,9 +162,9 @@ def test_programs_have_few_lengths():
     ("usual", "expected"), [(8, [16, 256]), (17, [16, 24, 256]), (300, None)]
 )
 def test_texts_longer_than_usual_share_a_program(usual, expected):
-    lengths = litert_export.program_lengths
+    lengths = functools.partial(program_lengths, doubling=False)
     assert lengths(200, usual=usual) == (expected or lengths(200))
-    assert lengths(200, "analysed", 17) == [16, 32, 256]
+    assert program_lengths(200, 17) == [16, 32, 256]
 
 
 def exported(translator, folder):

@@ -10,7 +10,6 @@ Shapes: B texts, S source positions, N hypotheses, L maximum length.
 
 import contextlib
 import dataclasses
-import math
 import operator
 import os
 import tempfile
@@ -32,7 +31,11 @@ from tfcopy.runtime.litert_engine import (
 from tfcopy.runtime.number_operations import strings
 from tfcopy.runtime.text_program import FILE_NAME as TEXTS_NAME
 from tfcopy.serving.servables import text_export
-from tfcopy.serving.servables.translation import RequestedTerms, Sources
+from tfcopy.serving.servables.translation import (
+    RequestedTerms,
+    Sources,
+    program_lengths,
+)
 
 _TEXT = tf.TensorSpec([None], tf.string, name="text")
 _LINES = tf.TensorSpec([None, None], tf.string, name="glossary")
@@ -122,7 +125,9 @@ def _programs(translator, precision):
         return {
             program_name(kind, length): _program(translator, kind, length)
             for kind in kinds(translator)
-            for length in program_lengths(longest, kind, usual)
+            for length in program_lengths(
+                longest, usual, doubling=kind == ANALYSED
+            )
         }
 
 
@@ -179,29 +184,6 @@ def described(facts: dict) -> str:
     if "better" in changed:
         text += f", {changed['better']} better, {changed['worse']} worse"
     return f"{text}."
-
-
-def program_lengths(
-    longest: int, kind: str = "free", usual: int | None = None
-) -> list[int]:
-    """Returns the source positions of programs for texts up to a length.
-
-    Args:
-        longest: Maximum number of words of a text; EOS follows.
-        kind: Kind of program, of which there are fewer for `analyse`.
-        usual: Source positions of the longest usual text. All longer ones share
-            a program.
-    """
-    lengths = [16]
-    size = 16
-    while size <= longest:
-        # 16, 24, 32, 48, 64 and so on: a third of a program is padding at most.
-        is_power = size & (size - 1) == 0
-        more = size // 2 if is_power else size // 3
-        size = 2 * size if kind == ANALYSED else size + more
-        if lengths[-1] < (usual or math.inf) or size > longest:
-            lengths.append(size)
-    return lengths
 
 
 def convert(functions: dict, weights: list, precision: str) -> bytes:

@@ -7,6 +7,7 @@ generate, M translations of a word.
 
 import dataclasses
 import functools
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,11 +80,27 @@ def mark_terms(text, glossary: Glossary | None, lines, protect: str):
     return text, RequestedTerms(*(tf.concat(x, 0) for x in both))
 
 
-def program_lengths(longest: int) -> list[int]:
-    """Returns the source positions of programs for texts up to a length."""
+def program_lengths(
+    longest: int, usual: int | None = None, *, doubling: bool = True
+) -> list[int]:
+    """Returns the source positions of programs for texts up to a length.
+
+    Args:
+        longest: Maximum number of words of a text; EOS follows.
+        usual: Source positions of the longest usual text. All longer ones share
+            a program.
+        doubling: Whether each length is twice the last one. Otherwise there are
+            more: a third of a program is padding at most.
+    """
     lengths = [_POSITIONS]
-    while lengths[-1] <= longest:
-        lengths.append(2 * lengths[-1])
+    size = _POSITIONS
+    while size <= longest:
+        # 16, 24, 32, 48, 64 and so on.
+        is_power = size & (size - 1) == 0
+        more = size // 2 if is_power else size // 3
+        size = 2 * size if doubling else size + more
+        if lengths[-1] < (usual or math.inf) or size > longest:
+            lengths.append(size)
     return lengths
 
 
