@@ -61,9 +61,7 @@ def measure(config, num_steps):
     with tempfile.TemporaryDirectory() as folder:
         rules = copy_rules_copynet.load_rules(config, folder)
         tokenizer = Tokenizer(mode="space", language="other")
-        data = copynet_steps.prepare(
-            config, rules.corpus, tokenizer, folder, end_mark=config.end_mark
-        )
+        data = copynet_steps.prepare(config, rules.corpus, tokenizer, folder)
     stream = batches(config, data)
     steps = {
         system: make_step(config, data, system, stream.element_spec)

@@ -92,9 +92,7 @@ def test_the_mark_at_the_end_is_seen_but_not_copied(tmp_path, end_mark):
     config = dataclasses.replace(config, end_mark=end_mark)
     rules = recipe.load_rules(config, tmp_path)
     tokenizer = Tokenizer(mode="space", language="other")
-    data = copynet_steps.prepare(
-        config, rules.corpus, tokenizer, tmp_path, end_mark=end_mark
-    )
+    data = copynet_steps.prepare(config, rules.corpus, tokenizer, tmp_path)
     last = data.train.source_splits[1:] - 1
     assert (data.train.source_ids[last] == tokens.EOS).all() == end_mark
     marked = data.train.source_copy_ids[last] == tokens.NO_COPY

@@ -144,9 +144,7 @@ def prepare(config, corpus, folder):
     from tfcopy.experiments.pairs import copynet_steps
 
     tokenizer = Tokenizer(mode="space", language="other")
-    return copynet_steps.prepare(
-        config, corpus, tokenizer, folder, end_mark=True
-    )
+    return copynet_steps.prepare(config, corpus, tokenizer, folder)
 
 
 def answer(translator, test):

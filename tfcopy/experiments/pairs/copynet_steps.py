@@ -3,31 +3,23 @@
 from tfcopy import losses, models
 from tfcopy.experiments.config import head_of
 from tfcopy.experiments.pairs import model_flags, pair_data, pair_training
-from tfcopy.experiments.pairs.model_flags import CopyNetConfig, PairsConfig
+from tfcopy.experiments.pairs.model_flags import CopyNetConfig
 
 
 def prepare(
-    config: PairsConfig,
-    corpus,
-    tokenizer,
-    folder,
-    *,
-    end_mark=None,
-    max_size=None,
-    min_count=1,
-    truncate=None,
+    config, corpus, tokenizer, folder, max_size=None, min_count=1, truncate=None
 ):
     """Counts words, and turns the corpus into ids; both are kept.
 
     Both sides share one vocabulary, counted on the training split. The mark
-    at the end of a source, if wanted, can be looked at but not copied.
+    at the end of a source, by --end_mark or where there is no such flag, can be
+    looked at but not copied.
 
     Args:
-        config: The flags.
+        config: The flags of a `PairsConfig`.
         corpus: `TranslationCorpus`.
         tokenizer: `Tokenizer` of both sides.
         folder: Where vocabulary and ids are kept.
-        end_mark: Whether sources end with a mark; `--end_mark` if `None`.
         max_size: Largest size of the vocabulary; `None` for no limit.
         min_count: Rarer words are left out.
         truncate: Most words of a source and of a target, or `None`.
@@ -43,7 +35,7 @@ def prepare(
         {"sizes": {"both": max_size}, "min_count": min_count},
         max_length=None,
         truncate=truncate,
-        append_eos=config.end_mark if end_mark is None else end_mark,
+        append_eos=vars(config).get("end_mark", True),
         unmatched="unk",
     )
 
