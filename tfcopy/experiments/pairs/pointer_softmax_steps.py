@@ -1,5 +1,7 @@
 """Models of the pointer softmax paper: how they are built and trained."""
 
+import operator
+
 import numpy as np
 
 from tfcopy import losses, models
@@ -52,12 +54,13 @@ def build(run, name, head, data, search, details, **more):
         **more: More arguments of `make_translator`.
     """
     config: PointerSoftmaxConfig = run.config
+    own = {"shortlist": shortlist(config.shortlist, data), **more}
     count = config.search_candidates
     if count is not None:
         count = min(count, data.vocabularies[1].size)
-        more["candidate_ids"] = np.arange(count, dtype="int32")
+        own["candidate_ids"] = np.arange(count, dtype="int32")
 
-    def model():
+    def model(config):
         if config.backbone is not None:
             pieces = pretrained.pieces(config.backbone, run.data_folder)
             return pretrained.make_model(
@@ -70,24 +73,10 @@ def build(run, name, head, data, search, details, **more):
                 layer.embeddings.assign(vectors.matrix)
         return made
 
-    def served(model):
-        more["shortlist"] = shortlist(config.shortlist, data)
-        return pair_training.make_translator(
-            config, model, data, search, **more
-        )
-
-    def trained(model):
-        return model if config.candidates is None else model.with_candidates()
-
-    return run.build(
-        name,
-        model,
-        served,
-        data.examples,
-        pairs=data.test,
-        make_trained=trained,
-        **details,
-    )
+    if config.candidates is not None:
+        trained = operator.methodcaller("with_candidates")
+        details = {"make_trained": trained, **details}
+    return pair_training.build(run, name, data, model, search, own, **details)
 
 
 def shortlist(flag, data):
