@@ -7,6 +7,12 @@ from tests.layers.flat_arguments import (
     FlatEmbedding,
     FlatReader,
 )
+from tests.layers.random_inputs import (
+    MASK,
+    decoder_inputs,
+    normal,
+    sequences,
+)
 from tfcopy import layers
 from tfcopy.layers.decoder import TeacherForcing
 from tfcopy.layers.encoders.recurrent import WordGRU
@@ -14,7 +20,6 @@ from tfcopy.layers.encoders.states import MeanInitialState
 from tfcopy.layers.tensors import PaddingMask
 
 B, S, T, V = 2, 4, 3, 7
-MASK = np.array([[True] * S, [True, True, False, False]])
 SOURCE_IDS = np.array([[5, 1, 6, 3], [4, 3, 0, 0]], "int32")
 TARGET_IDS = np.array([[V + 1, 5, 3], [4, 3, 0]], "int32")
 BATCH = {
@@ -27,25 +32,16 @@ BATCH = {
 }
 
 
-def normal(*shape):
-    rng = np.random.default_rng(sum(shape))
-    return rng.normal(size=shape).astype("float32")
-
-
 MATCHES = np.zeros((B, T, S), "float32")
 MATCHES[0, 1, 1:3] = MATCHES[1, 1, 0] = 1
-DECODER_INPUTS = {
-    "embeddings": normal(B, T, 3),
-    "initial_state": normal(B, 5),
-    "annotations": normal(B, S, 6),
-    "source_mask": MASK,
-    "matches": MATCHES,
-}
+SEQUENCES = sequences()
+DECODER_INPUTS = {**decoder_inputs(), "matches": MATCHES}
 ATTENTION_INPUTS = {
     "query": normal(B, T, 5),
     "value": normal(B, S, 6),
     "value_mask": MASK,
 }
+PLAN_INPUTS = {**ATTENTION_INPUTS, "inputs": normal(B, T, 3)}
 WITHOUT_STATE = {
     k: x for k, x in DECODER_INPUTS.items() if k != "initial_state"
 }
@@ -88,22 +84,13 @@ LAYERS = {
         lambda: layers.Decoder(layers.AttentionalGRUCell(5, attention())),
         DECODER_INPUTS,
     ),
-    "bahdanau_attention": (
-        attention,
-        ATTENTION_INPUTS,
-    ),
-    "bidirectional_gru": (
-        lambda: layers.BidirectionalGRU(5),
-        {"inputs": normal(B, S, 3), "mask": MASK},
-    ),
+    "bahdanau_attention": (attention, ATTENTION_INPUTS),
+    "bidirectional_gru": (lambda: layers.BidirectionalGRU(5), SEQUENCES),
     "bidirectional_gru_reset_before": (
         lambda: layers.BidirectionalGRU(5, reset_after=False),
-        {"inputs": normal(B, S, 3), "mask": MASK},
+        SEQUENCES,
     ),
-    "bidirectional_lstm": (
-        lambda: layers.BidirectionalLSTM(5),
-        {"inputs": normal(B, S, 3), "mask": MASK},
-    ),
+    "bidirectional_lstm": (lambda: layers.BidirectionalLSTM(5), SEQUENCES),
     "copynet_head": (lambda: layers.CopyNetHead(V), HEAD_INPUTS),
     "copynet_head_of_given_scores": (
         lambda: layers.CopyNetHead(V),
@@ -166,17 +153,15 @@ LAYERS = {
     "padding_mask": (PaddingMask, {"ids": SOURCE_IDS}),
     "plan_attention": (
         lambda: layers.PlanAttention(4, plan_steps=3, summary_units=2),
-        {
-            "query": normal(B, T, 5),
-            "value": normal(B, S, 6),
-            "value_mask": MASK,
-            "inputs": normal(B, T, 3),
-        },
+        PLAN_INPUTS,
     ),
-    "pointer_softmax_head": (
-        lambda: layers.PointerSoftmaxHead(V),
-        HEAD_INPUTS,
+    "plan_attention_repeat": (
+        lambda: layers.PlanAttention(
+            4, plan_steps=3, summary_units=2, mode="repeat", layer_norm=True
+        ),
+        PLAN_INPUTS,
     ),
+    "pointer_softmax_head": (lambda: layers.PointerSoftmaxHead(V), HEAD_INPUTS),
     "pointer_softmax_head_separate": (
         lambda: layers.PointerSoftmaxHead(V, 4, "relu", pointer="separate"),
         HEAD_INPUTS,
@@ -194,7 +179,7 @@ LAYERS = {
     ),
     "position_one_hot": (
         lambda: layers.PositionOneHot(layers.BidirectionalGRU(5), 3),
-        {"inputs": normal(B, S, 3), "mask": MASK},
+        SEQUENCES,
     ),
     "readout": (
         lambda: layers.Readout(("hidden", "context")),
@@ -222,7 +207,7 @@ LAYERS = {
     ),
     "transformer_annotations": (
         lambda: layers.TransformerAnnotations(6, 1, 2),
-        {"inputs": normal(B, S, 3), "mask": MASK},
+        SEQUENCES,
     ),
     "transformer_cell": (
         lambda: layers.Decoder(
@@ -293,18 +278,12 @@ LAYERS = {
             "spellings": np.array([[0, 0], [3, 2], [1, 5]], "int32"),
         },
     ),
-    "forward_lstm": (
-        lambda: layers.ForwardLSTM(5),
-        {"inputs": normal(B, S, 3), "mask": MASK},
-    ),
+    "forward_lstm": (lambda: layers.ForwardLSTM(5), SEQUENCES),
     "lstm_reader": (
         lambda: FlatReader(layers.LSTMReader(5, num_buckets=2)),
         {"table": normal(9, 3), **PADDED_DEFINITIONS},
     ),
-    "masked_pooling": (
-        layers.MaskedPooling,
-        {"inputs": normal(B, S, 3), "mask": MASK},
-    ),
+    "masked_pooling": (layers.MaskedPooling, SEQUENCES),
     "mean_reader": (
         lambda: FlatReader(layers.MeanReader(5)),
         {"table": normal(9, 3), **FLAT_DEFINITIONS},
@@ -322,10 +301,7 @@ LAYERS = {
             "hypothesis_mask": MASK[:, :T],
         },
     ),
-    "span_head": (
-        lambda: layers.SpanHead(5),
-        {"inputs": normal(B, S, 3), "mask": MASK},
-    ),
+    "span_head": (lambda: layers.SpanHead(5), SEQUENCES),
     "word_combination": (
         lambda: FlatCombination(layers.WordCombination("transform")),
         {

@@ -1,10 +1,16 @@
+"""Teacher forcing, and decoders beside the steps of their cells."""
+
+import keras
 import numpy as np
 import pytest
 from keras import ops
 
 from tests import helpers
-from tfcopy.layers import BahdanauAttention, ConditionalGRUCell, Decoder
+from tests.layers.layer_cases import LAYERS
+from tests.layers.random_inputs import randomized
+from tfcopy.layers.cells import decoder_cell
 from tfcopy.layers.decoder import TeacherForcing
+from tfcopy.layers.loop import scan, unrolled_scan
 from tfcopy.tokens import BOS, EOS, NO_COPY, PAD, UNK
 
 # Words of a vocabulary of 10 and, from 10 on, copied ones.
@@ -27,53 +33,75 @@ def test_knows_where_the_source_holds_the_word_before():
     helpers.assert_close(matches, expected, 0, 0)
 
 
-MASK = np.array([[True] * 4, [True, True, False, False]])
+RECURRENT = [
+    "decoder",
+    *(x for x in LAYERS if x.endswith(("gru_cell", "lstm_cell"))),
+]
 
 
-@pytest.fixture
-def inputs():
-    rng = np.random.default_rng(0)
-    return {
-        "embeddings": rng.normal(size=(2, 3, 3)).astype("float32"),
-        "initial_state": rng.normal(size=(2, 5)).astype("float32"),
-        "annotations": rng.normal(size=(2, 4, 6)).astype("float32"),
-        "source_mask": MASK,
-        "matches": np.zeros((2, 3, 4), "float32"),
-    }
+def made(name):
+    make, inputs = LAYERS[name]
+    layer = make()
+    layer(**inputs)
+    return randomized(layer, 0.5), inputs
 
 
-@pytest.fixture
-def layer():
-    attention = BahdanauAttention(7, use_bias=True)
-    return Decoder(ConditionalGRUCell(5, attention))
-
-
-def test_takes_the_steps_of_the_cell_one_after_the_other(layer, inputs):
-    decoded = layer(**inputs)
-    cell = layer.cell
-    memory = cell.prepare(inputs["annotations"], MASK)
+@pytest.mark.parametrize("name", RECURRENT)
+def test_takes_the_steps_of_the_cell_one_after_the_other(name):
+    layer, inputs = made(name)
+    cell, decoded = layer.cell, layer(**inputs)
+    memory = cell.prepare(inputs["annotations"], inputs["source_mask"])
     state = cell.initial_state(inputs["initial_state"], memory)
     for t in range(3):
         words = cell.project(
             inputs["embeddings"][:, t], inputs["matches"][:, t]
         )
         outputs, state = cell.step(words, state, memory)
+        whole = outputs.pop("cell", outputs["hidden"][:, :0])
+        whole = ops.concatenate([whole, outputs["hidden"]], axis=-1)
+        outputs = {
+            "inputs": inputs["embeddings"][:, t],
+            "state": whole,
+            **outputs,
+        }
         for name, x in outputs.items():
             helpers.assert_close(decoded[name][:, t], x)
 
 
-def test_attention_is_in_logs(layer, inputs):
-    weights = ops.exp(layer(**inputs)["attention"])
-    helpers.assert_close(ops.sum(weights, axis=-1), np.ones((2, 3)))
-    helpers.assert_close(weights[1, :, 2:], np.zeros((3, 2)), atol=0)
+def gradients_of(layer, inputs, training):
+    floats = {
+        name: inputs[name]
+        for name in ("embeddings", "initial_state", "annotations")
+    }
+
+    def value(floats):
+        decoded = layer(**{**inputs, **floats}, training=training)
+        for name in {"attention", "copy_scores"} & {*decoded}:
+            # Of padding it is about `MASKED`.
+            decoded[name] = ops.exp(decoded[name])
+        return helpers.weighted_sum(decoded)
+
+    return helpers.gradients(value, floats, layer.trainable_weights)
 
 
-def test_later_words_do_not_change_earlier_steps(layer, inputs):
-    before = layer(**inputs)
-    embeddings = inputs["embeddings"].copy()
-    embeddings[:, 2] += 1
-    after = layer(**{**inputs, "embeddings": embeddings})
-    for name in before:
-        helpers.assert_close(before[name][:, :2], after[name][:, :2])
-    difference = before["hidden"] - after["hidden"]
-    assert np.abs(ops.convert_to_numpy(difference))[:, 2].min() > 0
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("name", RECURRENT)
+def test_gradients_are_those_of_an_unrolled_loop(name, training, monkeypatch):
+    found = []
+    for loop in (scan, unrolled_scan):
+        monkeypatch.setattr(decoder_cell, "scan", loop)
+        keras.utils.set_random_seed(0)
+        found.append(gradients_of(*made(name), training))
+    helpers.assert_close(*found, rtol=1e-4)
+
+
+@pytest.mark.long
+def test_gradients_are_the_same_compiled_by_xla():
+    layer, inputs = made("selective_read_gru_cell")
+    expected = gradients_of(layer, inputs, False)
+    graph = helpers.compiled(
+        lambda inputs: gradients_of(layer, inputs, False),
+        inputs,
+        jit_compile=True,
+    )
+    helpers.assert_close(graph(inputs), expected, rtol=1e-4)

@@ -6,14 +6,10 @@ import pytest
 from keras import ops
 
 from tests import helpers
+from tests.layers.random_inputs import normal
 from tfcopy.layers.loop import Product, scan, unrolled_scan
 
 T, B, D, G = 4, 2, 3, 2
-
-
-def normal(*shape, seed=0):
-    rng = np.random.default_rng(seed)
-    return rng.normal(size=shape).astype("float32")
 
 
 def make_tensors(length=T):
@@ -34,7 +30,10 @@ def make_tensors(length=T):
 
 
 def run(scan, tensors):
-    """A step with products of all kinds, integers, and nested structures."""
+    """A step with products of all kinds, integers, and nested structures.
+
+    The memory is nested, too.
+    """
     length, size = ops.shape(tensors["x"])[:2]
     numbers = ops.expand_dims(ops.arange(length, dtype="int32"), -1)
     inputs = {
@@ -55,10 +54,11 @@ def run(scan, tensors):
         gate = ops.sigmoid(first)
         numbers = numbers + memory["shift"]
         scale = 1.0 + 0.1 * ops.cast(ops.expand_dims(numbers, -1), "float32")
-        new = gate * ops.tanh(second) * scale + memory["bare"](gate * hidden)
-        row = memory["row"](ops.expand_dims(new + memory["keys"], 1))
+        (bare,), inner = memory["inner"]
+        new = gate * ops.tanh(second) * scale + bare(gate * hidden)
+        row = inner["row"](ops.expand_dims(new + memory["keys"], 1))
         new = ops.tanh(new + ops.squeeze(row, 1))
-        new_groups = ops.tanh(memory["group"](state[0]["groups"]) + groups)
+        new_groups = ops.tanh(inner["group"](state[0]["groups"]) + groups)
         outputs = {
             "hidden": new,
             "others": (ops.sum(new_groups, 0) * new, gate, count + numbers),
@@ -70,13 +70,16 @@ def run(scan, tensors):
         ]
         return outputs, state
 
+    inner = {
+        "group": Product(tensors["group_kernel"], tensors["group_bias"]),
+        "row": Product(tensors["row_kernel"]),
+        "empty": {},
+    }
     memory = {
         "keys": tensors["keys"],
         "shift": ops.arange(size, dtype="int32"),
         "pair": Product(tensors["kernel"], tensors["bias"]),
-        "bare": Product(tensors["bare_kernel"]),
-        "group": Product(tensors["group_kernel"], tensors["group_bias"]),
-        "row": Product(tensors["row_kernel"]),
+        "inner": ([Product(tensors["bare_kernel"])], inner),
     }
     return scan(step, inputs, state, memory)
 
@@ -239,33 +242,6 @@ def test_products_in_bfloat16_leave_the_state_in_float32():
         for f in (scan, unrolled_scan)
     )
     helpers.assert_close(actual, expected, rtol=0.03, atol=0.03)
-
-
-def test_the_memory_may_be_nested():
-    def step(x, state, memory):
-        keys, inner = memory
-        new = ops.tanh(inner["products"][0](state) + x + keys)
-        return new, inner["products"][1](new) + inner["shift"]
-
-    def value(scan, tensors):
-        products = [Product(tensors["first"]), Product(tensors["second"])]
-        inner = {"products": products, "shift": tensors["shift"], "empty": {}}
-        memory = (tensors["keys"], inner)
-        return scan(step, tensors["x"], tensors["state"], memory)
-
-    tensors = {
-        "x": normal(T, B, D),
-        "state": normal(B, D, seed=1),
-        "keys": normal(B, D, seed=2),
-        "shift": normal(D, seed=3),
-        "first": normal(D, D, seed=4),
-        "second": normal(D, D, seed=5),
-    }
-    actual, expected = (
-        helpers.gradients(lambda t: helpers.weighted_sum(value(f, t)), tensors)
-        for f in (scan, unrolled_scan)
-    )
-    helpers.assert_close(actual[:2], expected[:2])
 
 
 def test_the_result_of_a_product_has_the_dtype_of_its_operand():

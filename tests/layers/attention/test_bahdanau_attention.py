@@ -7,8 +7,6 @@ from tfcopy.layers import BahdanauAttention
 from tfcopy.layers.attention.pointing_attention import masked_log_softmax
 from tfcopy.layers.copying import MASKED
 
-MASK = np.array([[True] * 4, [True, True, False, False]])
-
 
 @pytest.mark.parametrize(
     "use_bias, use_score_bias",
@@ -40,24 +38,6 @@ def test_follows_the_equation_of_the_paper(inputs, use_bias, use_score_bias):
     scores = (np.tanh(query[:, :, None] + keys[:, None]) @ v + c)[..., 0]
     weights = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
     helpers.assert_close(layer(**inputs), (weights @ inputs["value"], weights))
-
-
-def test_step_by_step_gives_the_same(inputs):
-    layer = BahdanauAttention(units=7, use_bias=True)
-    context, attention_weights = layer(**inputs, value_mask=MASK)
-    memory = layer.prepare(inputs["value"], MASK)
-    state = layer.initial_state(memory)
-    for t in range(3):
-        query = ops.matmul(inputs["query"][:, t], layer.query_kernel)
-        step_context, log_weights, state = layer.step(query, state, memory)
-        helpers.assert_close(step_context, context[:, t])
-        helpers.assert_close(ops.exp(log_weights), attention_weights[:, t])
-
-
-def test_padding_gets_no_weight(inputs):
-    _, attention_weights = BahdanauAttention(units=7)(**inputs, value_mask=MASK)
-    helpers.assert_close(attention_weights[1, :, 2:], np.zeros((3, 2)), atol=0)
-    helpers.assert_close(ops.sum(attention_weights, axis=-1), np.ones((2, 3)))
 
 
 def test_a_sentence_without_words_gets_zeros(inputs):

@@ -3,13 +3,10 @@ import pytest
 from keras import ops
 
 from tests import helpers
-from tfcopy.layers import (
-    BahdanauAttention,
-    CoverageAttention,
-)
+from tests.layers.random_inputs import MASK
+from tfcopy.layers import BahdanauAttention, CoverageAttention
 
 FEATURES = ("vector", "scalar")
-MASK = np.array([[True] * 4, [True, True, False, False]])
 
 
 def built(layer, coverage_kernel=None):
@@ -85,19 +82,6 @@ def test_known_weights():
     helpers.assert_close(np.minimum(first, second).sum(), 0.849045)
 
 
-@pytest.mark.parametrize("feature", FEATURES)
-def test_padding_changes_nothing_and_gets_no_weight(feature):
-    layer, value = scalar_case(feature)
-    query = np.ones((1, 5, 1), "float32")
-    context, weights = layer(query, value)
-    longer = np.pad(value, ((0, 0), (0, 3), (0, 0)), constant_values=9)
-    mask = np.array([[True, True, False, False, False]])
-    padded_context, padded = layer(query, longer, mask)
-    helpers.assert_close(padded_context, context)
-    helpers.assert_close(padded[..., :2], weights)
-    helpers.assert_close(padded[..., 2:], np.zeros((1, 5, 3)), 0, 0)
-
-
 def test_coverage_is_what_earlier_steps_gave(inputs):
     coverage, weights = run_steps(built(CoverageAttention(7)), inputs)
     expected = np.cumsum(ops.convert_to_numpy(weights), axis=1)
@@ -106,13 +90,6 @@ def test_coverage_is_what_earlier_steps_gave(inputs):
     # Check 12 of the numeric checks.
     totals = np.broadcast_to(np.arange(3.0), (2, 3))
     helpers.assert_close(ops.sum(coverage, axis=-1), totals)
-
-
-@pytest.mark.parametrize("feature", FEATURES)
-def test_step_by_step_gives_the_same(inputs, feature):
-    layer = built(CoverageAttention(7, feature=feature))
-    _, weights = layer(**inputs, value_mask=MASK)
-    helpers.assert_close(run_steps(layer, inputs)[1], weights)
 
 
 def like(layer, **options):

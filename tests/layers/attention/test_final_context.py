@@ -4,17 +4,12 @@ import pytest
 from keras import ops
 
 from tests import helpers
+from tests.layers.random_inputs import MASK, normal
 from tfcopy.layers import BidirectionalGRU
 from tfcopy.layers.attention.final_context import FinalContext
 from tfcopy.layers.copying import MASKED
 
 B, T, S, C, D = 2, 3, 4, 6, 5
-MASK = np.array([[True] * S, [True, True, False, False]])
-
-
-def normal(*shape, seed=0):
-    rng = np.random.default_rng(seed)
-    return rng.normal(size=shape).astype("float32")
 
 
 def run(value, mask=MASK):

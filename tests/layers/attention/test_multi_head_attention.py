@@ -2,19 +2,15 @@ import numpy as np
 import pytest
 
 from tests import helpers
+from tests.layers.random_inputs import MASK, randomized
 from tfcopy.layers import MultiHeadAttention, MultiHeadCoverageAttention
 from tfcopy.layers.copying import MASKED
-
-MASK = np.array([[True] * 4, [True, True, False, False]])
 
 
 def built(layer):
     """With weights that are all other than zero."""
     layer.build((2, 3, 5), (2, 4, 6))
-    rng = np.random.default_rng(1)
-    for weight in layer.trainable_weights:
-        weight.assign(rng.normal(size=weight.shape))
-    return layer
+    return randomized(layer)
 
 
 def expected_weights(layer, inputs, kernel=(0.0, 0.0)):

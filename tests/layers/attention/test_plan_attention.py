@@ -6,16 +6,11 @@ from keras import ops
 from keras.random import SeedGenerator
 
 from tests import helpers
-from tfcopy.layers import BahdanauAttention, PlanAttention
+from tests.layers.random_inputs import MASK, normal
+from tfcopy.layers import PlanAttention
 from tfcopy.layers.attention import plan_attention
 
 B, S, T, C, E, U, K = 2, 4, 7, 6, 3, 5, 3
-MASK = np.array([[True] * S, [True, True, False, False]])
-
-
-def normal(*shape, seed=0):
-    rng = np.random.default_rng(seed)
-    return rng.normal(size=shape).astype("float32")
 
 
 VALUE, WORDS, QUERY = normal(B, S, C), normal(B, T, E), normal(B, T, U)
@@ -55,11 +50,6 @@ def run(layer, switches=None, value=VALUE, mask=MASK, rows=slice(None)):
     return steps
 
 
-def softmax(logits, mask):
-    weights = np.exp(logits) * mask
-    return weights / weights.sum(-1, keepdims=True)
-
-
 def uniform(mask):
     return mask / mask.sum(-1, keepdims=True)
 
@@ -74,32 +64,6 @@ def test_a_plan_moves_on_and_ends_uniform():
     np.testing.assert_allclose(steps[3][2], uniform(MASK), atol=1e-6)
 
 
-def test_a_plan_is_what_comes():
-    steps = run(make(), [1, 0, 0])
-    plan = steps[0][0]["alignment"]
-    for i, (*_, weights) in enumerate(steps):
-        expected = softmax(plan[..., i], MASK)
-        np.testing.assert_allclose(weights, expected, atol=1e-6)
-
-
-def test_without_summary_and_gate_it_is_additive_attention():
-    layer = make(use_gate=False, always_replan=True)
-    layer.read_kernel.assign(0 * layer.read_kernel)
-    layer.read_bias.assign(0 * layer.read_bias)
-    plain = BahdanauAttention(U, use_bias=True, reads_words=True)
-    plain.build((None, None, U), (None, None, C), (None, None, E))
-    kernel, bias = layer.value_projection.weights
-    plain.value_projection.kernel.assign(kernel)
-    plain.value_projection.bias.assign(bias + layer.query_bias)
-    plain.query_kernel.assign(layer.query_kernel)
-    plain.input_kernel.assign(layer.input_kernel)
-    plain.score_kernel.assign(layer.score_kernel[:, :1])
-    plain.score_bias.assign(layer.score_bias[:1])
-    helpers.assert_close(
-        layer(QUERY, VALUE, MASK, WORDS), plain(QUERY, VALUE, MASK, WORDS)
-    )
-
-
 def test_a_gate_that_keeps_all_never_leaves_the_first_plan():
     layer = make(always_replan=True)
     layer.gate_query_kernel.assign(0 * layer.gate_query_kernel)
@@ -111,12 +75,6 @@ def test_a_gate_that_keeps_all_never_leaves_the_first_plan():
         np.testing.assert_allclose(weights, uniform(MASK), atol=1e-6)
 
 
-def test_a_repeater_repeats():
-    steps = run(make(mode="repeat"), [1, 0, 0, 0, 0])
-    for *_, weights in steps[1:]:
-        np.testing.assert_array_equal(weights, steps[0][2])
-
-
 @pytest.mark.parametrize("mode", ["plan", "repeat"])
 def test_a_plan_of_one_step_is_made_at_each(mode):
     layer = PlanAttention(U, plan_steps=1, summary_units=4, mode=mode)
@@ -125,21 +83,6 @@ def test_a_plan_of_one_step_is_made_at_each(mode):
         assert np.all(state["replan"] == 1)
         deviation = layer.outputs(state)["commitment_deviation"]
         helpers.assert_close(deviation, np.zeros((B, 1)))
-
-
-@pytest.mark.parametrize("options", [{}, {"mode": "repeat"}])
-def test_padding_has_no_weight_and_no_say(options):
-    layer = make(**options)
-    usual = run(layer)
-    for *_, weights in usual:
-        assert not weights[~MASK].any()
-        np.testing.assert_allclose(weights.sum(-1), 1, rtol=1e-6)
-    garbage = np.where(MASK[..., None], VALUE, 1e3 * normal(B, S, C, seed=9))
-    garbage = np.concatenate([garbage, 1e3 * normal(B, 5, C)], axis=1)
-    mask = np.pad(MASK, ((0, 0), (0, 5)))
-    for step, expected in zip(run(layer, None, garbage, mask), usual):
-        np.testing.assert_allclose(step[1], expected[1], atol=1e-5)
-        np.testing.assert_allclose(step[2][:, :S], expected[2], atol=1e-6)
 
 
 @pytest.mark.parametrize("options", [{}, {"mode": "repeat"}])
@@ -183,30 +126,6 @@ def test_noise_is_for_training_alone():
     for pair in draws:
         helpers.assert_close(*pair)
     assert helpers.to_numpy(draws[0][0] - draws[1][0])[..., -K:].all()
-
-
-@pytest.mark.parametrize("mode", ["plan", "repeat"])
-@pytest.mark.parametrize("layer_norm", [False, True])
-def test_every_weight_learns(mode, layer_norm):
-    """That of the commitment too, from what it makes of the alignment."""
-    layer = make(mode=mode, layer_norm=layer_norm)
-    kernel = layer.commitment_kernel
-    kernel.assign(0.1 * kernel)
-
-    def value(inputs):
-        context, _ = layer(QUERY, inputs["value"], MASK, WORDS)
-        return helpers.weighted_sum(context)
-
-    _, d_inputs, d_weights = helpers.gradients(
-        value, {"value": VALUE}, layer.trainable_weights
-    )
-    for weight, gradient in zip(layer.trainable_weights, d_weights):
-        gradient = helpers.to_numpy(gradient)
-        assert np.isfinite(gradient).all(), weight.path
-        # The softmax does not see a repeater's bias.
-        learns = mode == "plan" or not weight.path.endswith("score_bias")
-        assert gradient.any() == learns, weight.path
-    assert np.isfinite(helpers.to_numpy(d_inputs["value"])).all()
 
 
 @pytest.mark.long
@@ -333,12 +252,6 @@ def test_distances_follow_the_plan_s_law(resample):
     np.testing.assert_allclose(actual, expected, atol=0.015)
     if not resample:
         assert max(distances) <= 4
-
-
-def test_the_mean_distance_of_a_uniform_plan():
-    switches = draws(np.zeros((4_000, 10), "float32"), 40)
-    early = [np.diff(np.flatnonzero(row))[:3] for row in switches]
-    assert np.mean(np.concatenate(early)) == pytest.approx(5.5, abs=0.1)
 
 
 @pytest.mark.parametrize("scale", [1.0, 10.0])

@@ -1,7 +1,5 @@
 """Golden values of the planners, worked out in float64 elsewhere."""
 
-import numpy as np
-import pytest
 from keras import ops
 
 from tests import helpers
@@ -87,19 +85,3 @@ def test_repeat():
     actual = run(make(mode="repeat"), [1, 0, 1])
     for (_, weights, _), expected in zip(actual, REPEATED):
         helpers.assert_close(weights[0], expected)
-
-
-@pytest.mark.parametrize("mode", ["plan", "repeat"])
-def test_the_whole_is_its_steps(mode):
-    """`call` on all queries, which plans as it wants to."""
-    layer = make(mode=mode)
-    query = np.stack(QUERIES, axis=1)
-    context, weights = layer(query, VALUE, MASK, np.stack(WORDS, axis=1))
-    memory = layer.prepare(VALUE, MASK)
-    state = layer.initial_state(memory)
-    for t in range(4):
-        product = ops.matmul(QUERIES[t], layer.query_matrix())
-        product = layer.combine(product, layer.project(WORDS[t]), memory)
-        expected, log_weights, state = layer.step(product, state, memory)
-        helpers.assert_close(context[:, t], expected)
-        helpers.assert_close(weights[:, t], ops.exp(log_weights))

@@ -3,7 +3,8 @@ import pytest
 from keras import ops
 
 from tests import helpers
-from tests.layers.cells.test_gates import normal, numpy_gru_reset_before
+from tests.layers.cells.test_gates import numpy_gru_reset_before
+from tests.layers.random_inputs import MASK, normal, randomized
 from tfcopy.layers import (
     AttentionalGRUCell,
     BahdanauAttention,
@@ -12,25 +13,11 @@ from tfcopy.layers import (
 )
 
 T, B, S, E, C, D, A = 3, 2, 4, 3, 6, 5, 7
-MASK = np.array([[True] * S, [True, True, False, False]])
-
-
-@pytest.fixture
-def inputs():
-    return {
-        "embeddings": normal(B, T, E),
-        "initial_state": normal(B, D, seed=1),
-        "annotations": normal(B, S, C, seed=2),
-        "source_mask": MASK,
-        "matches": np.zeros((B, T, S), "float32"),
-    }
 
 
 def with_random_weights(cell):
     cell.build((None, None, E), (None, None, C))
-    for i, weight in enumerate(cell.weights):
-        weight.assign(0.5 * normal(*weight.shape, seed=i + 3))
-    return cell
+    return randomized(cell, 0.5)
 
 
 @pytest.fixture
@@ -96,15 +83,6 @@ def test_follows_the_equations(cell, inputs):
         outputs["attention"] = ops.exp(outputs["attention"])
         helpers.assert_close(outputs, expected)
         helpers.assert_close(state["hidden"], expected["hidden"])
-
-
-def test_a_decoder_takes_the_same_steps(cell, inputs):
-    decoded = Decoder(cell)(**inputs)
-    for t, expected in enumerate(numpy_steps(cell, inputs)):
-        helpers.assert_close(decoded["hidden"][:, t], expected["hidden"])
-        helpers.assert_close(decoded["state"][:, t], expected["hidden"])
-    helpers.assert_close(decoded["inputs"], inputs["embeddings"])
-    assert "copy_scores" not in decoded
 
 
 def test_what_the_source_holds_does_not_matter(cell, inputs):

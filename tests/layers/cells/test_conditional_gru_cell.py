@@ -3,20 +3,18 @@ import pytest
 from keras import ops
 
 from tests import helpers
-from tests.layers.cells.test_gates import normal, numpy_gru
+from tests.layers.cells.test_gates import numpy_gru
+from tests.layers.random_inputs import MASK, normal, randomized
 from tfcopy.layers import BahdanauAttention, ConditionalGRUCell
 
 B, S, E, C, D, A = 2, 4, 3, 6, 5, 7
-MASK = np.array([[True] * 4, [True, True, False, False]])
 
 
 @pytest.fixture
 def cell():
     cell = ConditionalGRUCell(D, BahdanauAttention(A, use_bias=True))
     cell.build((None, None, E), (None, None, C))
-    for i, weight in enumerate(cell.weights):
-        weight.assign(normal(*weight.shape, seed=i))
-    return cell
+    return randomized(cell)
 
 
 def run_step(cell, words, hidden, annotations, mask):

@@ -4,7 +4,8 @@ import pytest
 from keras import ops
 
 from tests import helpers
-from tests.layers.cells.test_gates import normal, numpy_lstm
+from tests.layers.cells.test_gates import numpy_lstm
+from tests.layers.random_inputs import MASK, decoder_inputs, randomized
 from tfcopy.layers import (
     AttentionalGRUCell,
     ConditionalGRUCell,
@@ -12,10 +13,8 @@ from tfcopy.layers import (
     Decoder,
     InputFeedingLSTMCell,
 )
-from tfcopy.layers.loop import scan, unrolled_scan
 
 T, B, S, E, C, D, A, X = 3, 2, 4, 3, 6, 5, 7, 8
-MASK = np.array([[True] * S, [True, True, False, False]])
 
 
 def attention():
@@ -25,9 +24,7 @@ def attention():
 def make_cell(**options):
     cell = InputFeedingLSTMCell(D, attention(), X, **options)
     cell.build((None, None, E), (None, None, C))
-    for i, weight in enumerate(cell.trainable_weights):
-        weight.assign(0.5 * normal(*weight.shape, seed=i))
-    return cell
+    return randomized(cell, 0.5)
 
 
 @pytest.fixture
@@ -37,13 +34,7 @@ def cell():
 
 @pytest.fixture
 def inputs():
-    return {
-        "embeddings": normal(B, T, E),
-        "initial_state": normal(B, 2 * D, seed=1),
-        "annotations": normal(B, S, C, seed=2),
-        "source_mask": MASK,
-        "matches": np.zeros((B, T, S), "float32"),
-    }
+    return decoder_inputs(2 * D)
 
 
 def start(cell, inputs):
@@ -135,29 +126,6 @@ def test_a_decoder_gives_the_whole_state_and_the_merged_input(cell, inputs):
         helpers.assert_close(decoded["inputs"][:, t], step["inputs"])
         both = np.concatenate([step["cell"], step["hidden"]], axis=-1)
         helpers.assert_close(decoded["state"][:, t], both)
-
-
-@pytest.mark.parametrize("training", [False, True])
-def test_gradients_are_those_of_an_unrolled_loop(cell, inputs, training):
-    names = ("embeddings", "initial_state", "annotations")
-    floats = {name: inputs[name] for name in names}
-
-    def value(scan, floats):
-        state, memory = start(cell, {**floats, "source_mask": MASK})
-        words = cell.project(ops.transpose(floats["embeddings"], (1, 0, 2)))
-        outputs, last = scan(cell.step, words, state, memory, training)
-        outputs["attention"] = ops.exp(outputs["attention"])
-        return helpers.weighted_sum((outputs, last))
-
-    results = [
-        helpers.gradients(
-            lambda floats: value(loop, floats), floats, cell.trainable_weights
-        )
-        for loop in (scan, unrolled_scan)
-    ]
-    helpers.assert_close(*results, rtol=1e-4)
-    for gradient in results[0][2]:
-        assert ops.convert_to_numpy(gradient).any()
 
 
 def totals(states):

@@ -4,26 +4,22 @@ from keras import ops
 
 from tests import helpers
 from tests.layers.cells.test_attentional_gru_cell import (
-    MASK,
     A,
     B,
-    C,
     D,
-    E,
     S,
     T,
     numpy_step,
     numpy_weights,
     with_random_weights,
 )
-from tests.layers.cells.test_gates import normal
+from tests.layers.random_inputs import MASK, decoder_inputs
 from tfcopy.layers import (
     BahdanauAttention,
     Decoder,
     SelectiveReadGRUCell,
 )
 from tfcopy.layers.copying import MASKED
-from tfcopy.layers.loop import scan, unrolled_scan
 
 # At the first step BOS; then a word that stands twice, and one that is not
 # there; in the second sentence one that stands once, and EOS.
@@ -34,22 +30,12 @@ MATCHES[1, 1, 1] = 1
 
 @pytest.fixture
 def inputs():
-    return {
-        "embeddings": normal(B, T, E),
-        "initial_state": normal(B, D, seed=1),
-        "annotations": normal(B, S, C, seed=2),
-        "source_mask": MASK,
-        "matches": MATCHES,
-    }
-
-
-def make_cell():
-    return with_random_weights(SelectiveReadGRUCell(D, BahdanauAttention(A)))
+    return {**decoder_inputs(), "matches": MATCHES}
 
 
 @pytest.fixture
 def cell():
-    return make_cell()
+    return with_random_weights(SelectiveReadGRUCell(D, BahdanauAttention(A)))
 
 
 def numpy_read(scores, matches, annotations):
@@ -106,15 +92,6 @@ def test_follows_the_equations(cell, inputs):
             helpers.assert_close(state[name], expected[name])
 
 
-def test_a_decoder_takes_the_same_steps(cell, inputs):
-    decoded = Decoder(cell)(**inputs)
-    for t, expected in enumerate(numpy_steps(cell, inputs)):
-        helpers.assert_close(decoded["hidden"][:, t], expected["hidden"])
-        helpers.assert_close(
-            decoded["copy_scores"][:, t], visible(expected["copy_scores"])
-        )
-
-
 def test_a_step_reads_where_its_own_last_word_stands(cell, inputs):
     """Not the word that it is about to say, nor the one before the last."""
     before = Decoder(cell)(**inputs)["hidden"]
@@ -161,50 +138,6 @@ def test_gradients_flow_through_what_is_read(cell, inputs):
     )
     assert np.abs(expected).max() > 0.01
     helpers.assert_close(gradient, expected, rtol=1e-3, atol=1e-4)
-
-
-def outputs_and_gradients(cell, scan, floats, training=False):
-    def value(floats):
-        memory = cell.prepare(floats["annotations"], MASK)
-        state = cell.initial_state(floats["initial_state"], memory)
-        words = cell.project(
-            ops.transpose(floats["embeddings"], (1, 0, 2)),
-            MATCHES.swapaxes(0, 1),
-        )
-        outputs, last = scan(cell.step, words, state, memory, training)
-        keep = MASK.astype("float32")
-        outputs = {**outputs, "attention": ops.exp(outputs["attention"])}
-        outputs["copy_scores"] = outputs["copy_scores"] * keep
-        last = {**last, "copy_scores": last["copy_scores"] * keep}
-        return helpers.weighted_sum((outputs, last))
-
-    return helpers.gradients(value, floats, cell.trainable_weights)
-
-
-@pytest.fixture
-def floats(inputs):
-    names = ("embeddings", "initial_state", "annotations")
-    return {name: inputs[name] for name in names}
-
-
-@pytest.mark.parametrize("training", [False, True])
-def test_gradients_are_those_of_an_unrolled_loop(cell, floats, training):
-    results = [
-        outputs_and_gradients(cell, loop, floats, training)
-        for loop in (scan, unrolled_scan)
-    ]
-    helpers.assert_close(*results, rtol=1e-4)
-    for gradient in results[0][2]:
-        assert helpers.to_numpy(gradient).any()
-
-
-@pytest.mark.long
-def test_the_same_compiled_by_xla(cell, floats):
-    def run(floats):
-        return outputs_and_gradients(cell, scan, floats)
-
-    graph = helpers.compiled(run, floats, jit_compile=True)
-    helpers.assert_close(graph(floats), run(floats), rtol=1e-4)
 
 
 def test_without_a_mask_all_words_are_real(cell, inputs):

@@ -4,11 +4,11 @@ import numpy as np
 from keras import ops
 
 from tests import helpers
-from tests.layers.cells.test_gates import normal, numpy_gru, sigmoid
+from tests.layers.cells.test_gates import numpy_gru, sigmoid
+from tests.layers.random_inputs import MASK, normal, randomized
 from tfcopy.layers import BahdanauAttention, TwoLayerGRUCell
 
 B, S, E, C, D, A = 2, 4, 3, 6, 5, 7
-MASK = np.array([[True] * 4, [True, True, False, False]])
 
 
 WORDS, ANNOTATIONS = normal(B, E), normal(B, S, C, seed=1)
@@ -19,9 +19,7 @@ def make(**options):
     attention = BahdanauAttention(A, use_bias=True, reads_words=True)
     cell = TwoLayerGRUCell(D, attention, **options)
     cell.build((None, None, E), (None, None, C))
-    for i, weight in enumerate(cell.weights):
-        weight.assign(normal(*weight.shape, seed=i))
-    return cell
+    return randomized(cell)
 
 
 def step(cell):

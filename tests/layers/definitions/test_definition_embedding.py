@@ -120,28 +120,6 @@ def test_a_word_without_definition_is_exactly_its_own(combine):  # check 10
     helpers.assert_close(embedding(CONTEXT), table[CONTEXT], rtol=0, atol=0)
 
 
-def test_an_unknown_word_is_its_definition_alone_in_bands():  # check 10
-    embedding = make_embedding(combine="bands")
-    actual = helpers.to_numpy(embedding(CONTEXT, definitions_of()))
-    read = numpy_definitions(table_of(embedding), SLOTS)
-    helpers.assert_close(actual[0, 1], read[0, 1])
-    assert not actual[0, 3].any()
-
-
-def test_nothing_defined_leaves_all_words_as_they_are():  # check 4
-    embedding = make_embedding(combine="transform")
-    nothing = definitions_of(slots=0 * SLOTS, glosses=[([PAD], 0)])
-
-    def loss(_):
-        return helpers.weighted_sum(embedding(CONTEXT, nothing))
-
-    helpers.assert_close(
-        embedding(CONTEXT, nothing), table_of(embedding)[CONTEXT]
-    )
-    for gradient in gradients_of(embedding, loss):
-        assert np.isfinite(gradient).all()
-
-
 def gradients_of(embedding, loss):
     """Of all weights; of what the backend knows to be constant, zeros."""
     actual = helpers.gradients(loss, {}, embedding.weights)[2]

@@ -4,22 +4,22 @@ import numpy as np
 import pytest
 
 from tests import helpers
+from tests.layers.random_inputs import MASK, normal, sequences
 from tfcopy.layers import Coattention, MaskedPooling, SoftAlignment
 
-SOFT_ALIGNMENT_MASKS = {
-    "premise_mask": np.array([[True] * 4, [True, True, True, False]]),
-    "hypothesis_mask": np.array([[True] * 3, [True, True, False]]),
-}
 
-
-@pytest.fixture
-def inputs_soft_alignment():
-    rng = np.random.default_rng(0)
-    premise, hypothesis = rng.normal(size=(2, 4, 5)), rng.normal(size=(2, 3, 5))
-    sentences = {"premise": premise, "hypothesis": hypothesis}
+def pair(first, second, length):
+    """Texts of four and three words; of the second pair, three and `length`."""
     return {
-        k: x.astype("float32") for k, x in sentences.items()
-    } | SOFT_ALIGNMENT_MASKS
+        first: normal(2, 4, 5),
+        second: normal(2, 3, 5, seed=1),
+        f"{first}_mask": np.arange(4) < [[4], [3]],
+        f"{second}_mask": np.arange(3) < [[3], [length]],
+    }
+
+
+SENTENCES = pair("premise", "hypothesis", 2)
+TEXTS = pair("context", "question", 1)
 
 
 def numpy_alignment(premise, hypothesis):
@@ -37,40 +37,24 @@ def numpy_alignment(premise, hypothesis):
     return compared
 
 
-def test_follows_the_equations_without_padding(inputs_soft_alignment):
-    actual = SoftAlignment()(**inputs_soft_alignment)
+def test_follows_the_equations_without_padding():
+    actual = SoftAlignment()(**SENTENCES)
     for i, lengths in enumerate([(4, 3), (3, 2)]):
         words = [
-            inputs_soft_alignment[name][i, :length]
+            SENTENCES[name][i, :length]
             for name, length in zip(("premise", "hypothesis"), lengths)
         ]
         for x, y, length in zip(actual, numpy_alignment(*words), lengths):
             helpers.assert_close(x[i, :length], y)
 
 
-def test_large_scores_are_finite(inputs_soft_alignment):
+def test_large_scores_are_finite():
     large = {
         name: 100 * x if "mask" not in name else x
-        for name, x in inputs_soft_alignment.items()
+        for name, x in SENTENCES.items()
     }
     for x in helpers.to_numpy(SoftAlignment()(**large)):
         assert np.isfinite(x).all()
-
-
-COATTENTION_MASKS = {
-    "context_mask": np.array([[True] * 4, [True, True, True, False]]),
-    "question_mask": np.array([[True] * 3, [True, False, False]]),
-}
-
-
-@pytest.fixture
-def inputs_coattention():
-    rng = np.random.default_rng(0)
-    context, question = rng.normal(size=(2, 4, 5)), rng.normal(size=(2, 3, 5))
-    texts = {"context": context, "question": question}
-    return {
-        k: x.astype("float32") for k, x in texts.items()
-    } | COATTENTION_MASKS
 
 
 def test_the_numbers_of_the_notes():  # check 12
@@ -93,28 +77,26 @@ def test_the_numbers_of_the_notes():  # check 12
     )
 
 
-def test_all_weight_is_on_words(inputs_coattention):  # check 13
-    _, over_question, over_context = helpers.to_numpy(
-        Coattention()(**inputs_coattention)
-    )
+def test_all_weight_is_on_words():  # check 13
+    _, over_question, over_context = helpers.to_numpy(Coattention()(**TEXTS))
     helpers.assert_close(over_question.sum(2), np.ones((2, 4)))
     helpers.assert_close(over_context.sum(1), np.ones((2, 3)))
     assert (over_question[1, :, 1:] < 1e-6).all()
     assert (over_context[1, 3] < 1e-6).all()
 
 
-def test_padding_changes_nothing(inputs_coattention):  # check 13
+def test_padding_changes_nothing():  # check 13
     rng = np.random.default_rng(1)
-    other = dict(inputs_coattention)
+    other = dict(TEXTS)
     for name, more in (("context", 2), ("question", 3)):
-        mask = inputs_coattention[f"{name}_mask"]
-        text = np.where(mask[..., None], inputs_coattention[name], rng.normal())
+        mask = TEXTS[f"{name}_mask"]
+        text = np.where(mask[..., None], TEXTS[name], rng.normal())
         other[name] = np.pad(
             text, ((0, 0), (0, more), (0, 0)), constant_values=9
         )
         other[f"{name}_mask"] = np.pad(mask, ((0, 0), (0, more)))
     layer = Coattention()
-    expected, actual = layer(**inputs_coattention), layer(**other)
+    expected, actual = layer(**TEXTS), layer(**other)
     for i, (length, number) in enumerate([(4, 3), (3, 1)]):
         helpers.assert_close(actual[0][i, :length], expected[0][i, :length])
         for x, y in zip(actual[1:], expected[1:]):
@@ -122,33 +104,18 @@ def test_padding_changes_nothing(inputs_coattention):  # check 13
 
 
 @pytest.mark.parametrize(
-    ("layer", "name"),
-    [
-        (SoftAlignment(), "inputs_soft_alignment"),
-        (Coattention(), "inputs_coattention"),
-    ],
-    ids=["soft_alignment", "coattention"],
+    ("layer", "inputs"), [(SoftAlignment(), SENTENCES), (Coattention(), TEXTS)]
 )
-def test_texts_without_words_are_finite(layer, name, request):
-    inputs = request.getfixturevalue(name)
+def test_texts_without_words_are_finite(layer, inputs):
     nothing = {k: np.zeros_like(x) for k, x in inputs.items() if "mask" in k}
     for x in helpers.to_numpy(layer(**{**inputs, **nothing})):
         assert np.isfinite(x).all()
 
 
-MASK = np.array([[True] * 4, [True, True, False, False]])
-
-
-@pytest.fixture
-def inputs_masked_pooling():
-    inputs_masked_pooling = np.random.default_rng(0).normal(size=(2, 4, 3))
-    return {"inputs": inputs_masked_pooling.astype("float32"), "mask": MASK}
-
-
 @pytest.mark.parametrize("shift", [0, -10])
-def test_padding_is_left_out(inputs_masked_pooling, shift):  # check 14
+def test_padding_is_left_out(shift):  # check 14
     """Also where all that is no padding is negative."""
-    x = inputs_masked_pooling["inputs"] + shift
+    x = sequences()["inputs"] + shift
     if shift:
         x[1, 2:] = 5
     expected = [
@@ -158,7 +125,7 @@ def test_padding_is_left_out(inputs_masked_pooling, shift):  # check 14
     helpers.assert_close(MaskedPooling()(x, MASK), np.stack(expected))
 
 
-def test_a_sentence_without_words_is_zero(inputs_masked_pooling):
+def test_a_sentence_without_words_is_zero():
     nothing = np.zeros_like(MASK)
-    actual = MaskedPooling()(inputs_masked_pooling["inputs"], nothing)
+    actual = MaskedPooling()(sequences()["inputs"], nothing)
     helpers.assert_close(actual, np.zeros((2, 6)))

@@ -7,16 +7,9 @@ from keras import ops
 
 from tests import helpers
 from tests.layers.cells.test_gates import numpy_gru, numpy_lstm
+from tests.layers.random_inputs import MASK
 from tfcopy.layers import BidirectionalGRU, BidirectionalLSTM, ForwardLSTM
 from tfcopy.layers.encoders.recurrent import WordGRU
-
-MASK = np.array([[True] * 4, [True, True, False, False]])
-
-
-@pytest.fixture
-def inputs():
-    inputs = np.random.default_rng(0).normal(size=(2, 4, 3))
-    return {"inputs": inputs.astype("float32"), "mask": MASK}
 
 
 def with_random_biases(layer, inputs):
@@ -177,8 +170,6 @@ def test_follows_the_equations_of_forward_lstm(forward_lstm, inputs):
     x = inputs["inputs"]
     expected, _ = lstm_states(forward_lstm.weights, x, MASK)
     helpers.assert_close(forward_lstm(**inputs), expected)
-    everywhere, _ = lstm_states(forward_lstm.weights, x, np.ones_like(MASK))
-    helpers.assert_close(forward_lstm(x), everywhere)
 
 
 def test_has_the_weights_of_keras(forward_lstm, inputs):

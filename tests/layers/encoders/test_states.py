@@ -6,16 +6,14 @@ import pytest
 from keras import ops
 
 from tests import helpers
+from tests.layers.random_inputs import MASK, normal
 from tfcopy.layers import BidirectionalGRU, PositionOneHot, StateReduction
 from tfcopy.layers.encoders.states import MeanInitialState
-
-MASK = np.array([[True] * 4, [True, True, False, False]])
 
 
 @pytest.fixture
 def inputs_initial_state():
-    annotations = np.random.default_rng(0).normal(size=(2, 4, 6))
-    return {"annotations": annotations.astype("float32"), "mask": MASK}
+    return {"annotations": normal(2, 4, 6), "mask": MASK}
 
 
 def test_is_the_projected_mean_of_the_words(inputs_initial_state):
@@ -39,11 +37,10 @@ def test_a_sentence_without_words_is_all_bias(inputs_initial_state):
 
 @pytest.fixture
 def inputs_state_reduction():
-    rng = np.random.default_rng(0)
     return {
-        "annotations": rng.normal(size=(2, 4, 6)).astype("float32"),
-        "mask": np.array([[True] * 4, [True, True, False, False]]),
-        "final": rng.normal(size=(2, 12)).astype("float32"),
+        "annotations": normal(2, 4, 6),
+        "mask": MASK,
+        "final": normal(2, 12),
     }
 
 
@@ -80,12 +77,6 @@ def test_parts_start_with_different_values(inputs_state_reduction, seed):
 def test_state_must_be_divisible(inputs_state_reduction):
     with pytest.raises(ValueError, match="a multiple of parts=5"):
         StateReduction(5, parts=5)(**inputs_state_reduction)
-
-
-@pytest.fixture
-def inputs():
-    inputs = np.random.default_rng(0).normal(size=(2, 4, 3))
-    return {"inputs": inputs.astype("float32"), "mask": MASK}
 
 
 def test_appends_the_position_to_what_the_encoder_gives(inputs):

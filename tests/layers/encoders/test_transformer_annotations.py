@@ -2,25 +2,15 @@ import numpy as np
 import pytest
 
 from tests import helpers
+from tests.layers.random_inputs import MASK, randomized
 from tfcopy.layers import TransformerAnnotations
-
-MASK = np.array([[True] * 4, [True, True, False, False]])
-
-
-@pytest.fixture
-def inputs():
-    inputs = np.random.default_rng(0).normal(size=(2, 4, 3))
-    return {"inputs": inputs.astype("float32"), "mask": MASK}
 
 
 @pytest.fixture
 def layer(inputs):
     layer = TransformerAnnotations(6, num_layers=2, num_heads=3)
     layer.build(inputs["inputs"].shape)
-    rng = np.random.default_rng(1)
-    for weight in layer.weights:
-        weight.assign(rng.normal(size=weight.shape))
-    return layer
+    return randomized(layer)
 
 
 def numpy_norm(x, weights):
