@@ -4,6 +4,8 @@ import keras
 import numpy as np
 import pytest
 
+from tfcopy import models
+
 ROWS = 14
 # What KerasHub says of its own T5.
 QUIET = pytest.mark.filterwarnings("ignore:.*T5MultiHeadAttention:UserWarning")
@@ -124,6 +126,28 @@ def make_backbone(kind, seed=3, **options):
         weight.assign(values + weight.path.endswith(ones))
     keras.utils.set_random_seed(seed)
     return backbone
+
+
+def task_class(kind):
+    """The class of the copying task with a network of a kind."""
+    ending = "CausalLM" if kind in DECODERS else "Seq2SeqLM"
+    return getattr(models, f"Copy{KINDS[kind][0]}{ending}")
+
+
+def task_without_tokenizer(kind, backbone=None, **options):
+    """A copying task that knows the ids of its special rows instead."""
+    backbone = backbone or make_backbone(kind)
+    return task_class(kind)(backbone, special_ids=SPECIAL_IDS[kind], **options)
+
+
+def randomize_added(model, backbone):
+    """Makes the weights random that a model has besides its backbone's."""
+    rng = np.random.default_rng(1)
+    there = {id(x) for x in backbone.weights}
+    for weight in model.trainable_weights:
+        if id(weight) not in there:
+            weight.assign(rng.normal(size=weight.shape))
+    return model
 
 
 def _of_both_sides(sizes):

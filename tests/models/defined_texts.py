@@ -80,8 +80,3 @@ def predict(model, batch):
     """Returns the model's outputs as arrays."""
     outputs = model({name: batch[name] for name in model.input})
     return keras.tree.map_structure(keras.ops.convert_to_numpy, outputs)
-
-
-def count(model):
-    """The number of trainable parameters."""
-    return sum(int(np.prod(w.shape)) for w in model.trainable_weights)

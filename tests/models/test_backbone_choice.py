@@ -17,8 +17,10 @@ from tests.models.backbones import (
     ROWS,
     SPECIAL_IDS,
     make_backbone,
+    randomize_added,
     rows_of_words,
 )
+from tests.models.contract import saved
 from tests.models.test_seq2seq import check_padding
 from tfcopy import losses
 from tfcopy.decoding import SearchOptions, beam_search
@@ -57,7 +59,7 @@ LORA_NAMES = {"t5": ["query_projector", "value_projector"]}
     ],
 )
 def model(request):
-    return randomized(make_model(request.param, coverage=True))
+    return random_model(request.param, coverage=True)
 
 
 @pytest.fixture(scope="module")
@@ -70,13 +72,9 @@ def make_model(kind, backbone=None, **options):
     return from_backbone(backbone, special_ids=SPECIAL_IDS[kind], **options)
 
 
-def randomized(model):
-    """The model with random weights besides those of the backbone."""
-    rng = np.random.default_rng(1)
-    for weight in added(model):
-        if weight.trainable:
-            weight.assign(rng.normal(size=weight.shape))
-    return model
+def random_model(kind, **options):
+    model = make_model(kind, **options)
+    return randomize_added(model, backbone_of(model))
 
 
 def backbone_of(model):
@@ -214,11 +212,6 @@ def update(model):
         for x, y in zip(model.weights, before)
         if (helpers.to_numpy(x.value) != y).any()
     }
-
-
-def saved(model, folder):
-    model.save(folder / "model.keras")
-    return keras.saving.load_model(folder / "model.keras")
 
 
 @pytest.mark.few(2)
@@ -389,9 +382,9 @@ def test_the_part_of_a_network_that_reads_text(tmp_path):
 @pytest.mark.parametrize("kind", MAIN_KINDS)
 @pytest.mark.few(1)
 def test_mixed_precision_keeps_logs_and_weights_in_float32(kind):
-    expected = run(randomized(make_model(kind)))
+    expected = run(random_model(kind))
     with helpers.dtype_policy("mixed_bfloat16"):
-        model = randomized(make_model(kind))
+        model = random_model(kind)
     assert {w.dtype for w in model.weights} == {"float32"}
     distribution = run(model)
     dtype = keras.backend.standardize_dtype(distribution.generate_logits.dtype)

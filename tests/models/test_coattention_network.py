@@ -9,12 +9,9 @@ from tests.layers.encoders.test_recurrent import (
     lstm_states,
     lstm_states_both_ways,
 )
-from tests.models.defined_texts import (
-    batch_for,
-    count,
-    make_embedding,
-    predict,
-)
+from tests.layers.random_inputs import randomized
+from tests.models.contract import count
+from tests.models.defined_texts import batch_for, make_embedding, predict
 from tfcopy import losses
 from tfcopy.layers import DefinitionEmbedding
 from tfcopy.models import coattention
@@ -54,9 +51,7 @@ def test_loss_before_training():
 def test_follows_the_equations():
     embedding = make_embedding(reader=None)
     model = coattention(embedding, units=4)
-    rng = np.random.default_rng(0)
-    for weight in model.weights:
-        weight.assign(rng.normal(scale=0.5, size=weight.shape))
+    randomized(model, 0.5)
     texts = {
         "context": np.array([[5, 6, 7, EOS], [8, EOS, 0, 0]]),
         "question": np.array([[9, 5, EOS], [6, EOS, 0]]),

@@ -4,6 +4,7 @@ import pytest
 from keras import ops
 
 from tests import helpers
+from tests.models.contract import saved
 from tests.models.test_seq2seq import BATCH, V
 from tfcopy import layers, losses, tokens
 from tfcopy.models import CopyModel, Perplexity, gru_translator
@@ -109,8 +110,7 @@ HEADS = {
 
 def own_model(head, dtype="float32"):
     """A decoder of Keras's layers, with a head on it."""
-    keras.config.set_dtype_policy(dtype)
-    try:
+    with helpers.dtype_policy(dtype):
         source = keras.Input((None,), dtype="int32", name="source_ids")
         previous = keras.Input((None,), dtype="int32", name="previous")
         values = keras.layers.Embedding(8, 6)(source)
@@ -127,8 +127,6 @@ def own_model(head, dtype="float32"):
         )
         inputs = {"source_ids": source, "previous": previous}
         return CopyModel(inputs, distribution)
-    finally:
-        keras.config.set_dtype_policy("float32")
 
 
 @pytest.mark.few(1)
@@ -141,8 +139,7 @@ def test_a_head_on_a_decoder_of_ones_own_is_trained(name, tmp_path):
     model.compile(keras.optimizers.SGD(0.1))
     first, second = model.fit(x, y, epochs=2, verbose=0).history["loss"]
     assert second < first
-    model.save(tmp_path / "model.keras")
-    loaded = keras.models.load_model(tmp_path / "model.keras")
+    loaded = saved(model, tmp_path)
     distribution = loaded(x)
     assert isinstance(distribution, layers.CopyDistribution)
     for one, other in zip(distribution, model(x)):

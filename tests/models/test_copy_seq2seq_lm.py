@@ -11,8 +11,16 @@ from keras import ops
 
 from tests import helpers
 from tests.data.text.hub_tokenizers import TOKENIZERS
-from tests.models.backbones import DECODERS, QUIET, SPECIAL_IDS, make_backbone
 from tests.models.backbones import KINDS as BACKBONES
+from tests.models.backbones import (
+    QUIET,
+    SPECIAL_IDS,
+    make_backbone,
+    randomize_added,
+    task_class,
+    task_without_tokenizer,
+)
+from tests.models.contract import saved
 from tfcopy import losses, models
 from tfcopy.decoding import SearchOptions, beam_search
 from tfcopy.layers.copying import CopyDistribution, word_log_probs
@@ -39,30 +47,18 @@ KINDS = (
 )
 
 
-def make_task(kind, **options):
-    import keras_hub
-
+def make_task(kind):
     tokenizer = TOKENIZERS[kind]()
     backbone = make_backbone(kind, vocabulary_size=tokenizer.vocabulary_size())
-    name, _ = BACKBONES[kind]
-    if kind in DECODERS:
-        task = getattr(models, f"Copy{name}CausalLM")
-        preprocessor = task.preprocessor_cls
-    else:
-        task = getattr(models, f"Copy{name}Seq2SeqLM")
-        preprocessor = getattr(keras_hub.models, f"{name}Seq2SeqLMPreprocessor")
+    task = task_class(kind)
     lengths = {"encoder_sequence_length": 10, "decoder_sequence_length": 9}
-    return task(backbone, preprocessor(tokenizer, **lengths), **options)
+    return task(backbone, task.preprocessor_cls(tokenizer, **lengths))
 
 
 @pytest.fixture(scope="module", params=KINDS)
 def task(request):
     task = make_task(request.param)
-    rng = np.random.default_rng(1)
-    there = {id(x) for x in task.backbone.weights}
-    for weight in task.weights:
-        if id(weight) not in there and weight.trainable:
-            weight.assign(rng.normal(size=weight.shape))
+    randomize_added(task, task.backbone)
     task.compile(jit_compile=False)
     return task
 
@@ -127,20 +123,8 @@ def word_log_probs_of(task, kind):
 
 def of_special_ids(kind, head, **options):
     """A task without a tokenizer, whose weights are random."""
-    name, _ = BACKBONES[kind]
-    suffix = "CausalLM" if kind in DECODERS else "Seq2SeqLM"
-    task = getattr(models, f"Copy{name}{suffix}")(
-        make_backbone(kind),
-        head=head,
-        special_ids=SPECIAL_IDS[kind],
-        **options,
-    )
-    rng = np.random.default_rng(1)
-    there = {id(x) for x in task.backbone.weights}
-    for weight in task.trainable_weights:
-        if id(weight) not in there:
-            weight.assign(rng.normal(size=weight.shape))
-    return task
+    task = task_without_tokenizer(kind, head=head, **options)
+    return randomize_added(task, task.backbone)
 
 
 @pytest.mark.parametrize(
@@ -189,13 +173,6 @@ def test_a_task_stored_without_the_option_answers_as_before():
     _, expected = word_log_probs_of(task, "bart")
     assert np.exp(expected[1]).sum(-1).max() < 0.8
     np.testing.assert_array_equal(word_log_probs_of(again, "bart")[1], expected)
-
-
-def test_its_configuration_makes_it_again(task):
-    config = task.get_config()
-    again = type(task).from_config(json.loads(json.dumps(config)))
-    assert json.dumps(again.get_config()) == json.dumps(config)
-    assert config["head"] == "pointer_generator"
 
 
 @pytest.mark.slow
@@ -340,9 +317,9 @@ def test_presets(task, tmp_path):
 
 def test_a_model_file(task, tmp_path):
     inputs, _, _ = task.preprocessor(PAIRS)
-    path = str(tmp_path / "task.keras")
-    task.save(path)
-    again = keras.models.load_model(path)
+    again = saved(task, tmp_path)
+    assert json.dumps(again.get_config()) == json.dumps(task.get_config())
+    assert again.get_config()["head"] == "pointer_generator"
     np.testing.assert_array_equal(
         ops.convert_to_numpy(again(inputs)), ops.convert_to_numpy(task(inputs))
     )

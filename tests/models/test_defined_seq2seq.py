@@ -1,11 +1,12 @@
 """Encoder-decoders whose source words may have definitions."""
 
-import keras
 import numpy as np
 import pytest
 from keras import ops
 
 from tests import helpers
+from tests.layers.random_inputs import randomized
+from tests.models.contract import check_learning, saved
 from tests.models.defined_texts import (
     SPELLING,
     E,
@@ -14,14 +15,12 @@ from tests.models.defined_texts import (
 )
 from tests.models.test_seq2seq import BATCH, INPUTS, V, among
 from tfcopy import losses
-from tfcopy.decoding.hypotheses import with_beams
 from tfcopy.models import (
     copynet,
     gru_translator,
     planner,
     pointer_generator,
 )
-from tfcopy.tokens import BOS
 
 BOTH = {"reader": "mean_linear", "spelling": SPELLING, "combine": "bands"}
 CASES = {
@@ -39,11 +38,8 @@ def make(name):
     model = make_model(
         *sizes, embedding_dim=E, units=5, source_embedding=embedding
     )
-    rng = np.random.default_rng(0)
-    for weight in model.trainable_weights:
-        weight.assign(rng.normal(size=weight.shape))
     texts = {"source": INPUTS["source_ids"]}
-    return model, {**INPUTS, **batch_for(embedding, texts)}
+    return randomized(model), {**INPUTS, **batch_for(embedding, texts)}
 
 
 @pytest.fixture(scope="module", params=CASES)
@@ -57,48 +53,20 @@ def test_has_the_inputs_of_its_embedding(made):
     assert {*model.source_inputs, *INPUTS} == set(inputs)
 
 
-def test_steps_give_what_training_gives(made):
-    model, inputs = made
-    expected = helpers.evaluate(model, inputs)
-    sources = {name: inputs[name] for name in model.source_inputs}
-
-    def first_steps(tensors):
-        memory, state = model.encode(
-            tensors["source_ids"],
-            tensors["source_copy_ids"],
-            **{name: tensors[name] for name in sources},
-        )
-        target_ids, steps = tensors["target_ids"], []
-        state = with_beams(state, 1)
-        previous = [ops.full_like(target_ids[:, :1], BOS), target_ids[:, :1]]
-        for ids in previous:
-            distribution, _, state = model.decode_step(ids, state, memory)
-            steps.append(tuple(distribution))
-        return steps
-
-    for t, step in enumerate(helpers.evaluate(first_steps, inputs)):
-        helpers.assert_close(step, tuple(x[:, t : t + 1] for x in expected[:4]))
-
-
 @pytest.mark.few(2)
 def test_every_weight_has_a_gradient(made):
     model, inputs = made
 
-    def cost(_):
-        return ops.mean(losses.marginal(BATCH, model(inputs)))
-
-    _, _, actual = helpers.gradients(cost, {}, model.source_embedding.weights)
-    for weight, gradient in zip(model.source_embedding.weights, actual):
-        gradient = helpers.to_numpy(gradient)
-        assert np.isfinite(gradient).all() and gradient.any(), weight.path
+    check_learning(
+        lambda: ops.mean(losses.marginal(BATCH, model(inputs))),
+        model.source_embedding.weights,
+    )
 
 
 @pytest.mark.few(1)
 def test_saving_gives_the_same_model(made, tmp_path):
     model, inputs = made
-    path = tmp_path / "model.keras"
-    model.save(path)
-    loaded = keras.saving.load_model(path)
+    loaded = saved(model, tmp_path)
     copy = type(model).from_config(model.get_config())
     copy.set_weights(model.get_weights())
     expected = helpers.evaluate(model, inputs)

@@ -6,6 +6,8 @@ import pytest
 from keras import ops
 
 from tests import helpers
+from tests.layers.random_inputs import randomized
+from tests.models.contract import check_learning, saved
 from tests.models.defined_texts import (
     SPELLING,
     E,
@@ -47,10 +49,7 @@ def make(name, embedding_options, options):
         labels = {"target_ids": [[5, UNK, 7, 8], [9, 6, 0, 0]]}
         loss = losses.next_word
     labels = {k: np.array(x, "int32") for k, x in labels.items()}
-    rng = np.random.default_rng(0)
-    for weight in model.trainable_weights:
-        weight.assign(rng.normal(scale=0.5, size=weight.shape))
-    return model, embedding, texts, labels, loss
+    return randomized(model, 0.5), embedding, texts, labels, loss
 
 
 LSTM_READER = {"reader": "lstm", "combine": "transform"}
@@ -79,9 +78,7 @@ def test_saving_gives_the_same_model(made, tmp_path):
     model, embedding, texts, *_ = made
     batch = batch_for(embedding, texts)
     expected = helpers.evaluate(model, batch)
-    path = tmp_path / "model.keras"
-    model.save(path)
-    loaded = keras.saving.load_model(path)
+    loaded = saved(model, tmp_path)
     actual = helpers.evaluate(loaded, batch)
     keras.tree.assert_same_structure(actual, expected)
     helpers.assert_close(actual, expected)
@@ -118,17 +115,11 @@ def test_the_loss_teaches_every_weight(made):
     model, embedding, texts, labels, loss = made
     batch = batch_for(embedding, texts)
 
-    def value(_):
-        return ops.mean(loss(labels, model(batch)))
-
-    _, _, actual = helpers.gradients(value, {}, model.trainable_weights)
-    for weight, gradient in zip(model.trainable_weights, actual):
-        assert gradient is not None, weight.path
-        gradient = helpers.to_numpy(gradient)
-        assert np.isfinite(gradient).all(), weight.path
-        # A head's last bias moves all scores alike.
-        if not weight.path.endswith("head/score/bias"):
-            assert gradient.any(), weight.path
+    check_learning(
+        lambda: ops.mean(loss(labels, model(batch))),
+        model.trainable_weights,
+        "head/score/bias",
+    )
 
 
 def test_no_two_weights_start_alike():
@@ -183,19 +174,16 @@ def test_any_embedding_will_do():
 def test_mixed_precision_gives_scores_alike():
     expected = {}
     for policy in ("float32", "mixed_bfloat16"):
-        keras.config.set_dtype_policy(policy)
-        try:
-            keras.utils.set_random_seed(0)
-            for key, (name, *options) in CASES.items():
-                if key == "language-dict1":
-                    options = shared_lstm()
+        keras.utils.set_random_seed(0)
+        for key, (name, *options) in CASES.items():
+            if key == "language-dict1":
+                options = shared_lstm()
+            with helpers.dtype_policy(policy):
                 model, embedding, texts, *_ = make(name, *options)
-                outputs = helpers.evaluate(model, batch_for(embedding, texts))
-                assert all(w.dtype == "float32" for w in model.weights)
-                outputs = words_of(outputs, sizes_of(texts))
-                if policy == "float32":
-                    expected[key] = outputs
-                else:
-                    helpers.assert_close(outputs, expected[key], 0.1, 0.1)
-        finally:
-            keras.config.set_dtype_policy("float32")
+            outputs = helpers.evaluate(model, batch_for(embedding, texts))
+            assert all(w.dtype == "float32" for w in model.weights)
+            outputs = words_of(outputs, sizes_of(texts))
+            if policy == "float32":
+                expected[key] = outputs
+            else:
+                helpers.assert_close(outputs, expected[key], 0.1, 0.1)

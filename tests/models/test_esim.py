@@ -6,12 +6,9 @@ import pytest
 from tests import helpers
 from tests.layers.encoders.test_matching import numpy_alignment
 from tests.layers.encoders.test_recurrent import lstm_states_both_ways
-from tests.models.defined_texts import (
-    batch_for,
-    count,
-    make_embedding,
-    predict,
-)
+from tests.layers.random_inputs import randomized
+from tests.models.contract import count
+from tests.models.defined_texts import batch_for, make_embedding, predict
 from tfcopy import losses
 from tfcopy.layers import DefinitionEmbedding
 from tfcopy.models import esim
@@ -48,9 +45,7 @@ def test_loss_before_training():
 def test_follows_the_equations():
     embedding = make_embedding(reader=None)
     model = esim(embedding, units=4)
-    rng = np.random.default_rng(0)
-    for weight in model.weights:
-        weight.assign(rng.normal(scale=0.5, size=weight.shape))
+    randomized(model, 0.5)
     texts = {
         "premise": np.array([[5, 6, 7, 9], [8, 4, 0, 0]]),
         "hypothesis": np.array([[9, 5, 5], [6, 0, 0]]),

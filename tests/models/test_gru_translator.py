@@ -132,12 +132,6 @@ def test_a_seed_repeats_the_dropout_and_the_noise():
     assert model.head.seed == 11
 
 
-@pytest.mark.parametrize("option", ["head", "encoder", "initializers"])
-def test_names_are_checked(option):
-    with pytest.raises(ValueError, match=f"`{option}` must be.*'other'"):
-        gru_translator(8, 9, **{option: "other"}, **TINY)
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("decoder", ["gru", "transformer"])
 def test_guided_attention_goes_where_the_links_are(decoder):

@@ -5,12 +5,9 @@ import pytest
 
 from tests import helpers
 from tests.layers.encoders.test_recurrent import lstm_states
-from tests.models.defined_texts import (
-    batch_for,
-    count,
-    make_embedding,
-    predict,
-)
+from tests.layers.random_inputs import randomized
+from tests.models.contract import count
+from tests.models.defined_texts import batch_for, make_embedding, predict
 from tfcopy import losses
 from tfcopy.layers import DefinitionEmbedding, ForwardLSTM, RecurrentReader
 from tfcopy.models import lstm_language_model
@@ -56,9 +53,7 @@ def test_loss_before_training():
 def test_follows_the_equations():
     embedding = make_embedding(reader=None)
     model = lstm_language_model(embedding, 7, units=4)
-    rng = np.random.default_rng(0)
-    for weight in model.weights:
-        weight.assign(rng.normal(size=weight.shape))
+    randomized(model)
     text = np.array([[BOS, 5, 6], [BOS, 7, 4]])
     table = helpers.to_numpy(embedding.word_table.embeddings)
     lstm, output = model.get_layer("lstm"), model.get_layer("output")

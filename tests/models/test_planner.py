@@ -8,16 +8,15 @@ import pytest
 from keras import ops
 
 from tests import helpers
+from tests.layers.random_inputs import randomized
+from tests.models import contract
+from tests.models.test_seq2seq import INPUTS, V
 from tfcopy import losses
 from tfcopy.models import planner
 from tfcopy.tokens import EOS
 
-V = 9
 BATCH = {
-    "source_ids": np.array([[5, 1, 6, 1, EOS], [7, 1, EOS, 0, 0]], "int32"),
-    "source_copy_ids": np.array(
-        [[4, 10, 8, 10, -1], [10, 11, -1, -1, -1]], "int32"
-    ),
+    **INPUTS,
     "target_ids": np.array(
         [[10, 8, 5, 6, 7, EOS], [11, 4, EOS, 0, 0, 0]], "int32"
     ),
@@ -26,11 +25,7 @@ BATCH = {
 
 def make_model(**options):
     options = {"plan_steps": 3, "summary_units": 2, "seed": 0, **options}
-    model = planner(8, V, embedding_dim=4, units=5, **options)
-    rng = np.random.default_rng(0)
-    for weight in model.trainable_weights:
-        weight.assign(rng.normal(size=weight.shape))
-    return model
+    return randomized(planner(8, V, embedding_dim=4, units=5, **options))
 
 
 def count(**options):
@@ -41,8 +36,7 @@ def count(**options):
 
         place = tf.Graph().as_default()
     with place:
-        model = planner(24_440, 302, **options)
-    return sum(int(np.prod(weight.shape)) for weight in model.trainable_weights)
+        return contract.count(planner(24_440, 302, **options))
 
 
 BASELINE = {"embedding_dim": 512, "units": 1024, "encoder_units": 512}
@@ -65,17 +59,6 @@ BASELINE = {"embedding_dim": 512, "units": 1024, "encoder_units": 512}
 )
 def test_number_of_parameters(options, total):
     assert count(**options) == total
-
-
-def test_layer_normalisation_of_the_gru_decoder():
-    sizes = [
-        sum(int(np.prod(w.shape)) for w in model.trainable_weights)
-        for model in (
-            make_model(decoder="gru"),
-            make_model(decoder="gru", layer_norm=True),
-        )
-    ]
-    assert sizes[1] - sizes[0] == 18 * 5
 
 
 @pytest.mark.parametrize("tied", [False, True])
@@ -153,16 +136,3 @@ def test_what_the_penalty_teaches():
     )
     taught = [g is not None and bool(helpers.to_numpy(g).any()) for g in actual]
     assert taught == [True, True, False]
-
-
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        ({"system": "plan"}, "`system` must be one of"),
-        ({"decoder": "lstm"}, "`decoder` must be one of"),
-        ({"initializers": "none"}, "`initializers` must be one of"),
-    ],
-)
-def test_names_are_checked(option, message):
-    with pytest.raises(ValueError, match=message):
-        planner(8, V, **option)

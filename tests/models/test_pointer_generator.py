@@ -4,31 +4,17 @@ import pytest
 from keras import ops
 
 from tests import helpers
+from tests.models.contract import count
+from tests.models.test_seq2seq import INPUTS, V
 from tfcopy import losses
 from tfcopy.models import pointer_generator
-from tfcopy.tokens import NO_COPY, PAD
-
-V = 9
-BATCH = {
-    "source_ids": np.array([[5, 1, 6, 1, 4], [4, 1, 0, 0, 0]], "int32"),
-    "source_copy_ids": np.array(
-        [[5, V + 1, 6, V + 3, 4], [4, V + 1, *[NO_COPY] * 3]], "int32"
-    ),
-    "target_ids": np.array([[V + 1, 5, V + 3, 3], [4, 1, 3, PAD]], "int32"),
-    "pointers": np.array([[1, -1, 3, -1], [-1, -1, -1, -1]], "int32"),
-}
-NAMES = ("source_ids", "source_copy_ids", "target_ids")
-INPUTS = {name: BATCH[name] for name in NAMES}
+from tfcopy.tokens import PAD
 
 
 def make_model(**options):
     keras.utils.set_random_seed(0)
     sizes = {"embedding_dim": 4, "units": 5, "attention_units": 6}
     return pointer_generator(V, **sizes | options)
-
-
-def count(model):
-    return sum(int(np.prod(w.shape)) for w in model.trainable_weights)
 
 
 @pytest.mark.parametrize(
@@ -110,8 +96,3 @@ def test_saturated_switch_and_any_length(bias, length):
     value, _, gradients = helpers.gradients(cost, {}, model.trainable_weights)
     for number in (value, *gradients):
         assert np.isfinite(helpers.to_numpy(number)).all()
-
-
-def test_wrong_initializers():
-    with pytest.raises(ValueError, match="Received: initializers='both'"):
-        make_model(initializers="both")

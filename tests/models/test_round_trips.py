@@ -12,13 +12,11 @@ import pytest
 from keras import ops
 
 from tests.models.backbones import (
-    DECODERS,
     KINDS,
     QUIET,
-    SPECIAL_IDS,
     make_backbone,
+    task_without_tokenizer,
 )
-from tfcopy import models
 from tfcopy.data import Vocabulary
 from tfcopy.serving.servables import storage
 from tfcopy.serving.servables.translator import Translator
@@ -46,11 +44,7 @@ INPUTS = {
 
 
 def make_task(kind, mode):
-    name, _ = KINDS[kind]
-    ending = "CausalLM" if kind in DECODERS else "Seq2SeqLM"
-    task = getattr(models, f"Copy{name}{ending}")(
-        make_backbone(kind, num_layers=1), special_ids=SPECIAL_IDS[kind]
-    )
+    task = task_without_tokenizer(kind, make_backbone(kind, num_layers=1))
     if mode == "lora":
         task.enable_lora(2)
     elif mode == "weights only":  # What reads them is not rounded.

@@ -4,6 +4,8 @@ import pytest
 from keras import ops
 
 from tests import helpers
+from tests.layers.random_inputs import randomized
+from tests.models.contract import check_learning, saved
 from tfcopy import losses
 from tfcopy.decoding.hypotheses import with_beams
 from tfcopy.layers import CopyDistribution, SelectiveReadGRUCell
@@ -22,14 +24,6 @@ BATCH["source_copy_ids"] = BATCH["source_copy_ids"].astype("int32")
 LOSSES = ("generated", "observed", "marginal")
 NAMES = ("source_ids", "source_copy_ids", "target_ids")
 INPUTS = {name: BATCH[name] for name in NAMES}
-
-
-def randomized(model):
-    """Large weights, so that all that is read shows."""
-    rng = np.random.default_rng(0)
-    for weight in model.weights:
-        weight.assign(rng.normal(size=weight.shape))
-    return model
 
 
 def make_model(head="pointer_softmax", units=5, **options):
@@ -127,8 +121,7 @@ def test_takes_ids_alone():
 
 @pytest.mark.few(2)
 def test_saving_gives_the_same_model(model, whole, tmp_path):
-    model.save(tmp_path / "model.keras")
-    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    loaded = saved(model, tmp_path)
     assert isinstance(loaded, type(model))
     assert isinstance(loaded.head, type(model.head))
     assert loaded.vocabulary_size == V
@@ -239,19 +232,11 @@ def test_drops_in_training_only():
 def test_every_weight_has_a_gradient(model):
     loss = losses.of_head(model.head)
 
-    def cost(_):
+    def cost():
         words = ops.cast(BATCH["target_ids"] != 0, "float32")
         return ops.sum(loss(BATCH, model(INPUTS)) * words)
 
-    weights = model.trainable_weights
-    _, _, gradients = helpers.gradients(cost, {}, weights)
-    for weight, gradient in zip(weights, gradients):
-        assert gradient is not None, weight.path
-        gradient = helpers.to_numpy(gradient)
-        assert np.isfinite(gradient).all(), weight.path
-        # A softmax does not change if all scores grow by the same.
-        if not weight.path.endswith("score_bias"):
-            assert gradient.any(), weight.path
+    check_learning(cost, model.trainable_weights, "score_bias")
 
 
 @pytest.mark.few(3)
@@ -368,10 +353,22 @@ def test_candidates_train_the_same_weights(model):
 
 @pytest.mark.few(2)
 def test_saving_keeps_candidates(model, tmp_path):
-    path = tmp_path / "model.keras"
-    model.with_candidates().save(path)
+    restricted = model.with_candidates()
     inputs = {**INPUTS, **among(CANDIDATES, 0.5)}
-    helpers.assert_close(
-        run(keras.saving.load_model(path), inputs),
-        run(model.with_candidates(), inputs),
-    )
+    loaded = saved(restricted, tmp_path)
+    helpers.assert_close(run(loaded, inputs), run(restricted, inputs))
+
+
+@pytest.mark.parametrize(
+    ("make", "options"),
+    [
+        (make_model, ["head", "encoder", "initializers"]),
+        (lambda **x: copynet(8, V, **x), ["system", "initializers", "head"]),
+        (lambda **x: planner(8, V, **x), ["system", "decoder", "initializers"]),
+        (lambda **x: pointer_generator(V, **x), ["initializers"]),
+    ],
+)
+def test_names_are_checked(make, options):
+    for option in options:
+        with pytest.raises(ValueError, match=f"`{option}` must be.*'other'"):
+            make(**{option: "other"})

@@ -12,7 +12,11 @@ import keras
 import keras_hub
 import pytest
 
-from tests.models.backbones import QUIET, SPECIAL_IDS, make_backbone
+from tests.models.backbones import (
+    QUIET,
+    make_backbone,
+    task_without_tokenizer,
+)
 from tests.serving.servables.test_storage import store
 from tests.serving.servables.translators import random_translator
 from tfcopy import models
@@ -67,17 +71,11 @@ def has_run(folder):
     return [x.name for x in folder.rglob("*.ran")]
 
 
-def make_task(**options):
-    return models.CopyGPT2CausalLM(
-        make_backbone("gpt2"), special_ids=SPECIAL_IDS["gpt2"], **options
-    )
-
-
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     """A preset and a file of Keras, whose copies the tests change."""
     folder = tmp_path_factory.mktemp("saved")
-    task = make_task()
+    task = task_without_tokenizer("gpt2")
     task.save_to_preset(str(folder / "preset"))
     task.save(folder / "task.keras")
     return folder
@@ -139,6 +137,7 @@ def objects(package):
 @pytest.mark.few(1)
 @pytest.mark.parametrize("package", ["evil", "keras_cv", "keras_nlp"])
 def test_no_other_part_of_a_preset_is_imported(saved, evil, package):
+    task = task_without_tokenizer("gpt2")
     for i, part in enumerate(objects(package)):
         for name in ("backbone", "preprocessor", "dropout"):
             folder = evil / f"{i}-{name}"
@@ -146,9 +145,7 @@ def test_no_other_part_of_a_preset_is_imported(saved, evil, package):
             with pytest.raises((TypeError, ValueError, AttributeError)):
                 models.CopyCausalLM.from_preset(preset)
             with pytest.raises((TypeError, ValueError, AttributeError)):
-                make_task().from_config(
-                    {**make_task().get_config(), name: part}
-                )
+                task.from_config({**task.get_config(), name: part})
     assert not has_run(evil)
 
 
@@ -184,7 +181,7 @@ def test_a_run_imports_nothing(evil, package):
     system = store(random_translator(), evil / "run")
     path = system / storage.FILE_NAME
     content = read_json(path)
-    task = keras.saving.serialize_keras_object(make_task())
+    task = keras.saving.serialize_keras_object(task_without_tokenizer("gpt2"))
     task["config"]["head"] = f"{package}.evil:Evil"
     for part in (task, *objects(package)):
         for model in (
@@ -199,7 +196,7 @@ def test_a_run_imports_nothing(evil, package):
 
 def test_the_users_own_head_is_imported_and_found_again(evil, tmp_path):
     (tmp_path / "mine.py").write_text(EVIL.format("mine"))
-    task = make_task(head="mine:Evil")
+    task = task_without_tokenizer("gpt2", head="mine:Evil")
     assert (tmp_path / "mine.ran").exists()
     assert task.get_config()["head"] == "mine>Evil"
     task.save_to_preset(str(tmp_path / "preset"))
