@@ -204,6 +204,12 @@ def teacher_forced(model, row, ids, merge="sum", pointers=None):
     return scores if several else scores[0]
 
 
+def words_of(row):
+    """All words that a sentence for a source may have."""
+    copies = {int(i) for i in COPY_IDS[row] if i >= 0}
+    return sorted({tokens.UNK, *range(4, V)} | copies)
+
+
 def best_first(score, words, max_length):
     """All finished sentences of at most `max_length` tokens, for each source.
 
@@ -225,6 +231,16 @@ def best_first(score, words, max_length):
     for (row, ids), x in zip(targets, score(*zip(*targets)).tolist()):
         found[row].append((x, ids))
     return [sorted(some, reverse=True) for some in found]
+
+
+def assert_finds(result, expected):
+    """The hypotheses are the first of `(score, target)`, for each source."""
+    for ids, scores, best in zip(
+        result.ids, result.scores, expected, strict=True
+    ):
+        best = best[: len(ids)]
+        assert [unpadded(x) for x in ids] == [target for _, target in best]
+        np.testing.assert_allclose(scores, [x for x, _ in best], atol=1e-4)
 
 
 def padded(targets):

@@ -8,10 +8,12 @@ from tests.decoding.searching import (
     MODELS,
     SOURCE_IDS,
     V,
+    assert_finds,
     best_first,
     search,
     teacher_forced,
     unpadded,
+    words_of,
 )
 from tfcopy import tokens
 from tfcopy.decoding import SearchOptions
@@ -24,11 +26,6 @@ pytestmark = pytest.mark.few(2)
 )
 def model(request):
     return MODELS[request.param]()
-
-
-def words_of(row):
-    copies = {int(i) for i in COPY_IDS[row] if i >= 0}
-    return sorted({tokens.UNK, *range(4, V)} | copies)
 
 
 @pytest.fixture(scope="module")
@@ -44,28 +41,27 @@ def sentences(model):
 @pytest.mark.few(4)
 def test_a_wide_beam_finds_what_brute_force_finds(model, sentences):
     result = search(model, num_beams=300, num_hypotheses=5, max_length=3)
-    for row in range(2):
-        expected = sentences[row][:5]
-        actual = [unpadded(ids) for ids in result.ids[row]]
-        assert actual == [ids for _, ids in expected]
-        np.testing.assert_allclose(
-            result.scores[row], [s for s, _ in expected], atol=1e-4
-        )
+    assert_finds(result, sentences)
 
 
-def test_length_penalty_ranks_by_the_divided_score(model, sentences):
+@pytest.mark.parametrize("offset", [0, 2])
+def test_length_penalty_ranks_by_the_divided_score(model, sentences, offset):
+    """The length may count what stands before."""
     result = search(
         model,
         num_beams=300,
         num_hypotheses=4,
         max_length=3,
         length_penalty=1.0,
+        length_offset=offset,
     )
-    for row in range(2):
-        scored = [(s / len(i), i) for s, i in sentences[row]]
-        expected = sorted(scored, reverse=True)[:4]
-        actual = [unpadded(ids) for ids in result.ids[row]]
-        assert actual == [ids for _, ids in expected]
+    divided = [
+        sorted(
+            ((s / (len(ids) + offset), ids) for s, ids in some), reverse=True
+        )
+        for some in sentences
+    ]
+    assert_finds(result, divided)
 
 
 @pytest.mark.parametrize("compete", [False, True])
@@ -79,6 +75,7 @@ def test_what_is_cut_off_competes_or_comes_last(model, sentences, compete):
         length_penalty=0.5,
         unfinished_compete=compete,
     )
+    found = []
     for row in range(2):
         finished = [
             (s / len(x) ** 0.5, x) for s, x in sentences[row] if len(x) < 3
@@ -92,35 +89,8 @@ def test_what_is_cut_off_competes_or_comes_last(model, sentences, compete):
             for some in (finished, zip(scores.tolist(), targets))
         )
         expected = finished + cut_off
-        if compete:
-            expected.sort(reverse=True)
-        assert [unpadded(x) for x in result.ids[row]] == [
-            ids for _, ids in expected[:20]
-        ]
-        np.testing.assert_allclose(
-            result.scores[row], [s for s, _ in expected[:20]], atol=1e-4
-        )
-
-
-def test_the_length_may_count_what_stands_before(model, sentences):
-    result = search(
-        model,
-        num_beams=300,
-        num_hypotheses=4,
-        max_length=3,
-        length_penalty=1.0,
-        length_offset=2,
-    )
-    for row in range(2):
-        actual = sentences[row]
-        scored = [(s / (len(i) + 2), i) for s, i in actual]
-        expected = sorted(scored, reverse=True)[:4]
-        assert [unpadded(i) for i in result.ids[row]] == [
-            ids for _, ids in expected
-        ]
-        np.testing.assert_allclose(
-            result.scores[row], [s for s, _ in expected], atol=1e-4
-        )
+        found.append(sorted(expected, reverse=True) if compete else expected)
+    assert_finds(result, found)
 
 
 def test_words_that_are_forbidden_agree_with_brute_force(model, sentences):
@@ -193,17 +163,6 @@ def test_copied_from_names_a_position_that_holds_the_word(model):
             assert result.ids[row, n, t] == COPY_IDS[row, position]
         unknown = result.ids >= V
         assert np.all(result.copied_from[unknown] >= 0)
-
-
-def test_a_sentence_does_not_depend_on_its_batch(model):
-    options = dict(num_beams=3, num_hypotheses=2, max_length=6)
-    together = search(model, **options)
-    for row in range(2):
-        alone = search(model, rows=[row], **options)
-        np.testing.assert_array_equal(alone.ids[0], together.ids[row])
-        np.testing.assert_allclose(
-            alone.scores[0], together.scores[row], atol=1e-5
-        )
 
 
 def test_every_hypothesis_begins_with_the_prefix(model):

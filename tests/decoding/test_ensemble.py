@@ -10,21 +10,16 @@ from tests.decoding.searching import (
     COPY_IDS,
     MODELS,
     SOURCE_IDS,
-    V,
+    assert_finds,
     best_first,
     search,
     search_sources,
     teacher_forced,
-    unpadded,
+    words_of,
 )
 from tfcopy import tokens
 from tfcopy.decoding import Candidates, Ensemble, SearchOptions, search_among
 from tfcopy.decoding.hypotheses import with_beams
-
-
-def words_of(row):
-    copies = {int(i) for i in COPY_IDS[row] if i >= 0}
-    return sorted({tokens.UNK, *range(4, V)} | copies)
 
 
 @pytest.fixture(scope="module")
@@ -49,12 +44,7 @@ def test_search_finds_what_brute_force_finds(models, ensemble):
 
     expected = best_first(score, [words_of(row) for row in range(2)], 3)
     result = search(ensemble, num_beams=300, num_hypotheses=5, max_length=3)
-    for row in range(2):
-        found = [unpadded(ids) for ids in result.ids[row]]
-        assert found == [ids for _, ids in expected[row][:5]]
-        np.testing.assert_allclose(
-            result.scores[row], [s for s, _ in expected[row][:5]], atol=1e-4
-        )
+    assert_finds(result, expected)
 
 
 def test_a_model_twice_is_the_model(models):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from keras import ops
 
-from tests.decoding.searching import search_sources, unpadded
+from tests.decoding.searching import assert_finds, search_sources
 from tests.decoding.table_model import (
     TableModel,
     probabilities,
@@ -82,13 +82,8 @@ def test_a_wide_beam_finds_the_best_of_all(seed, forbid_unk, rescale, merge):
         rescale=rescale,
         merge=merge,
     )
-    for row in range(2):
-        expected = enumerated(model, row, 3, forbid_unk, rescale, merge)[:8]
-        actual = [unpadded(ids) for ids in result.ids[row]]
-        assert actual == [ids for _, ids in expected]
-        np.testing.assert_allclose(
-            result.scores[row], [score for score, _ in expected], atol=1e-4
-        )
+    options = 3, forbid_unk, rescale, merge
+    assert_finds(result, [enumerated(model, x, *options) for x in range(2)])
 
 
 @settings(max_examples=2 * EXAMPLES)

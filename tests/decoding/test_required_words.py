@@ -14,6 +14,7 @@ from tests.decoding.searching import (
     MODELS,
     SOURCE_IDS,
     V,
+    assert_finds,
     best_first,
     search_sources,
     source_inputs,
@@ -70,16 +71,11 @@ def test_a_wide_beam_finds_the_best_of_all_that_are_complete(name):
     ]
     sentences = best_first(score, words, 4)
     result = search(model, num_beams=125, num_hypotheses=6, max_length=4)
-    for row in range(2):
-        expected = [
-            x for x in sentences[row] if is_complete(x[1], REQUIRED[row])
-        ][:6]
-        assert [unpadded(x) for x in result.ids[row]] == [
-            ids for _, ids in expected
-        ]
-        np.testing.assert_allclose(
-            result.scores[row], [x for x, _ in expected], atol=1e-4
-        )
+    complete = [
+        [x for x in some if is_complete(x[1], required)]
+        for some, required in zip(sentences, REQUIRED)
+    ]
+    assert_finds(result, complete)
 
 
 # Of the first source the unknown word counts, which stands there twice, and a
