@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.training import standin
+from tests.training.running import assert_same_bits, weights_of
 from tfcopy import training
 from tfcopy.training.checkpoints import Checkpoints
 
@@ -169,8 +170,7 @@ def test_training_outlives_a_full_disk(tmp_path, monkeypatch, capsys):
     trainer.fit()
     assert "Warning: Could not write" in capsys.readouterr().err
     assert newest(tmp_path).endswith("checkpoint-000000008.npz")
-    for one, other in zip(trainer.model.weights, expected.model.weights):
-        np.testing.assert_array_equal(one.numpy(), other.numpy())
+    assert_same_bits(weights_of(trainer), weights_of(expected))
 
 
 @pytest.mark.long
@@ -206,8 +206,7 @@ def test_no_size_of_a_disk_ends_training(tmp_path, capsys):
     assert newest(tmp_path).endswith("checkpoint-000000008.npz")
     model = standin.build_model(units=320)
     Checkpoints(tmp_path / "checkpoints").load_weights(model)
-    for one, other in zip(trainer.model.weights, model.weights):
-        np.testing.assert_array_equal(one.numpy(), other.numpy())
+    assert_same_bits(weights_of(trainer), model.get_weights())
 
 
 def test_best_weights_of_another_phase_are_sought_anew(folder, capsys):
@@ -251,8 +250,7 @@ def test_best_weights_are_written_once_there_is_room(tmp_path, monkeypatch):
     assert failed == [7]
     fresh = standin.make_trainer()
     trainer.checkpoints.load_weights(fresh.model)
-    for one, other in zip(trainer.model.weights, fresh.model.weights):
-        np.testing.assert_array_equal(one.numpy(), other.numpy())
+    assert_same_bits(weights_of(trainer), weights_of(fresh))
 
 
 def test_weights_are_loaded_without_a_trainer(folder):
@@ -271,8 +269,7 @@ def test_weights_are_loaded_without_a_trainer(folder):
         for weight in model.weights:
             weight.assign(weight + 1)
         checkpoints.load_weights(model, newest=newest)
-        for found, value in zip(model.get_weights(), weights, strict=True):
-            np.testing.assert_array_equal(found, value)
+        assert_same_bits(model.get_weights(), weights)
 
 
 def test_weights_that_cannot_be_loaded(folder):

@@ -13,27 +13,23 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_plain_lines_where_there_is_no_terminal():
+@pytest.mark.parametrize(
+    "update, rates, per_example, line",
+    [
+        (10, (1234.5, 2.0), False, "  ppl 8  1,234 tok/s  3:00 left"),
+        # After the first update no rate is known.
+        (1, (0.0, 0.0), False, "  ppl 8"),
+        (10, (1234.5, 2.0), True, "  1,234 examples/s  3:00 left"),
+    ],
+)
+def test_plain_lines_where_there_is_no_terminal(
+    update, rates, per_example, line
+):
     stream = io.StringIO()
     progress = Progress(total=100, stream=stream, interval=0)
-    progress.show(10, math.log(8), 1234.5, 2.0)
-    line = "update 10/100  loss 2.0794  ppl 8  1,234 tok/s  3:00 left\n"
-    assert stream.getvalue() == line
-
-
-def test_after_the_first_update_no_rate_is_known():
-    stream = io.StringIO()
-    progress = Progress(total=100, stream=stream, interval=0)
-    progress.show(1, math.log(8), 0.0, 0.0)
-    assert stream.getvalue() == "update 1/100  loss 2.0794  ppl 8\n"
-
-
-def test_a_loss_per_example_has_no_perplexity():
-    stream = io.StringIO()
-    progress = Progress(total=100, stream=stream, interval=0)
-    progress.show(10, math.log(8), 1234.5, 2.0, per_example=True)
-    line = "update 10/100  loss 2.0794  1,234 examples/s  3:00 left\n"
-    assert stream.getvalue() == line
+    progress.show(update, math.log(8), *rates, per_example=per_example)
+    expected = f"update {update}/100  loss 2.0794{line}\n"
+    assert stream.getvalue() == expected
 
 
 def test_plain_lines_are_rare():

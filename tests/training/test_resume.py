@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.training import standin
+from tests.training.running import assert_same_bits, interrupt, weights_of
 from tests.training.training_process import TrainingProcess
 
 STEPS = 40
@@ -46,17 +47,12 @@ def weights_after(folder, **options):
     options = OPTIONS | {"log_dir": folder / "logs"} | options
     trainer = standin.make_trainer(**options)
     trainer.fit()
-    return [variable.numpy() for variable in trainer.model.weights]
+    return weights_of(trainer)
 
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
     return weights_after(tmp_path_factory.mktemp("undisturbed"))
-
-
-def assert_same_bits(weights, expected):
-    for one, other in zip(weights, expected, strict=True):
-        np.testing.assert_array_equal(one, other)
 
 
 def assert_resumes(folder, undisturbed, **options):
@@ -122,17 +118,6 @@ def test_models_are_imported_without_keras_hub(tmp_path):
     assert process.finish() == 0, process.text
 
 
-def idle(options):
-    signal.pause()
-
-
-def test_an_idle_process_is_not_waited_for(tmp_path):
-    process = TrainingProcess(tmp_path / "log.txt", main=idle)
-    with pytest.raises(TimeoutError, match="Idle for 1 seconds"):
-        process.finish(seconds=1)
-    assert not process.is_alive()
-
-
 def test_stops_in_process_and_resumes(tmp_path, undisturbed):
     """Interrupted between an update and its dev score, at every place."""
     options = OPTIONS | {"log_dir": tmp_path / "logs"}
@@ -147,32 +132,4 @@ def test_stops_in_process_and_resumes(tmp_path, undisturbed):
     assert result.updates == STEPS
     # The score of no update is there twice.
     assert [update for update, _ in result.dev_history] == [10, 20, 30, 40]
-    weights = [variable.numpy() for variable in trainer.model.weights]
-    assert_same_bits(weights, undisturbed)
-
-
-def interrupt(trainer, update, number=signal.SIGTERM):
-    """Trains until a signal comes in an update; returns the exception."""
-    stop_after(trainer, update, number)
-    with pytest.raises(standin.training.TrainingInterrupted) as stopped:
-        trainer.fit()
-    return stopped.value
-
-
-def stop_after(trainer, update, number=signal.SIGTERM):
-    original = trainer.step_for
-
-    def step_for(spec):
-        step = original(spec)
-        apply = step.update
-
-        def and_stop(*inputs):
-            if trainer.state.update + 1 == update:
-                os.kill(os.getpid(), number)
-            return apply(*inputs)
-
-        if not hasattr(step, "stops"):
-            step.stops, step.update = True, and_stop
-        return step
-
-    trainer.step_for = step_for
+    assert_same_bits(weights_of(trainer), undisturbed)

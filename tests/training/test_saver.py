@@ -5,18 +5,20 @@ import numpy as np
 import pytest
 
 from tests.training import standin
-from tests.training.test_resume import assert_same_bits, interrupt
+from tests.training.running import (
+    assert_close,
+    assert_same_bits,
+    interrupt,
+    weights_of,
+)
 from tfcopy import training
 from tfcopy.training.checkpoints import Checkpoints
 from tfcopy.training.saver import mean_weights
 
 OPTIONS = {"steps": 12, "eval_every": 2, "save_every": 3, "accumulate": 2}
 EMA = 0.7
+ROUNDING = {"rtol": 1e-5, "atol": 1e-7}
 BEST = {"ema": EMA, "average": "best", "average_of": 3}
-
-
-def weights_of(trainer):
-    return [variable.numpy() for variable in trainer.model.weights]
 
 
 def make(**options):
@@ -34,11 +36,6 @@ def run(**options):
     """Trains what `make` returns; returns it and the `Result`."""
     trainer, seen = make(**options)
     return trainer, seen, trainer.fit()
-
-
-def assert_close(weights, expected):
-    for one, other in zip(weights, expected, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-7)
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +78,7 @@ def test_scores_are_those_of_the_moving_average(plain, best):
     expected = moving_averages(plain)
     assert list(seen) == [2, 4, 6, 8, 10, 12]
     for update, weights in seen.items():
-        assert_close(weights, expected[update])
+        assert_close(weights, expected[update], **ROUNDING)
 
 
 def test_the_best_weights_are_averaged(best):
@@ -120,16 +117,12 @@ def test_no_more_is_kept_than_is_needed(best):
     assert others == needed - scored
 
 
-def stop(trainer, update):
-    interrupt(trainer, update)
-
-
 @pytest.mark.long
 def test_a_disturbed_run_ends_alike(tmp_path, best):
     """It is stopped, and has lost the newest checkpoint and an average."""
     _, undisturbed, _, expected = best
     for update in (3, 8, 11):
-        stop(make(log_dir=tmp_path, **BEST)[0], update)
+        interrupt(make(log_dir=tmp_path, **BEST)[0], update)
     os.truncate(Checkpoints(tmp_path / "checkpoints").paths()[0], 100)
     trainer, _, result = run(log_dir=tmp_path, **BEST)
     # Finished: nothing is trained, but the mean is made again.
@@ -148,7 +141,8 @@ def test_the_last_weights_are_averaged_of_a_run_that_went_on(tmp_path, plain):
     options = {"average": "last", "average_of": 2, "log_dir": tmp_path}
     trainer, seen, result = run(steps=7, **options)
     assert result.averaged_updates == [6, 7]
-    assert_close(weights_of(trainer), mean_weights([plain[6], plain[7]]))
+    expected = mean_weights([plain[6], plain[7]])
+    assert_close(weights_of(trainer), expected, **ROUNDING)
     trainer, _, result = run(**options)
     assert result.averaged_updates == [10, 12]
     assert_same_bits(weights_of(trainer), mean_weights([plain[10], plain[12]]))
@@ -157,7 +151,7 @@ def test_the_last_weights_are_averaged_of_a_run_that_went_on(tmp_path, plain):
 @pytest.mark.long
 def test_lost_weights_are_left_out(tmp_path, capsys):
     options = {"average": "last", "average_of": 2, "log_dir": tmp_path}
-    stop(make(**options)[0], 11)
+    interrupt(make(**options)[0], 11)
     os.remove(tmp_path / "checkpoints" / "scored-0-000000010.npz")
     _, _, result = run(verbose=True, **options)
     assert (
@@ -171,7 +165,8 @@ def test_lost_weights_are_left_out(tmp_path, capsys):
 def test_without_dev_data_the_moving_average_is_used(tmp_path, plain):
     for _ in range(2):  # trained, and loaded
         trainer, _, _ = run(dev_data=None, ema=EMA, log_dir=tmp_path)
-        assert_close(weights_of(trainer), moving_averages(plain)[12])
+        expected = moving_averages(plain)[12]
+        assert_close(weights_of(trainer), expected, **ROUNDING)
 
 
 @pytest.mark.long

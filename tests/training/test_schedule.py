@@ -10,7 +10,11 @@ import tensorflow as tf
 from keras.optimizers.schedules import CosineDecay, PolynomialDecay
 
 from tests.training import standin
-from tests.training.test_resume import assert_same_bits, interrupt
+from tests.training.running import (
+    assert_same_bits,
+    check_resuming,
+    weights_of,
+)
 from tests.training.test_tensorboard import read, values_of
 from tfcopy import training
 from tfcopy.training.schedule import Schedule
@@ -78,18 +82,8 @@ def make_trainer_learning_rates(**options):
 
 @pytest.mark.long
 def test_a_resumed_run_goes_on_with_the_schedule(tmp_path):
-    undisturbed = make_trainer_learning_rates()
-    undisturbed.fit()
-    for update in (3, 13):
-        trainer = make_trainer_learning_rates(log_dir=tmp_path)
-        interrupt(trainer, update)
-    trainer = make_trainer_learning_rates(log_dir=tmp_path)
-    trainer.fit()
-    assert_same_bits(
-        [v.numpy() for v in trainer.model.weights],
-        [v.numpy() for v in undisturbed.model.weights],
-    )
-    shown = values_of(read(tmp_path), "train/learning_rate")
+    check_resuming(make_trainer_learning_rates, tmp_path, (3, 13))
+    shown = values_of(read(tmp_path / "logs"), "train/learning_rate")
     schedule = training.WarmUp(CosineDecay(0.05, 16), 5)
     assert [step for step, _ in shown] == [5, 10, 15, 20]
     for step, rate in shown:
@@ -135,10 +129,6 @@ def rate_of(trainer):
     return float(np.array(trainer.optimizer.learning_rate))
 
 
-def weights_of(trainer):
-    return [v.numpy() for v in trainer.model.weights]
-
-
 @pytest.mark.long
 def test_before_its_start_a_phase_changes_nothing():
     trainer, flag = make_trainer_phases(steps=START - 1)
@@ -150,8 +140,7 @@ def test_before_its_start_a_phase_changes_nothing():
     )
     plain.fit()
     assert float(flag) == 0 and trainer.state.phase == 0
-    for one, other in zip(weights_of(trainer)[1:], weights_of(plain)):
-        np.testing.assert_array_equal(one, other)
+    assert_same_bits(weights_of(trainer)[1:], weights_of(plain))
 
 
 def test_a_phase_begins_at_the_best_weights_with_a_new_optimizer():
@@ -164,8 +153,7 @@ def test_a_phase_begins_at_the_best_weights_with_a_new_optimizer():
         best_weights = trainer.saver.best_weights
         original(phase, state)
         seen.append((state.update, before))
-        for array, weight in zip(best_weights[1:], weights_of(trainer)[1:]):
-            np.testing.assert_array_equal(array, weight)
+        assert_same_bits(best_weights[1:], weights_of(trainer)[1:])
         sums = [v.numpy() for v in trainer.optimizer.variables][2:]
         assert all((x == np.float32(0.1)).all() for x in sums)
 
@@ -227,15 +215,16 @@ def test_patience_begins_the_next_phase():
 
 @pytest.mark.long
 def test_resuming_at_any_place_changes_nothing(tmp_path):
-    undisturbed, _ = make_trainer_phases(log_dir=tmp_path / "undisturbed")
-    undisturbed.fit()
-    for update in (9, START, START + 1, 33):
-        trainer, _ = make_trainer_phases(log_dir=tmp_path / "logs")
-        interrupt(trainer, update)
-    trainer, flag = make_trainer_phases(log_dir=tmp_path / "logs")
-    trainer.fit()
-    assert float(flag) == 1
-    assert_same_bits(weights_of(trainer), weights_of(undisturbed))
+    trainer = check_resuming(
+        lambda **options: make_trainer_phases(**options)[0],
+        tmp_path / "phases",
+        (9, START, START + 1, 33),
+    )
+    assert weights_of(trainer)[0] == 1  # the flag
+    trainer = check_resuming(
+        make_annealed, tmp_path / "annealed", (9, 14, 15, 18)
+    )
+    assert rate_of(trainer) == pytest.approx(0.02)
 
 
 @pytest.mark.long
@@ -265,20 +254,6 @@ def test_annealing_goes_on_from_the_best_weights_with_smaller_steps():
     # The weights it begins with are among those that the best come from.
     assert result.best_update >= update
     assert result.best_dev_nll <= best_nll + 1e-6
-
-
-@pytest.mark.long
-def test_resuming_an_annealed_run_changes_nothing(tmp_path):
-    undisturbed = make_annealed(log_dir=tmp_path / "undisturbed")
-    expected = undisturbed.fit()
-    for update in (9, 14, 15, 18):
-        trainer = make_annealed(log_dir=tmp_path / "logs")
-        interrupt(trainer, update)
-    trainer = make_annealed(log_dir=tmp_path / "logs")
-    result = trainer.fit()
-    assert result.best_update == expected.best_update
-    assert rate_of(trainer) == pytest.approx(0.02)
-    assert_same_bits(weights_of(trainer), weights_of(undisturbed))
 
 
 def test_phases_start_after_updates_or_epochs():

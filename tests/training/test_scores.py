@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from tests.training import standin
-from tests.training.test_resume import assert_same_bits, interrupt
+from tests.training.running import (
+    assert_same_bits,
+    check_resuming,
+    weights_of,
+)
 from tfcopy.training.checkpoints import CheckpointError
-
-
-def weights_of(trainer):
-    return [v.numpy() for v in trainer.model.weights]
 
 
 def make_trainer(values=None, **options):
@@ -120,32 +120,15 @@ def scored_by_weights(predictions):
 
 @pytest.mark.long
 def test_resuming_at_any_place_changes_nothing(tmp_path):
-    options = {
-        "score_predictions": scored_by_weights,
-        "steps": 24,
-        "save_every": 3,
-    }
-    undisturbed = make_trainer(log_dir=tmp_path / "undisturbed", **options)
-    expected = undisturbed.fit()
-    for update in (1, 8, 9, 17, 23):
-        trainer = make_trainer(log_dir=tmp_path / "logs", **options)
-        interrupt(trainer, update)
-    trainer = make_trainer(log_dir=tmp_path / "logs", **options)
-    result = trainer.fit()
-    assert result.best_update == expected.best_update
-    assert result.best_dev_score == expected.best_dev_score
-    assert_same_bits(weights_of(trainer), weights_of(undisturbed))
+    def make(**options):
+        return make_trainer(
+            score_predictions=scored_by_weights,
+            steps=24,
+            save_every=3,
+            **options,
+        )
 
-
-@pytest.mark.long
-def test_the_best_score_so_far_outlasts_an_interruption(tmp_path):
-    options = {"log_dir": tmp_path, "steps": 8}
-    trainer = make_trainer([10.0, 30.0], **options)
-    interrupt(trainer, 5)
-    trainer = make_trainer([20.0, 29.0], **options)
-    result = trainer.fit()
-    assert (result.best_update, result.best_dev_score) == (4, 30.0)
-    assert_same_bits(weights_of(trainer), weights_after(4))
+    check_resuming(make, tmp_path, (1, 8, 9, 17, 23))
 
 
 def test_predictions_end_when_training_is_to_stop():

@@ -25,6 +25,13 @@ def values_of(accumulator, tag):
     ]
 
 
+def write(folder, step, scalars, prefix="", **options):
+    """Writes the scalars of a step into a log of its own."""
+    log = EventLog(folder, **options)
+    log.scalars(step, scalars, prefix=prefix)
+    log.close()
+
+
 def test_run_writes_its_scalars(tmp_path):
     trainer = standin.make_trainer(
         log_dir=tmp_path,
@@ -97,9 +104,7 @@ def test_weights_that_are_scored_again_are_shown_once(tmp_path):
 
 
 def test_fresh_run_removes_old_events(tmp_path):
-    log = EventLog(tmp_path)
-    log.scalars(1, {"loss": 1.0})
-    log.close()
+    write(tmp_path, 1, {"loss": 1.0})
     EventLog(tmp_path, fresh=True).close()
     assert not read(tmp_path).Tags()["tensors"]
 
@@ -131,9 +136,7 @@ def test_table_escapes_what_is_not_marked(tmp_path):
 
 
 def test_scalars_say_what_they_mean(tmp_path):
-    log = EventLog(tmp_path)
-    log.scalars(1, {"loss": 1.0, "new": 2.0}, prefix="dev/")
-    log.close()
+    write(tmp_path, 1, {"loss": 1.0, "new": 2.0}, prefix="dev/")
     metadata = read(tmp_path).SummaryMetadata
     assert "nats" in metadata("dev/loss").summary_description
     assert metadata("dev/new").summary_description == ""
@@ -142,14 +145,11 @@ def test_scalars_say_what_they_mean(tmp_path):
 
 
 def test_later_files_forget_nothing(tmp_path):
-    log = EventLog(tmp_path)
-    log.scalars(8, {"dev/loss": 3.0})
-    log.close()
+    write(tmp_path, 8, {"dev/loss": 3.0})
     for value in (1.0, 2.0):
         for name in ("test", "other"):
-            log = EventLog(tmp_path, fresh=True, name=name)
-            log.scalars(8, {f"{name}/score": value})
-            log.close()
+            scores = {f"{name}/score": value}
+            write(tmp_path, 8, scores, fresh=True, name=name)
     accumulator = read(tmp_path)
     assert values_of(accumulator, "dev/loss") == [(8, 3.0)]
     for name in ("test", "other"):
@@ -241,9 +241,7 @@ def test_projector_shows_the_words(tmp_path):
 
     matrix = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
     words = ["<pad>", "été", "a\tb", "词", " "]
-    log = EventLog(tmp_path / "run")
-    log.scalars(1, {"loss": 1.0})
-    log.close()
+    write(tmp_path / "run", 1, {"loss": 1.0})
     training.log_embeddings(tmp_path / "run", {"source words": (matrix, words)})
     get = plugin(projector_plugin.ProjectorPlugin, tmp_path)
     (info,) = get("/info", run="run").json["embeddings"]

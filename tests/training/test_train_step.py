@@ -1,6 +1,5 @@
 import io
 import logging
-import math
 
 import keras
 import numpy as np
@@ -8,6 +7,7 @@ import pytest
 import tensorflow as tf
 
 from tests.training import standin
+from tests.training.running import weights_of
 from tfcopy import losses, training
 from tfcopy.training import Targets
 from tfcopy.training.reports import Progress
@@ -24,10 +24,6 @@ def costs_of(ids, labels, embeddings, kernel, bias):
     exps = np.exp(logits - logits.max(axis=1, keepdims=True))
     probabilities = exps / exps.sum(axis=1, keepdims=True)
     return -np.log(probabilities[np.arange(len(ids)), labels])
-
-
-def weights_of(trainer):
-    return [v.numpy() for v in trainer.model.weights]
 
 
 def examples_of(dataset):
@@ -145,18 +141,6 @@ def test_learns_and_says_it_in_terms_of_examples():
     assert "perplexity" not in repr(result) and "tokens" not in repr(result)
 
 
-@pytest.mark.long
-def test_one_graph_for_all_sizes():
-    trainer = make_trainer(steps=10, accumulate=2)
-    trainer.fit()
-    step = trainer.step_for(None)
-    evaluate = step.evaluate_with(
-        tuple(standin.labelled_dev_data().element_spec)
-    )
-    for function in (step.update, step.accumulate, evaluate):
-        assert function.experimental_get_tracing_count() == 1
-
-
 def test_what_is_for_training_alone_may_be_missing_elsewhere():
     trainer = make_trainer()
     expected = trainer.evaluate(standin.labelled_dev_data)
@@ -165,22 +149,6 @@ def test_what_is_for_training_alone_may_be_missing_elsewhere():
     other.step_for({**spec, "alignment": tf.TensorSpec((None, 3), tf.float32)})
     assert other.evaluate(standin.labelled_dev_data) == expected
     assert len(list(other.predict(standin.labelled_dev_data))) == 3
-
-
-@pytest.mark.long
-def test_compiled_step_equals_the_plain_one():
-    weights = []
-    for jit_compile in (False, True):
-        keras.utils.set_random_seed(3)
-        trainer = make_trainer(
-            model=standin.build_classifier(dropout=0.0),
-            jit_compile=jit_compile,
-            steps=3,
-        )
-        assert math.isfinite(trainer.fit().best_dev_nll)
-        weights.append(weights_of(trainer))
-    for one, other in zip(*weights, strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-4)
 
 
 @pytest.mark.long

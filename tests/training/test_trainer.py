@@ -7,15 +7,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests import helpers
 from tests.training import standin
+from tests.training.running import assert_close, assert_same_bits, weights_of
 from tfcopy import tokens, training
 from tfcopy.training.checkpoints import Checkpoints
 from tfcopy.training.training_loop import Interruption
 from tfcopy.training.updates import draw_seeds
-
-
-def weights_of(trainer):
-    return [variable.numpy() for variable in trainer.model.weights]
 
 
 def test_learns_and_keeps_the_best_weights(tmp_path):
@@ -32,8 +30,7 @@ def test_learns_and_keeps_the_best_weights(tmp_path):
     assert 0 < after.metrics["copied"] < 1
     fresh = standin.make_trainer()
     Checkpoints(tmp_path / "checkpoints").load_weights(fresh.model)
-    for one, other in zip(weights_of(fresh), weights_of(trainer)):
-        np.testing.assert_array_equal(one, other)
+    assert_same_bits(weights_of(fresh), weights_of(trainer))
 
 
 def test_evaluation_is_a_mean_over_target_tokens():
@@ -81,8 +78,7 @@ def test_gradient_is_that_of_the_normalised_loss(normalize):
         for variable, gradient in zip(trainer.model.weights, gradients)
     ]
     trainer.fit()
-    for one, other in zip(weights_of(trainer), expected, strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-6)
+    assert_close(weights_of(trainer), expected, atol=1e-6)
 
 
 def test_stops_early_and_stays_stopped(tmp_path):
@@ -104,41 +100,48 @@ def test_epochs_end_training_and_leftovers_are_dropped():
 
 
 @pytest.mark.long
-def test_is_traced_once_for_all_lengths():
-    trainer = standin.make_trainer(steps=10, accumulate=2)
+@pytest.mark.parametrize("options", [{}, standin.CLASSIFIER])
+def test_one_graph_for_all_sizes(options):
+    trainer = standin.make_trainer(steps=10, accumulate=2, **options)
     trainer.fit()
+    data = standin.labelled_dev_data if options else standin.dev_data
     step = trainer.step_for(None)
-    assert step.update.experimental_get_tracing_count() == 1
-    assert step.accumulate.experimental_get_tracing_count() == 1
-    evaluate = step.evaluate_with(tuple(standin.dev_data().element_spec))
-    assert evaluate.experimental_get_tracing_count() == 1
+    evaluate = step.evaluate_with(tuple(data().element_spec))
+    for function in (step.update, step.accumulate, evaluate):
+        assert function.experimental_get_tracing_count() == 1
+
+
+def make_classifier():
+    return {"model": standin.build_classifier(0.0), **standin.CLASSIFIER}
+
+
+def make_standin():
+    return {
+        "model": standin.build_model(dropout=0.0, gru=True),
+        "train_data": lambda *position: standin.dataset([0]),
+        "dev_data": None,
+    }
 
 
 @pytest.mark.long
-def test_compiled_step_equals_the_plain_one():
+@pytest.mark.parametrize("make", [make_standin, make_classifier])
+def test_compiled_step_equals_the_plain_one(make):
     weights = []
     for jit_compile in (False, True):
         keras.utils.set_random_seed(3)
         trainer = standin.make_trainer(
-            model=standin.build_model(dropout=0.0, gru=True),
-            train_data=lambda *position: standin.dataset([0]),
-            dev_data=None,
-            jit_compile=jit_compile,
-            steps=3,
+            jit_compile=jit_compile, steps=3, **make()
         )
         trainer.fit()
         weights.append(weights_of(trainer))
-    for one, other in zip(*weights, strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-4)
+    assert all(np.isfinite(weight).all() for weight in weights[0])
+    assert_close(*weights, atol=1e-4)
 
 
 @pytest.mark.long
 def test_mixed_precision_keeps_weights_in_float32():
-    keras.config.set_dtype_policy("mixed_bfloat16")
-    try:
+    with helpers.dtype_policy("mixed_bfloat16"):
         trainer = standin.make_trainer(steps=5, ema=0.9)
-    finally:
-        keras.config.set_dtype_policy("float32")
     result = trainer.fit()
     assert math.isfinite(result.best_dev_nll)
     assert {v.dtype for v in trainer.model.weights} == {"float32"}
@@ -229,8 +232,7 @@ def test_a_dataset_and_the_name_of_an_optimizer_do():
         trainer = standin.make_trainer(dev_data=None, steps=3, **given)
         trainer.fit()
         weights.append(weights_of(trainer))
-    for one, other in zip(*weights, strict=True):
-        np.testing.assert_array_equal(one, other)
+    assert_same_bits(*weights)
 
 
 def test_what_a_batch_lacks_is_named():
