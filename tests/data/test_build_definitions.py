@@ -76,14 +76,6 @@ def test_no_file_is_both_read_and_written(flags, tmp_path, capsys, flag):
     assert read[flag].read_bytes() == before
 
 
-def test_wrong_flags_are_explained(flags, capsys):
-    for arguments in ([*flags, "--nope", "1"], flags[:2]):
-        with pytest.raises(SystemExit) as stopped:
-            main(arguments)
-        assert stopped.value.code == 2
-        assert "--" in capsys.readouterr().err
-
-
 def test_help_says_where_wordnet_is(capsys):
     with pytest.raises(SystemExit):
         main(["--help"])

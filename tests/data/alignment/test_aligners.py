@@ -59,20 +59,10 @@ def t_of(table, f, e):
 # === IBM Model 1 ===
 
 
-@pytest.mark.parametrize(
-    "rounds, the_la, house_maison",
-    [
-        (1, 0.5, 0.5),
-        (2, 0.6364, 0.5714),
-        (3, 0.7479, 0.6534),
-        (4, 0.8344, 0.7245),
-        (5, 0.8961, 0.7817),
-    ],
-)
-def test_probabilities_of_three_pairs(rounds, the_la, house_maison):
-    table = ibm_model1(FRENCH, ENGLISH, rounds=rounds, null=False)
+def test_probabilities_of_three_pairs():
+    table = ibm_model1(FRENCH, ENGLISH, rounds=5, null=False)
     found = table.probability([LA, MAISON], [THE, HOUSE])
-    np.testing.assert_allclose(found, [the_la, house_maison], atol=5e-5)
+    np.testing.assert_allclose(found, [0.8961, 0.7817], atol=5e-5)
 
 
 @settings(max_examples=50)

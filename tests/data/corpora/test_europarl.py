@@ -2,17 +2,16 @@ import functools
 import gzip
 import http.server
 import io
-import os
 import tarfile
 import threading
 from pathlib import Path
 
 import pytest
 
+from tests.data.real_corpora import real
 from tfcopy.data.corpora import europarl
 from tfcopy.data.corpora.corpus import CorpusError
 
-DATA = Path(os.environ.get("TFCOPY_DATA", "../shared/data")) / "europarl"
 TEXTS = {
     "europarl-v7.fr-en.en": "".join(f"sentence {i}\n" for i in range(50)),
     "europarl-v7.fr-en.fr": "".join(f"phrase {i}\n" for i in range(50)),
@@ -199,11 +198,8 @@ def test_no_network_names_the_flag(tmp_path, monkeypatch):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.skipif(
-    not DATA.exists(), reason="TFCOPY_DATA names no folder of real corpora"
-)
 def test_reads_the_published_text():
-    corpus = europarl.load(DATA)
+    corpus = europarl.load(*real("europarl"))
     splits = [corpus.train, corpus.validation, corpus.test]
     assert [len(list(split)) for split in splits] == [
         split.num_pairs for split in splits

@@ -1,10 +1,10 @@
 """Catalogues as a corpus, and what can be wrong with them."""
 
 import os
-import pathlib
 
 import pytest
 
+from tests.data.real_corpora import documentation_pairs
 from tfcopy.data.corpora import gettext_catalogs, text_pairs
 from tfcopy.data.corpora.corpus import CorpusError, is_blank
 
@@ -129,13 +129,6 @@ def test_a_twentieth_of_many_files_is_held_out():
     assert [len(part) for part in parts] == [378, 21, 21]
 
 
-def test_of_few_files_entries_are_held_out(tmp_path):
-    write(tmp_path / "a.po", numbered(0, 60))
-    corpus = gettext_catalogs.load(tmp_path, target_language="es")
-    sizes = {name: len(list(x)) for name, x in corpus.splits.items()}
-    assert sizes == {"train": 54, "validation": 3, "test": 3}
-
-
 def test_of_large_files_entries_are_held_out(tmp_path):
     """In one country what is held out in the other is, too."""
     for country in ("es", "es_MX"):
@@ -187,10 +180,7 @@ def test_a_catalogue_without_a_header_is_read(tmp_path):
 
 
 def test_real_catalogues_are_read():
-    folder = os.environ.get("TFCOPY_PYDOCS")
-    if not folder:
-        pytest.skip("TFCOPY_PYDOCS names no folder of documentation pairs.")
-    paths = sorted((pathlib.Path(folder) / "po").glob("*.po"))
+    paths = sorted((documentation_pairs() / "po").glob("*.po"))
     assert len(paths) == 5
     for path in paths:
         pairs = read(path, "es")

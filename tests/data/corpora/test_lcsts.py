@@ -159,13 +159,6 @@ def test_fingerprint_is_that_of_text_scores_and_words(folder):
 # === Counts ===
 
 
-def test_published_counts_add_up():
-    assert sum(lcsts.SCORE_COUNTS["validation"]) == 10_666
-    assert sum(lcsts.SCORE_COUNTS["validation"][2:]) == 8_685
-    assert sum(lcsts.SCORE_COUNTS["test"]) == 1_106
-    assert sum(lcsts.SCORE_COUNTS["test"][2:]) == 725
-
-
 def test_other_counts_are_warned_of_once_a_part(folder, capsys):
     whole = [
         (score, "甲", "乙")

@@ -1,7 +1,5 @@
 import json
-import os
 from collections import Counter
-from pathlib import Path
 
 import pytest
 import tensorflow_datasets as tfds
@@ -12,11 +10,10 @@ from tests.data.corpora.corpus_files import (
     check_message,
     write,
 )
+from tests.data.real_corpora import real
 from tfcopy.data.corpora import nli
 from tfcopy.data.corpora.corpus import CorpusError
 from tfcopy.data.corpora.nli import Example
-
-DATA = Path(os.environ.get("TFCOPY_DATA", "../shared/data"))
 
 # Premise, hypothesis, label as published.
 ROWS = [
@@ -239,10 +236,8 @@ def test_errors_of_tensorflow_datasets(data_dir):
 
 
 def test_reads_sick():
-    paths = [DATA / "nli" / f"SICK_{name}.txt" for name in ("train", "trial")]
-    if not all(path.exists() for path in paths):
-        pytest.skip(f"{paths[0]} is not there (set TFCOPY_DATA)")
-    corpus = nli.load(paths[0], paths[1], paths[1])
+    train, trial = real("nli/SICK_train.txt", "nli/SICK_trial.txt")
+    corpus = nli.load(train, trial, trial)
     assert (corpus.train.num_pairs, corpus.train.num_skipped) == (4500, 0)
     assert corpus.validation.num_pairs == 500
     counts = Counter(example.label for example in corpus.train)

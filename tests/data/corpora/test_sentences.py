@@ -1,15 +1,12 @@
 import gzip
-import os
 import zipfile
-from pathlib import Path
 
 import pytest
 
 from tests.data.corpora import corpus_files
+from tests.data.real_corpora import real
 from tfcopy.data.corpora import sentences
 from tfcopy.data.corpora.corpus import CorpusError
-
-DATA = Path(os.environ.get("TFCOPY_DATA", "../shared/data"))
 
 
 def write(path, lines):
@@ -186,9 +183,7 @@ def test_reads_tensorflow_datasets(tmp_path):
 
 
 def test_reads_wikitext():
-    path = DATA / "lm" / "wikitext-2-valid.txt"
-    if not path.exists():
-        pytest.skip(f"{path} is not there (set TFCOPY_DATA)")
+    (path,) = real("lm/wikitext-2-valid.txt")
     corpus = sentences.load(path, path, path)
     lines = list(corpus.train)
     assert len(lines) == corpus.train.num_pairs == 2461
@@ -218,9 +213,7 @@ def test_other_folders_are_named(tmp_path):
 
 
 def test_reads_the_archive_of_brown():
-    path = DATA / "lm" / "brown.zip"
-    if not path.exists():
-        pytest.skip(f"{path} is not there (set TFCOPY_DATA)")
+    (path,) = real("lm/brown.zip")
     corpus = sentences.load_brown(path)
     texts = {name: list(split) for name, split in corpus.splits.items()}
     found = [text for part in texts.values() for text in part]

@@ -1,17 +1,14 @@
 import json
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
 import tensorflow_datasets as tfds
 
 from tests.data.corpora import corpus_files
+from tests.data.real_corpora import real
 from tfcopy.data.corpora import squad, tfds_corpora
 from tfcopy.data.corpora.corpus import CorpusError
 from tfcopy.data.corpora.squad import Answer, Example
-
-DATA = Path(os.environ.get("TFCOPY_DATA", "../shared/data"))
 
 CONTEXT = "😀 Łukasz sang in Oslo, Łukasz danced."
 DANCED = Answer("Łukasz", 23), Answer("Łukasz", 2)
@@ -247,9 +244,7 @@ def test_errors_of_tensorflow_datasets_name_the_place(data_dir):
 
 
 def test_reads_xquad():
-    path = DATA / "squad" / "xquad.en.json"
-    if not path.exists():
-        pytest.skip(f"{path} is not there (set TFCOPY_DATA)")
+    (path,) = real("squad/xquad.en.json")
     train = squad.load(path, path, path).train
     examples = list(train)
     assert (len(examples), train.num_skipped) == (1190, 0)

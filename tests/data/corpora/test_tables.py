@@ -1,6 +1,4 @@
 import json
-import os
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -8,10 +6,9 @@ from hypothesis import strategies as st
 
 from tests.data.corpora import corpus_files
 from tests.data.corpora.corpus_files import write
+from tests.data.real_corpora import real
 from tfcopy.data.corpora import tables
 from tfcopy.data.corpora.corpus import CorpusError, is_blank
-
-DATA = Path(os.environ.get("TFCOPY_DATA", "../shared/data"))
 
 COLUMNS = {"source_column": "lead", "target_column": "title"}
 ROWS = [("a lead", "a title"), ("北京 🙂", "x"), (" ", "blank"), ("b", "c")]
@@ -280,9 +277,7 @@ def test_long_texts_are_read(tmp_path):
 
 
 def test_reads_headlines_as_published():
-    path = DATA / "headlines" / "ag_news_test.csv"
-    if not path.exists():
-        pytest.skip(f"{path} is not there (set TFCOPY_DATA)")
+    (path,) = real("headlines/ag_news_test.csv")
     corpus = tables.load(path, source_column=3, target_column=2)
     sizes = [split.num_pairs for split in corpus.splits.values()]
     assert sizes == [6840, 380, 380]

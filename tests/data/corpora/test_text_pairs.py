@@ -1,18 +1,13 @@
 import os
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.data.corpora import corpus_files
+from tests.data.real_corpora import real
 from tfcopy.data.corpora import text_pairs
 from tfcopy.data.corpora.corpus import CorpusError, is_blank
-
-DATA = Path(os.environ.get("TFCOPY_DATA", "../shared/data"))
-needs_data = pytest.mark.skipif(
-    not DATA.exists(), reason="TFCOPY_DATA names no folder of real corpora"
-)
 
 ODD_LINES = [
     "Zeile\u2028mit\u2029Trennern\u0085und\x0b\x0c\x1c\x1d\x1e",
@@ -193,11 +188,9 @@ def test_too_few_pairs_to_hold_out(tmp_path):
         text_pairs.load(files, num_held_out=-1)
 
 
-@needs_data
 def test_reads_multi30k():
-    stem = str(DATA / "multi30k" / "{}.{}.gz")
     files = [
-        (stem.format(name, "en"), stem.format(name, "fr"))
+        real(f"multi30k/{name}.en.gz", f"multi30k/{name}.fr.gz")
         for name in ("train", "val", "test_2016_flickr")
     ]
     corpus = text_pairs.load(*files)

@@ -96,25 +96,6 @@ def test_what_was_looked_up_before_is_taken():
         np.testing.assert_array_equal(x, now[name])
 
 
-@pytest.mark.long
-def test_an_export_holds_the_tables(tmp_path):
-    module = tf.Module()
-    module.features = make()
-
-    @tf.function(
-        input_signature=[tf.TensorSpec([None], tf.string)], autograph=False
-    )
-    def inputs(text):
-        return module.features.inputs({"text": tf.strings.split(text)})
-
-    module.inputs = inputs
-    tf.saved_model.save(module, tmp_path / "model")
-    loaded = tf.saved_model.load(tmp_path / "model")
-    text = tf.constant(["the dogs", "", "a ghost sees cat"])
-    for name, x in loaded.inputs(text).items():
-        np.testing.assert_array_equal(x, inputs(text)[name])
-
-
 TEXTS = {"context": ["a", "b", "d c"], "question": ["e"]}
 READERS = {"flat": "mean", "padded": "lstm"}
 
@@ -146,15 +127,3 @@ def test_has_the_inputs_of_a_model(layout, spelt):
     for name, x in found.items():
         assert x.shape.rank == len(inputs[name].shape), name
         assert x.dtype.name == inputs[name].dtype, name
-
-
-@pytest.mark.long
-def test_is_a_batch_of_tf_data():
-    found = batch("padded")
-    dataset = tf.data.Dataset.from_tensors(0).map(lambda _: batch("padded"))
-    for name, x in next(iter(dataset)).items():
-        assert x.numpy().tolist() == found[name].numpy().tolist()
-    assert found["context_slots"].shape == (1, 3, 1)
-    assert found["question_slots"].numpy().tolist() == [[[4]]]
-    assert found["context_spelling_slots"].numpy().tolist() == [[1, 2, 3]]
-    assert len(found["definition_counts"]) == len(found["spelling_ids"]) == 5

@@ -1,6 +1,6 @@
 import pytest
 import tensorflow as tf
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tfcopy.data.definitions import (
@@ -150,12 +150,6 @@ def test_shape_of_the_words(lookup):
         assert empty.shape == [*shape, NUM_ENTRIES]
 
 
-def test_an_empty_dictionary_finds_nothing():
-    lookup = DefinitionLookup(Definitions((), ()))
-    entries = lookup.entries(tf.constant(["a", "a-b", ""]))
-    assert entries.numpy().tolist() == [[0] * NUM_ENTRIES] * 3
-
-
 # === Against the same in plain Python ===
 
 RULES = {
@@ -243,18 +237,14 @@ TEXTS = st.lists(
     ),
     TEXTS,
 )
+@example({}, {}, ["a", "a-b", ""])
+# Parts of words are filled up with an empty form, which has no lemmas.
+@example({"make": "a"}, {"": ("make",)}, ["A", "-", ""])
 def test_agrees_with_plain_python(parts, lemmas, words):
     definitions = make(parts, lemmas)
     lookup = DefinitionLookup(definitions)
     entries = lookup.entries(tf.constant(words, tf.string)).numpy().tolist()
     assert entries == [by_hand(definitions, word) for word in words]
-
-
-def test_an_empty_form_has_no_lemmas():
-    """Parts of words are filled up with it."""
-    lookup = DefinitionLookup(make({"make": "a"}, {"": ("make",)}))
-    entries = lookup.entries(tf.constant(["A", "-", ""]))
-    assert entries.numpy().tolist() == [[0] * 4] * 3
 
 
 @settings(max_examples=20)

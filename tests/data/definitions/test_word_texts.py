@@ -1,9 +1,7 @@
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
+from tests.data.real_corpora import real
 from tfcopy.data import Tokenizer
 from tfcopy.data.corpora import squad
 from tfcopy.data.corpora.squad import Answer, Example
@@ -71,8 +69,6 @@ def test_no_example_is_an_error():
         WordTexts.from_examples([])
 
 
-DATA = Path(os.environ.get("TFCOPY_DATA", "../shared/data"))
-
 CONTEXT = "😀 The 24-yard pass  of O'Neil won't do, they said."
 
 
@@ -135,9 +131,7 @@ def test_neighbours_share_their_context():
 
 
 def test_spans_of_xquad_score_what_the_answers_do():
-    path = DATA / "squad" / "xquad.en.json"
-    if not path.exists():
-        pytest.skip(f"{path} is not there (set TFCOPY_DATA)")
+    (path,) = real("squad/xquad.en.json")
     corpus = squad.load(path, path, path)
     questions = list(word_texts.tokenize_questions(corpus.test))
     assert len(questions) == 1190

@@ -185,20 +185,6 @@ def test_files_are_kept_and_damaged_or_foreign_ones_mended(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(FILES)
 
 
-def test_one_in_twenty_is_held_out_evenly(tmp_path):
-    sizes = {**SMALL, "instances": 40, "longest_filling": 15}
-    result = copy_rules.load(tmp_path, **sizes)
-    assert result.corpus.validation.num_pairs == 15
-    assert result.corpus.train.num_pairs == 300 - 15
-    held_out = set(result.corpus.validation)
-    rules = [
-        line.split("\t")[2]
-        for line in (tmp_path / "train.tsv").read_text().splitlines()
-        if tuple(line.split("\t")[:2]) in held_out
-    ]
-    assert sorted(map(int, rules)) == list(range(15))
-
-
 @pytest.mark.parametrize(
     "name, value",
     [

@@ -1,5 +1,4 @@
 import collections
-import itertools
 import random
 
 import numpy as np
@@ -7,27 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.data.generated.definition_reading import asked_of, facts
+from tests.data.generated.definition_reading import facts
 from tfcopy.data.corpora.corpus import CorpusError
 from tfcopy.data.definitions.dictionary_entries import RULES, lemma
 from tfcopy.data.generated import demo_definitions as demo
 from tfcopy.data.generated import demo_definitions_lexicon as lexicon
 from tfcopy.data.generated.demo_definitions_lexicon import (
-    FACETS,
-    Asked,
-    Thing,
-    ask,
-    definition,
     invent,
     invent_things,
     plain_words,
 )
-
-
-def test_articles_fit_the_next_word():
-    text = "{A} axe cuts {a} board , {a} oak drops {a} leaf"
-    expected = "An axe cuts a board , an oak drops a leaf"
-    assert lexicon.with_articles(text) == expected
 
 
 @settings(max_examples=10)
@@ -45,40 +33,6 @@ def test_words_are_distinct_from_each_other_and_from_plain_ones(number, seed):
 @pytest.fixture
 def rng():
     return random.Random(0)
-
-
-def test_all_wordings_say_what_is_known(rng):
-    for values in itertools.product(
-        lexicon.KINDS, lexicon.COLOURS, lexicon.ORIGINS
-    ):
-        thing = Thing("wug", *values)
-        for unknown in FACETS:
-            known = {x: getattr(thing, x) for x in FACETS if x != unknown}
-            text = definition(Thing("wug", **known), rng)
-            assert facts(text) == known, text
-
-
-def test_what_is_asked_holds_or_does_not(rng):
-    for thing in (
-        Thing("wug", "animal", "red"),
-        Thing("wug", None, "red", "the north"),
-    ):
-        for facet in FACETS:
-            for _ in range(60):
-                asked = ask(facet, thing, False, rng)
-                assert not asked.holds(thing)
-                if facet in thing.known:
-                    asked = ask(facet, thing, True, rng)
-                    assert asked.holds(thing)
-                assert asked_of(asked.phrase(rng)) == (facet, asked.value)
-
-
-def test_a_thing_is_of_its_kind():
-    animal, tool = Asked("kind", "animal"), Asked("kind", "tool")
-    thing = Thing("wug", "animal", "red")
-    assert animal.holds(thing) and not tool.holds(thing)
-    assert not animal.holds(Thing("dax", None, "red", "the north"))
-    assert thing.known == ["kind", "colour"]
 
 
 @pytest.mark.parametrize("number", [120, 432, 501])

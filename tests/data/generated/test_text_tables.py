@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfcopy.data.generated import text_tables
-from tfcopy.data.generated.text_tables import Slot
 
 names = st.text("abc xyz", min_size=1).map(lambda x: " ".join(x.split()))
 lines = st.text("ab{}.|>=é北 ", min_size=1).map(lambda x: " ".join(x.split()))
@@ -39,22 +38,6 @@ def test_a_line_has_two_sides():
         text_tables.sides("d e")
 
 
-def test_phrases_words_and_replies():
-    assert text_tables.phrases(["a b | c", "d"]) == ("a b", "c", "d")
-    assert text_tables.words(["a b", "_ c"]) == ("a", "b", "", "c")
-    sections = text_tables.parse("== a ==\nb\n> c\n> d\ne\n")
-    replies = text_tables.with_replies(sections["a"])
-    assert replies == [["b", "c", "d"], ["e"]]
-
-
-def test_groups_are_sections_of_the_same_first_word():
-    sections = text_tables.read("demo_names")
-    groups = text_tables.groups("demo_names")
-    assert groups["latin"]["nordic"] == sections["latin nordic"]
-    assert groups["place"][""] == sections["place"]
-    assert sum(map(len, groups.values())) == len(sections)
-
-
 def test_every_table_can_be_read_and_says_what_it_is():
     folder = importlib.resources.files("tfcopy.data.generated") / "tables"
     files = sorted(folder.iterdir(), key=lambda file: file.name)
@@ -75,32 +58,3 @@ def test_every_table_can_be_read_and_says_what_it_is():
 def test_a_table_that_is_not_there_is_named():
     with pytest.raises(FileNotFoundError, match="nothing.txt"):
         text_tables.read("nothing")
-
-
-PATTERN = "{Mr} saw {person2.last} and {v.done_by}, {late_year}."
-
-
-def test_slots_are_told_apart_by_digits():
-    assert text_tables.slots("{person} met {person2.last}; {Two_parts}.") == [
-        Slot("person", "person", ""),
-        Slot("person2", "person", "last"),
-        Slot("two_parts", "two_parts", ""),
-    ]
-
-
-def test_slots_are_filled_from_left_to_right():
-    drawn = []
-
-    def text_of(slot):
-        drawn.append(slot.name)
-        return f"some {slot.type}/{slot.form}"
-
-    assert text_tables.fill(PATTERN, text_of) == (
-        "Some mr/ saw some person/last and some v/done_by, some late_year/."
-    )
-    assert drawn == ["mr", "person2", "v", "late_year"]
-
-
-def test_slots_without_a_text_are_left():
-    filled = text_tables.fill_from("{a} {b2} {A} {b}", {"b2": "{a}", "a": "x"})
-    assert filled == "x {a} {A} {b}"

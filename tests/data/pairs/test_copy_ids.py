@@ -88,20 +88,6 @@ def test_labels_under_the_other_policies():
         encode_one(unmatched="drop")
 
 
-def test_likeliest_sense_that_occurs_wins():
-    senses = Dictionary(
-        [("w", "gone", 0.9), ("w", "flanders", 0.6), ("w", "the", 0.3)]
-    )
-    ids = encode_pairs(
-        ragged(SOURCE, ["the"], ["x"]),
-        ragged(["w"], ["w"], ["w", "x"]),
-        ENGLISH,
-        FRENCH,
-        dictionary=senses,
-    )
-    assert ids["pointers"].to_list() == [[5, -1], [0, -1], [-2, 0, -1]]
-
-
 def test_source_side_alone_gives_the_same_in_a_graph():
     graph = tf.function(
         lambda words: encode_source(words, ENGLISH, FRENCH),

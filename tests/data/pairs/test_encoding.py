@@ -1,11 +1,11 @@
 import errno
 import os
 import random
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.data.real_corpora import real
 from tests.growth import check_linear
 from tfcopy.data.pairs.encoding import encode
 from tfcopy.data.parallel import CHUNK_SIZE
@@ -14,7 +14,6 @@ from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary, count_words
 from tfcopy.tokens import EOS, SPECIAL_TOKENS, UNK
 
-DATA = Path(os.environ.get("TFCOPY_DATA", "../shared/data"))
 PAIRS = [
     ("the house", "la maison"),
     ("", "vide"),
@@ -125,20 +124,6 @@ def test_example_of_the_pointer_generator():
         [4],
         [UNK, UNK, 5, EOS],
     ]
-
-
-def test_a_target_that_is_cut_has_no_eos():
-    assert cut("a", "7 8 9", (400, 3))[2:] == [[7, 8, 9], [-1] * 3]
-    assert cut("a", "7 8 9 6", (400, 3))[2] == [7, 8, 9]
-    assert cut("a", "7 8", (400, 3))[2:] == [[7, 8, EOS], [-1] * 3]
-    assert cut("a", "7 8 9", (400, 4))[2] == [7, 8, 9, EOS]
-    assert cut("a", "7 8 9", (400, 1))[2] == [7]
-
-
-def test_a_source_is_cut_before_its_eos():
-    source, copies, *_ = cut("a X b", "a", (2, None), append_eos=True)
-    assert (source, copies) == ([4, UNK, EOS], [4, 11, -1])
-    assert cut("a X", "a", (2, None), append_eos=True)[0] == [4, UNK, EOS]
 
 
 def test_lines_of_a_summary_are_one_text():
@@ -306,11 +291,7 @@ def test_a_long_sentence_costs_little(vocabularies):
 
 
 def test_europarl_as_published():
-    paths = [
-        DATA / "europarl" / f"europarl-v7.fr-en.{side}" for side in ("en", "fr")
-    ]
-    if not all(path.exists() for path in paths):
-        pytest.skip(f"{paths[0]} is not there (set TFCOPY_DATA)")
+    paths = real(*(f"europarl/europarl-v7.fr-en.{x}" for x in ("en", "fr")))
     lines = [path.read_text(encoding="utf8").split("\n") for path in paths]
     pairs = list(zip(*lines, strict=True))
     counts = count_words(pairs, [Tokenizer(language=x) for x in ("en", "fr")])

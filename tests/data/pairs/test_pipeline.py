@@ -109,11 +109,6 @@ def test_epochs_and_seeds_differ_and_repeat():
     assert order(1, 0) != order(1, 1) != order(2, 1)
 
 
-def test_no_seed_keeps_the_order():
-    seen = [pairs_of(batch) for batch in read(batches(corpus(10), 4))]
-    assert seen == [[0, 1, 2, 3], [4, 5, 6, 7]]
-
-
 def test_sorting_in_pools_saves_padding():
     encoded = corpus(1000)
 

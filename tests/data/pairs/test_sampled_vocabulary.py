@@ -25,11 +25,6 @@ def test_the_example_of_the_paper_page():
     assert not weights.numpy().any()
 
 
-def test_the_most_frequent_words_of_the_sources_if_they_are_too_many():
-    chosen, _ = choose_candidates(tf.constant([[8, 7, 6, 6]]), V, 6)
-    assert chosen.numpy().tolist() == [0, 1, 2, 3, 6, 7]
-
-
 @settings(max_examples=40)
 @given(
     st.lists(st.integers(-1, 14), min_size=1, max_size=8), st.integers(5, 14)

@@ -108,17 +108,22 @@ class Killed(BaseException):
     """Stands for the end of the process."""
 
 
-@pytest.fixture
-def half(corpus, tmp_path, monkeypatch):
-    """The folder of a command that was killed before its manifest."""
+def prepare_until_killed(corpus, folder):
+    """Stops before the manifest is written."""
 
     def killed(self):
         raise Killed
 
-    with monkeypatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Preparation, "write_manifest", killed)
         with pytest.raises(Killed):
-            prepare(corpus, tmp_path / "half")
+            prepare(corpus, folder)
+
+
+@pytest.fixture
+def half(corpus, tmp_path):
+    """The folder of a command that was killed."""
+    prepare_until_killed(corpus, tmp_path / "half")
     return tmp_path / "half"
 
 
@@ -258,19 +263,12 @@ def test_what_was_left_beside_a_manifest_is_removed(corpus, half, tmp_path):
         prepare(corpus, tmp_path / "own", min_count=2)
 
 
-def test_a_store_has_the_same(corpus, whole, monkeypatch):
+def test_a_store_has_the_same(corpus, whole):
     def write(path, data):
         atomic_files.write_atomically(path, lambda file: file.write(data))
 
     folder = "ram://test_corpus_preparation/own"
-    with monkeypatch.context() as patch:
-
-        def killed(self):
-            raise Killed
-
-        patch.setattr(Preparation, "write_manifest", killed)
-        with pytest.raises(Killed):
-            prepare(corpus, folder)
+    prepare_until_killed(corpus, folder)
     with pytest.raises(ValueError, match=r"has begun .*preparing-\w+"):
         prepare(corpus, folder, min_count=2)
     (name,) = filesystem.glob(f"{folder}/preparing-*/hashes-00001.npy")

@@ -60,26 +60,6 @@ def test_the_same_of_tokens_that_are_marked():
     assert as_words(words) == [SOURCE.split(), TARGET.split()]
 
 
-def test_sentences_do_not_mix():
-    names = Entities("[A-Z]")
-    source, target = names.pair(
-        ragged("B x D B".split(), [], ["x"], ["D"]),
-        ragged("C D".split(), "C D C".split(), [], "B D".split()),
-    )
-    assert as_words(source) == ["@1 x @2 @1".split(), [], ["x"], ["@1"]]
-    assert as_words(target) == [
-        "@3 @2".split(),
-        "@1 @2 @1".split(),
-        [],
-        "@2 @1".split(),
-    ]
-
-
-def test_an_empty_batch():
-    source, target = Entities().pair(ragged(), ragged())
-    assert source.to_list() == target.to_list() == []
-
-
 # === Which tokens they are ===
 
 
@@ -204,6 +184,7 @@ TAG = st.sampled_from(["", "￨O", "￨ORG"])
         max_size=4,
     ),
 )
+@example("matched", [])
 @example("marked", [([("acme", "￨ORG")], [("acme", "")])])
 @settings(max_examples=60)
 def test_what_was_anonymised_comes_back(kind, pairs):

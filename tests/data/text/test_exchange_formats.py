@@ -76,11 +76,6 @@ def test_units_of_two_languages_are_pairs(tmp_path, form):
     assert pairs(path, "es", "en") == turned
 
 
-def test_a_region_is_chosen_by_its_code(tmp_path):
-    path = write(tmp_path / "a.tmx", TMX)
-    assert pairs(path, "en-gb", "es_MX")[0][1] == "¿Qué tal?"
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

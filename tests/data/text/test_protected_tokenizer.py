@@ -2,8 +2,6 @@
 
 import collections
 import gzip
-import os
-import pathlib
 
 import numpy as np
 import pytest
@@ -11,6 +9,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.data.real_corpora import documentation_pairs
 from tests.data.text.hub_tokenizers import bart_tokenizer, t5_tokenizer
 from tests.data.text.test_answer_check import SIGNS
 from tfcopy.data import (
@@ -192,15 +191,6 @@ def test_a_graph_of_any_batch_does_the_same(pieces):
         assert graph(texts[:0])[1].shape == (0,)
 
 
-def test_no_letters_are_beside_a_given_translation(pieces):
-    tokenizer = ProtectedTokenizer(pieces, NAMES)
-    mark = "\ue0017\ue002"
-    said = [["a", mark, "é", mark, "."], ["%s", mark, mark], ["(", mark, ")"]]
-    tokens = tf.ragged.constant(said, tf.string)
-    found = [x.decode() for x in tokenizer.detokenize(tokens).numpy()]
-    assert found == [f"a {mark} é {mark}.", f"%s {mark} {mark}", f"({mark})"]
-
-
 @pytest.mark.parametrize(
     "said, text",
     [
@@ -211,6 +201,10 @@ def test_no_letters_are_beside_a_given_translation(pieces):
         (["«", "``a``", "»", "\ue0017\ue002"], "«``a``»\ue0017\ue002"),
         (["\ue0017\ue002", "``a``", "\ue0018\ue002"], "{} ``a`` {}"),
         (["%s", "%d", "{x}", "MB"], "%s%d{x}MB"),
+        # No letters are beside a given translation.
+        (["a", "\ue0017\ue002", "é", "\ue0017\ue002", "."], "a {0} é {0}."),
+        (["%s", "\ue0017\ue002", "\ue0017\ue002"], "%s {0} {0}"),
+        (["(", "\ue0017\ue002", ")"], "({0})"),
         (["`", "a", "<b>`_", "c"], "`a<b>`_ c"),
     ],
 )
@@ -335,11 +329,8 @@ def test_spans_keep_their_case():
 
 
 def test_real_catalogues_come_back(pieces):
-    folder = os.environ.get("TFCOPY_PYDOCS")
-    if not folder:
-        pytest.skip("TFCOPY_PYDOCS names no folder of documentation pairs.")
     for language in ("en", "es"):
-        path = pathlib.Path(folder) / f"test.{language}.gz"
+        path = documentation_pairs() / f"test.{language}.gz"
         with gzip.open(path, "rt", encoding="utf-8") as file:
             lines = file.read().splitlines()
         tokenizer = ProtectedTokenizer(pieces, ("rst",))

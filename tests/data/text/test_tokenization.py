@@ -1,12 +1,10 @@
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.data.real_corpora import real
 from tfcopy.data import train_sentencepiece
 from tfcopy.data.text import tokenization as module
 from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
@@ -21,8 +19,6 @@ from tfcopy.data.text.tokenization import (
     tokenize,
     tokenize_with_offsets,
 )
-
-DATA = Path(os.environ.get("TFCOPY_DATA", "../shared/data"))
 
 # Words that must come through as they are, whatever stands around them.
 WORDS = """O'Brien-Şahin Łukasz 北京 Москва Ἀθῆναι עִבְרִית हिन्दी ไทย 😀
@@ -270,9 +266,7 @@ def test_unknown_options_are_named():
 
 
 def _europarl(language):
-    path = DATA / "europarl" / f"europarl-v7.fr-en.{language}"
-    if not path.exists():
-        pytest.skip(f"{path} is not there (set TFCOPY_DATA)")
+    (path,) = real(f"europarl/europarl-v7.fr-en.{language}")
     lines = path.read_text(encoding="utf8").split("\n")
     return [" ".join(line.split()) for line in lines if line.strip()]
 
@@ -391,7 +385,7 @@ def test_covering_span():
         assert covering_span(starts, ends, start, end) == expected
 
 
-def test_the_same_in_a_served_graph(tmp_path):
+def test_words_of_any_place_are_cut_out_in_a_graph():
     signature = [
         tf.TensorSpec([None], tf.string),
         tf.TensorSpec([None], tf.int32),
@@ -403,12 +397,8 @@ def test_the_same_in_a_served_graph(tmp_path):
         _, starts, ends = tokenize_with_offsets(text, Tokenizer())
         return cut_out(text, starts, ends, first, last)
 
-    module = tf.Module()
-    module.answer = answer
-    tf.saved_model.save(module, str(tmp_path))
-    served = tf.saved_model.load(str(tmp_path)).answer
     offset_texts = ["Łukasz  don't\u00a0sing", "", " ", "a b", "c d"]
-    found = served(
+    found = answer(
         tf.constant([text.encode() for text in offset_texts]),
         tf.constant([1, 0, 3, 1, 1]),
         tf.constant([4, 1, 3, 1, 9]),
