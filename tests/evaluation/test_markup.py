@@ -1,11 +1,10 @@
 import gzip
-import os
-import pathlib
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.data.real_corpora import documentation_pairs
 from tfcopy.evaluation.translations import kept_markup
 
 PROTECT = ("rst", "printf", "brace")
@@ -114,11 +113,8 @@ def test_scores_are_averages_over_spans_and_texts(first, second):
 
 
 def test_people_keep_most_markup_of_documentation():
-    folder = os.environ.get("TFCOPY_PYDOCS")
-    if not folder:
-        pytest.skip("TFCOPY_PYDOCS names no folder of documentation pairs.")
     sources, references = (
-        gzip.decompress((pathlib.Path(folder) / name).read_bytes())
+        gzip.decompress((documentation_pairs() / name).read_bytes())
         .decode()
         .splitlines()
         for name in ("test.en.gz", "test.es.gz")
