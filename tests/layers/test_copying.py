@@ -137,6 +137,12 @@ def test_copied_mass():
     helpers.assert_close(copying.copied_mass(distribution), [[0.4]])
 
 
+def test_words_outside_the_vocabulary_are_generated_as_unk():
+    ids = np.array([0, 5, 6, 99], "int32")
+    known = helpers.to_numpy(copying.generation_ids(ids, 6))
+    assert known.tolist() == [0, 5, UNK, UNK]
+
+
 def test_a_word_that_the_source_lacks_is_about_impossible_to_copy():
     distribution = helpers.distribution_of([[[0.1] * V]], [[[0.2, 0.2]]])
     copied = copying.copy_log_probs_of(
