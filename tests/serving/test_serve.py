@@ -85,8 +85,8 @@ def test_errors_say_what_is_wrong(capsys, tmp_path, monkeypatch, without):
 
 
 def test_flags_of_loading_reach_the_models(capsys, monkeypatch):
-    def load_all(places, tell, **options):
-        raise AskError(f"{options}")
+    def load_all(places, tell, options):
+        raise AskError(f"{vars(options)}")
 
     monkeypatch.setattr(served_models, "load_all", load_all)
     monkeypatch.setattr(

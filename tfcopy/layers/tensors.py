@@ -121,7 +121,8 @@ class PaddingMask(keras.layers.Layer):
     """Layer from ids, `(B, S)`, to their mask, `(B, S)`; `True` for a token."""
 
     def call(self, ids):
-        return ids != tokens.PAD
+        # `!=` compares the tensors themselves in a `tf.Graph`.
+        return ops.not_equal(ids, tokens.PAD)
 
 
 def or_all(mask, inputs):
