@@ -11,8 +11,8 @@ from tests import time_budget
 
 ROOT = pathlib.Path(__file__).parents[1]
 # At most. Docstrings and comments are free.
-FILES = 315
-LINES = {"tfcopy": 43_180, "tests": 45_800, "benchmarks": 5_670}
+FILES = 304
+LINES = {"tfcopy": 43_180, "tests": 45_300, "benchmarks": 5_590}
 
 
 def test_the_project_keeps_its_budget():
