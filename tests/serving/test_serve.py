@@ -30,7 +30,11 @@ from tfcopy.runtime.local_model import LocalModel
 from tfcopy.runtime.remote_model import RequestError
 from tfcopy.runtime.signatures import AskError
 from tfcopy.serving import serve
-from tfcopy.serving.http_server import served_models, translation_api
+from tfcopy.serving.http_server import (
+    served_models,
+    translation_api,
+    translation_service,
+)
 from tfcopy.serving.http_server.served_models import (
     Place,
     load_all,
@@ -85,18 +89,32 @@ def test_errors_say_what_is_wrong(capsys, tmp_path, monkeypatch, without):
 
 
 def test_flags_of_loading_reach_the_models(capsys, monkeypatch):
-    def load_all(places, tell, options):
-        raise AskError(f"{vars(options)}")
+    def opened(server, name, **options):
+        told.update(options)
+        model = Capitals()
+        model.name, model.config = name, {}
+        return model
 
-    monkeypatch.setattr(served_models, "load_all", load_all)
+    def service(models, *_):
+        told.update(max_words=models["en", "fr"].max_words)
+        raise AskError("enough")
+
+    def last(most, _):
+        told.update(most_loaded=most)
+
+    told = {}
+    monkeypatch.setattr(Capitals, "translates", True)
+    monkeypatch.setattr(served_models, "open_model", opened)
+    monkeypatch.setattr(served_models, "LastModels", last)
+    monkeypatch.setattr(translation_service, "TranslationService", service)
     monkeypatch.setattr(
-        translation_api, "TranslationApi", lambda load, *_: load()
+        translation_api, "TranslationApi", lambda load, *_: load()(None)
     )
     options = {"max_words": 9, "most_loaded": 2, "batch_size": 5, "at_once": 3}
+    options["deadline"] = 7
     flags = [f"--{name}={value}" for name, value in options.items()]
-    line = error(capsys, "en:fr=host:1/m", "--port=0", "--deadline=7", *flags)
-    for name, value in {**options, "deadline": 7.0}.items():
-        assert f"'{name}': {value}" in line
+    line = error(capsys, "en:fr=host:1/m", "--port=0", *flags)
+    assert "enough" in line and options.items() <= told.items()
 
 
 def test_places_are_folders_or_servers(tmp_path):
