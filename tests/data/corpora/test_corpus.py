@@ -9,6 +9,7 @@ from tfcopy.data.corpora.corpus import (
     Split,
     TranslationCorpus,
     is_blank,
+    map_examples,
 )
 from tfcopy.data.text.tokenization import MODES, Tokenizer, string_tensor
 
@@ -46,6 +47,18 @@ def test_fingerprint_follows_text_and_languages():
         make_corpus(tokenized=True),
     ):
         assert corpus.fingerprint != other.fingerprint
+
+
+def test_a_mapping_is_part_of_the_fingerprints():
+    splits = make_corpus().splits
+    mapped = map_examples(splits, str, "as text")["test"]
+    assert list(mapped.read()) == ["('d', 'd')"]
+    assert mapped.fingerprint not in (
+        splits["test"].fingerprint,
+        map_examples(splits, str, "other")["test"].fingerprint,
+    )
+    same = map_examples(splits, str)["test"]
+    assert same.fingerprint == splits["test"].fingerprint
 
 
 def test_all_three_splits_are_needed():
