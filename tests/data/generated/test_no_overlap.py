@@ -39,7 +39,7 @@ def graphs(folder):
 
 def news_files(folder):
     config = lcsts_copynet.Config(num_train=5_000)
-    return pair_splits(lcsts_copynet.load_corpus(config, "words", str(folder)))
+    return pair_splits(lcsts_copynet.load_corpus(config, "words"))
 
 
 def sequences(folder):
