@@ -8,7 +8,7 @@ from keras import ops
 from tests.decoding.searching import search_sources
 from tests.decoding.table_model import TableModel, random_model
 from tfcopy import tokens
-from tfcopy.decoding import SearchOptions, beam_search
+from tfcopy.decoding import SearchOptions, SearchResult, beam_search
 
 B, S, L, V = 24, 5, 6, 7
 OPTIONS = [
@@ -52,8 +52,8 @@ def search(model, rows, prefix, **options):
 
 
 def assert_close(found, expected):
-    for x, y in zip(found, expected, strict=True):
-        np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-5)
+    for name, x, y in zip(SearchResult._fields, found, expected, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-5, err_msg=name)
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,7 @@ def test_takes_the_steps_of_the_cell_one_after_the_other(name):
         }
         for name, x in outputs.items():
             helpers.assert_close(decoded[name][:, t], x)
+        assert ("copy_scores" in decoded) == ("copy_scores" in outputs)
 
 
 def gradients_of(layer, inputs, training):
@@ -93,6 +94,9 @@ def test_gradients_are_those_of_an_unrolled_loop(name, training, monkeypatch):
         keras.utils.set_random_seed(0)
         found.append(gradients_of(*made(name), training))
     helpers.assert_close(*found, rtol=1e-4)
+    # All but the bias of the scores, `(1,)`, have one.
+    for x in keras.tree.flatten(found[0]):
+        assert x is None or x.shape == (1,) or helpers.to_numpy(x).any()
 
 
 @pytest.mark.long

@@ -52,6 +52,27 @@ def test_keeps_the_contract(name):
     )
 
 
+def shapes_of(name):
+    """Shapes and dtypes of what a layer makes of Keras inputs."""
+    make, inputs = LAYERS[name]
+    inputs = keras.tree.map_structure(
+        lambda x: keras.Input(batch_shape=x.shape, dtype=x.dtype), inputs
+    )
+    found = keras.tree.flatten(make()(**helpers.arguments(inputs)))
+    return [(x.shape, x.dtype) for x in found]
+
+
+@pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="graphs")
+@pytest.mark.parametrize("name", LAYERS)
+def test_is_built_alike_in_a_graph(name):
+    """There `==` compares tensors themselves."""
+    import tensorflow as tf
+
+    expected = shapes_of(name)
+    with tf.Graph().as_default():
+        assert shapes_of(name) == expected
+
+
 @pytest.mark.parametrize("name", LAYERS)
 def test_runs_in_float16_alone(name):
     make, inputs = LAYERS[name]

@@ -176,9 +176,9 @@ def test_mixed_precision_gives_scores_alike():
     for policy in ("float32", "mixed_bfloat16"):
         keras.utils.set_random_seed(0)
         for key, (name, *options) in CASES.items():
-            if key == "language-dict1":
-                options = shared_lstm()
             with helpers.dtype_policy(policy):
+                if key == "language-dict1":
+                    options = shared_lstm()
                 model, embedding, texts, *_ = make(name, *options)
             outputs = helpers.evaluate(model, batch_for(embedding, texts))
             assert all(w.dtype == "float32" for w in model.weights)

@@ -182,7 +182,8 @@ def mean_log_probs(distribution, ids, source_copy_ids):
     """
     size = distribution.vocabulary_size
     same, first = same_words(source_copy_ids)
-    known = first == ops.arange(ops.shape(first)[1], dtype="int32")
+    positions = ops.arange(ops.shape(first)[1], dtype="int32")
+    known = ops.equal(first, positions)
     known = ops.logical_and(known, source_copy_ids < size)
     known = ops.logical_and(known, source_copy_ids > tokens.BOS)
     never = ops.convert_to_tensor([tokens.PAD, tokens.UNK, tokens.BOS])
@@ -255,7 +256,9 @@ def same_words(source_copy_ids):
 
 def matches(ids, source_copy_ids):
     """Compares the tokens of target and source, `(B, T, S)`."""
-    return ops.expand_dims(ids, -1) == ops.expand_dims(source_copy_ids, -2)
+    # `==` would compare the tensors themselves in a `tf.Graph`.
+    sources = ops.expand_dims(source_copy_ids, -2)
+    return ops.equal(ops.expand_dims(ids, -1), sources)
 
 
 def copy_log_probs_of(distribution, ids, source_copy_ids):
@@ -320,13 +323,14 @@ def observed_log_likelihood(distribution, ids, pointers, source_copy_ids):
     # The argmax only chooses the label, and has no gradient.
     highest = argmax(ops.stop_gradient(candidates))
     position = ops.where(
-        pointers == tokens.UNMATCHED,
+        ops.equal(pointers, tokens.UNMATCHED),
         highest,
         ops.maximum(pointers, 0),
     )
     copied = gather_last(copy_log_probs, position)
     generated = generate_log_probs(distribution, ids)
-    return ops.where(pointers == tokens.GENERATE, generated, copied)
+    is_generated = ops.equal(pointers, tokens.GENERATE)
+    return ops.where(is_generated, generated, copied)
 
 
 def copied_mass(distribution):

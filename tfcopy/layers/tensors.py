@@ -6,7 +6,7 @@ operations to a graph, to compute shapes that are already known. A decoder step
 and a search consist mostly of these operations.
 
 Shapes: B batch, S source steps, E embedding size, N rows of a sentence, H
-attention heads, U units, R rows of a vocabulary, V columns.
+attention heads, U units, R rows, V columns.
 """
 
 import keras

@@ -127,7 +127,7 @@ class Models:
     def __init__(self, folder, kept: int = _KEPT, **loading):
         self.folder = os.fspath(folder)
         self._last = LastModels(kept, functools.partial(load, **loading))
-        find_exports(self.folder)
+        find_exports(self.folder)  # Raises if there is none.
 
     def choices(self) -> dict[str, str]:
         """Returns the current models: names to show, and their folders.

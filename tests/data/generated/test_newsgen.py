@@ -3,14 +3,20 @@ import random
 import re
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tfcopy.data import Tokenizer
 from tfcopy.data.generated import newsgen, text_tables
+from tfcopy.data.generated.demo_names import split_of
 from tfcopy.data.generated.newsgen import SYLLABLE, Story
 from tfcopy.data.text.vocabulary import Vocabulary, count_words
 
 SIZES = {"train": 2000, "validation": 160, "test": 1106}
-
+# Classes of names.
+CLASSES = {
+    x.removesuffix(" forms") for x in newsgen.WORDS if x.endswith(" forms")
+}
 
 WORDS = Tokenizer()
 
@@ -54,6 +60,7 @@ def test_pairs_of_low_scores_are_left_out(corpora):
                 if score is None or score >= 3
             ]
             assert list(corpus.splits[split]) == expected
+            assert corpus.splits[split].num_pairs == len(expected)
         assert corpus.test.num_pairs == 725
     assert corpora["latin"].fingerprint != corpora["cjk"].fingerprint
 
@@ -85,6 +92,16 @@ def test_names_of_the_test_set_are_never_seen_in_training(corpora):
             names |= {w for w in words[split] if not w.isascii()}
             names -= ordinary
             assert len(names) > 800 and not names & words["train"]
+
+
+@given(st.integers(), st.sampled_from(sorted(SIZES)))
+@settings(max_examples=50)
+def test_every_name_belongs_to_one_split(seed, split):
+    story = Story(random.Random(seed), split)
+    for kind in CLASSES:
+        story.fill(f"{{{kind}}} {{{kind}2}}", {})
+    assert len(story.names) == 14
+    assert {split_of(name) for name in story.names} == {split}
 
 
 def test_oov_rate_by_hand():

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfcopy.data.generated import text_tables
+from tfcopy.data.generated.text_tables import Slot
 
 names = st.text("abc xyz", min_size=1).map(lambda x: " ".join(x.split()))
 lines = st.text("ab{}.|>=é北 ", min_size=1).map(lambda x: " ".join(x.split()))
@@ -58,3 +59,32 @@ def test_every_table_can_be_read_and_says_what_it_is():
 def test_a_table_that_is_not_there_is_named():
     with pytest.raises(FileNotFoundError, match="nothing.txt"):
         text_tables.read("nothing")
+
+
+PATTERN = "{Mr} saw {person2.last} and {v.done_by}, {late_year}."
+
+
+def test_slots_are_told_apart_by_digits():
+    assert text_tables.slots("{person} met {person2.last}; {Two_parts}.") == [
+        Slot("person", "person", ""),
+        Slot("person2", "person", "last"),
+        Slot("two_parts", "two_parts", ""),
+    ]
+
+
+def test_slots_are_filled_from_left_to_right():
+    drawn = []
+
+    def text_of(slot):
+        drawn.append(slot.name)
+        return f"some {slot.type}/{slot.form}"
+
+    assert text_tables.fill(PATTERN, text_of) == (
+        "Some mr/ saw some person/last and some v/done_by, some late_year/."
+    )
+    assert drawn == ["mr", "person2", "v", "late_year"]
+
+
+def test_slots_without_a_text_are_left():
+    filled = text_tables.fill_from("{a} {b2} {A} {b}", {"b2": "{a}", "a": "x"})
+    assert filled == "x {a} {A} {b}"

@@ -7,7 +7,7 @@ from keras.random import SeedGenerator
 
 from tests import helpers
 from tests.layers.random_inputs import MASK, normal
-from tfcopy.layers import PlanAttention
+from tfcopy.layers import BahdanauAttention, PlanAttention
 from tfcopy.layers.attention import plan_attention
 
 B, S, T, C, E, U, K = 2, 4, 7, 6, 3, 5, 3
@@ -62,6 +62,43 @@ def test_a_plan_moves_on_and_ends_uniform():
         )
         assert not after["alignment"][..., -1].any()
     np.testing.assert_allclose(steps[3][2], uniform(MASK), atol=1e-6)
+
+
+def softmax(logits, mask):
+    weights = np.exp(logits) * mask
+    return weights / weights.sum(-1, keepdims=True)
+
+
+def test_a_plan_is_what_comes():
+    steps = run(make(), [1, 0, 0])
+    plan = steps[0][0]["alignment"]
+    for i, (*_, weights) in enumerate(steps):
+        expected = softmax(plan[..., i], MASK)
+        np.testing.assert_allclose(weights, expected, atol=1e-6)
+
+
+def test_without_summary_and_gate_it_is_additive_attention():
+    layer = make(use_gate=False, always_replan=True)
+    layer.read_kernel.assign(0 * layer.read_kernel)
+    layer.read_bias.assign(0 * layer.read_bias)
+    plain = BahdanauAttention(U, use_bias=True, reads_words=True)
+    plain.build((None, None, U), (None, None, C), (None, None, E))
+    kernel, bias = layer.value_projection.weights
+    plain.value_projection.kernel.assign(kernel)
+    plain.value_projection.bias.assign(bias + layer.query_bias)
+    plain.query_kernel.assign(layer.query_kernel)
+    plain.input_kernel.assign(layer.input_kernel)
+    plain.score_kernel.assign(layer.score_kernel[:, :1])
+    plain.score_bias.assign(layer.score_bias[:1])
+    helpers.assert_close(
+        layer(QUERY, VALUE, MASK, WORDS), plain(QUERY, VALUE, MASK, WORDS)
+    )
+
+
+def test_a_repeater_repeats():
+    steps = run(make(mode="repeat"), [1, 0, 0, 0, 0])
+    for *_, weights in steps[1:]:
+        np.testing.assert_array_equal(weights, steps[0][2])
 
 
 def test_a_gate_that_keeps_all_never_leaves_the_first_plan():
@@ -319,3 +356,9 @@ def test_noise_is_finite_and_gumbel():
     assert np.isfinite(noise).all()
     assert noise.mean() == pytest.approx(0.5772, abs=0.01)
     assert noise.var() == pytest.approx(np.pi**2 / 6, abs=0.03)
+
+
+def test_the_mean_distance_of_a_uniform_plan():
+    switches = draws(np.zeros((4_000, 10), "float32"), 40)
+    early = [np.diff(np.flatnonzero(row))[:3] for row in switches]
+    assert np.mean(np.concatenate(early)) == pytest.approx(5.5, abs=0.1)

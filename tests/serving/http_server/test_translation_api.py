@@ -14,7 +14,7 @@ from tests.serving.http_server.capitals import (
 from tfcopy.runtime.remote_model import RequestError
 from tfcopy.runtime.signatures import AskError
 from tfcopy.serving.http_server import translation_service
-from tfcopy.serving.http_server.translation_api import Access, read_keys
+from tfcopy.serving.http_server.api_access import Access, read_keys
 
 
 @pytest.fixture(scope="module")

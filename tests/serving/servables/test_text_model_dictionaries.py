@@ -13,6 +13,7 @@ from tests.serving.servables.text_models import (
     make_definitions,
     texts_of,
 )
+from tfcopy.serving.servables.text_model import AnswerFinder, WordPredictor
 
 
 @pytest.mark.parametrize(
@@ -59,3 +60,24 @@ def test_a_model_without_definitions_takes_no_dictionary(name):
         found = ask(eager(served), texts)
         assert not any("headwords" in key for key in found)
         assert all(len(x) == 2 for x in found.values())
+
+
+def test_errors_say_what_does_not_fit():
+    with pytest.raises(ValueError, match="max_length"):
+        make("entailment", max_length=0)
+    served, _, features = make("entailment")
+    options = dict(served.arguments)
+    del options["labels"]
+    with pytest.raises(ValueError, match="reads definitions. Expected defin"):
+        type(served)(**{**options, "definitions": None})
+    fewer = make_definitions()
+    number = len(fewer.headwords)
+    fewer = type(fewer)(fewer.headwords[1:], fewer.definitions[1:])
+    message = f"{number} headwords. Received: {number - 1}"
+    with pytest.raises(ValueError, match=message):
+        type(served)(**{**options, "definitions": fewer})
+    begins = {**options, "features": features.copy(begin=True)}
+    with pytest.raises(ValueError, match="end with EOS"):
+        AnswerFinder(**begins)
+    with pytest.raises(ValueError, match="begin with BOS"):
+        WordPredictor(**options)

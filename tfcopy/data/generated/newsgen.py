@@ -20,10 +20,11 @@ from collections.abc import Iterable, Iterator
 from tfcopy.data.corpora import lcsts
 from tfcopy.data.corpora.corpus import (
     SPLITS,
-    CheckedPairs,
+    CorpusError,
+    Split,
     TranslationCorpus,
+    fingerprint,
     generated_splits,
-    splits,
 )
 from tfcopy.data.generated import generated_corpus, text_tables
 from tfcopy.data.generated.demo_names import split_of
@@ -173,23 +174,39 @@ def load_scored(
             characters.
         min_score: Least score of the pairs for validation and testing.
         seed: Seed of the news; they are the same on every machine.
+
+    Raises:
+        CorpusError: If no pair of a split has such a score.
     """
-    numbers = zip(SPLITS, (num_train, num_validation, num_test))
-    checked = [
-        CheckedPairs.check(
-            f"generated news, {name}",
-            functools.partial(_pairs, name, number, script, seed, min_score),
-            "Generate more of them, or lower the least score.",
+    splits, arguments = {}, (script, seed, min_score)
+    for name, number in zip(SPLITS, (num_train, num_validation, num_test)):
+        count = number
+        if name != "train":
+            scores = _scores(lcsts.SCORE_COUNTS[name], number)
+            count = sum(score >= min_score for score in scores)
+        if not count:
+            raise CorpusError(
+                f"generated news, {name}: no sentence pair there. Generate "
+                "more of them, or lower the least score."
+            )
+        splits[name] = Split(
+            functools.partial(_pairs, name, number, *arguments),
+            fingerprint(_grammar(script), name, number, *arguments),
+            count,
         )
-        for name, number in numbers
-    ]
     return TranslationCorpus(
         name="newsgen",
         source_language="en",
         target_language="en",
-        splits=splits(*checked),
+        splits=splits,
         generated=True,
     )
+
+
+def _grammar(script="latin"):
+    """Changes with the grammar, so that ids of stale news are never read."""
+    sample = list(generate("test", 50, script=script))
+    return generated_corpus.grammar_fingerprint(TABLES, sample)
 
 
 def _pairs(split, number, script, seed, least_score) -> Iterator:
@@ -267,15 +284,14 @@ def load(
         num_test: Number of test pairs.
         seed: Seed of the pairs; they are the same on every machine.
     """
-    grammar = generated_corpus.grammar_fingerprint(
-        TABLES, list(generate("test", 50))
-    )
     numbers = num_train, num_validation, num_test
     return TranslationCorpus(
         name="demo headlines",
         source_language="en",
         target_language="en",
-        splits=generated_splits(generate_headlines, numbers, [seed], grammar),
+        splits=generated_splits(
+            generate_headlines, numbers, [seed], _grammar()
+        ),
         generated=True,
     )
 

@@ -56,6 +56,9 @@ _ELEMENT = (
     "|font|h[1-6]|hr|html|i|img|ins|kbd|li|nobr|ol|p|pre|q|qt|s|samp|small|span"
     "|strike|strong|su[bp]|t[dhrt]|table|tbody|tfoot|thead|u|ul|var|wbr"
 )
+# --help, --[no-]color, -v
+_LONG_OPTION = r"\B--(?:\[no-\])?[A-Za-z0-9](?:-?\w)*"
+_SHORT_OPTION = r"\B-[A-Za-z]\b"
 PATTERNS = {
     **{f"{name}{SUFFIX}": row.span for name, row in FORMATS.items()},
     "links": (
@@ -87,13 +90,13 @@ PATTERNS = {
         r"(?:hh|h|ll|l|L|q|j|z|t)?[diouxXeEfFgGaAcrsp]\b|%%"
     ),
     "brace": r"\{[^{}\s]*(?:\{[^{}\s]*\}[^{}\s]*)*\}|\{\{|\}\}",
-    "options": (  # --help, --file=NAME, --[no-]color[=WHEN], -v
-        r"\B--(?:\[no-\])?[A-Za-z0-9](?:-?\w)*"
+    "options": (  # also with values: --file=NAME, --color[=WHEN]
+        rf"{_LONG_OPTION}"
         r"(?:\[=[^\s\[\]]+\]|=(?:<[^<>\s]+>|\{[^{}\s]+\}|[\w./:%+-]*\w))?"
-        r"|\B-[A-Za-z]\b"
+        rf"|{_SHORT_OPTION}"
     ),
     # Options without their values, which are often translated: --file=FILE.
-    "flags": r"\B--(?:\[no-\])?[A-Za-z0-9](?:-?\w)*|\B-[A-Za-z]\b",
+    "flags": rf"{_LONG_OPTION}|{_SHORT_OPTION}",
     "numbers": r"[$£¥€]?\b[0-9]+(?:[.,:][0-9]+)*\b[%$£¥€]?",
 }
 # Patterns with names of their own, the more special ones first.

@@ -93,7 +93,7 @@ def build(run, name, data, kind=None, limits=None, part="", **details):
         data,
         lambda config: make_model(config, data, kind or run.kinds[name]),
         {"max_length": longest, "rescale": True},
-        own,
+        lambda: own,
         part=part,
         **details,
     )

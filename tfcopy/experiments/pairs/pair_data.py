@@ -145,7 +145,8 @@ def prepare(
         words = pretrained.pieces(config.backbone, folder).vocabulary
         vocabularies = (words, words)
     else:
-        counted = {**_of_flags(config), **counted}
+        if "sizes" not in counted:
+            counted = {**_of_flags(config), **counted}
         vocabularies = count_vocabularies(corpus, tokenizers, folder, **counted)
     encoded = {
         name: _encode(

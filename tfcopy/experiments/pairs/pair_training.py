@@ -168,7 +168,7 @@ def train_batches(batching: Batching, encoded, change=None, shapes=None):
     return for_trainer(make)
 
 
-def build(run, name, data, make_model, search, own={}, **options) -> System:
+def build(run, name, data, make_model, search, own=dict, **options) -> System:
     """Builds a system of a run, text in and text out.
 
     Args:
@@ -176,14 +176,16 @@ def build(run, name, data, make_model, search, own={}, **options) -> System:
         name: The name of the system and of its folder.
         data: `PairData`.
         make_model: Function of the system's own config that returns the model.
-        search, own: As `search` and `more` in `make_translator`.
+        search: As in `make_translator`.
+        own: Function that returns `more` of `make_translator`, called when a
+            system's folder is checked.
         **options: More arguments of `Run.build`.
     """
     config: PairsConfig = of_system(run.config, name)
     return run.build(
         name,
         lambda: make_model(config),
-        lambda model: make_translator(config, model, data, search, **own),
+        lambda model: make_translator(config, model, data, search, **own()),
         pairs=data.test,
         **{"warmup_texts": data.examples} | options,
     )

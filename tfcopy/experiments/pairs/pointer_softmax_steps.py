@@ -54,11 +54,14 @@ def build(run, name, head, data, search, details, **more):
         **more: More arguments of `make_translator`.
     """
     config: PointerSoftmaxConfig = run.config
-    own = {"shortlist": shortlist(config.shortlist, data), **more}
-    count = config.search_candidates
-    if count is not None:
-        count = min(count, data.vocabularies[1].size)
-        own["candidate_ids"] = np.arange(count, dtype="int32")
+
+    def own():
+        count, candidates = config.search_candidates, {}
+        if count is not None:
+            count = min(count, data.vocabularies[1].size)
+            candidates["candidate_ids"] = np.arange(count, dtype="int32")
+        learnt = shortlist(config.shortlist, data)
+        return {"shortlist": learnt, **more, **candidates}
 
     def model(config):
         if config.backbone is not None:

@@ -241,12 +241,12 @@ def _rounded(scores):
 
 def best_on_validation(run, data) -> ExportChoice:
     """Returns the system with the best ROUGE-1 on the validation set."""
-    return reporting.best_answers(
-        "rouge1",
-        run.systems,
-        ((x, plain_text(y, data.entities)) for x, y in data.corpus.validation),
-        lambda *texts: summaries.rouge(*texts)["rouge1"],
-    )
+
+    def score(texts, references):
+        references = [plain_text(y, data.entities) for y in references]
+        return summaries.rouge(texts, references)["rouge1"]
+
+    return run.best_answers("rouge1", data, score)
 
 
 def print_examples(test, answers, count=3):

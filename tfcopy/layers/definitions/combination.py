@@ -97,7 +97,7 @@ class WordCombination(Configured, keras.layers.Layer):
             read = read + vectors
         if self.combine in ("sum", "transform"):
             return word + read
-        is_unknown = ops.expand_dims(ids == tokens.UNK, -1)
+        is_unknown = ops.expand_dims(ops.equal(ids, tokens.UNK), -1)
         if self.combine == "bands":
             return ops.where(is_unknown, 0.0, word) + read
         return ops.where(is_unknown, read, word)

@@ -60,6 +60,9 @@ class TextModel:
             the dictionary; `None` if requests bring none, for models whose
             definitions are not text. A model that reads no definitions takes
             none either.
+
+    Raises:
+        ValueError: If arguments do not belong together.
     """
 
     # Set by subclasses: names of the texts, and of layers whose outputs are
@@ -82,7 +85,41 @@ class TextModel:
     def __post_init__(self):
         reader = getattr(self.embedding, "reader", None)
         self.reads_definitions = reader is not None
+        self._check()
         self._vocabularies = _vocabularies(self.features)
+
+    def _check(self):
+        features, definitions = self.features, self.definitions
+        presence = {
+            "features with a packer": features.packer is not None,
+            "definitions": definitions is not None,
+        }
+        for name, is_given in presence.items():
+            if is_given != self.reads_definitions:
+                reads = "reads" if self.reads_definitions else "does not read"
+                raise ValueError(
+                    f"The embedding {reads} definitions. Expected "
+                    f"{'' if self.reads_definitions else 'no '}{name}."
+                )
+        if definitions is not None:
+            expected = features.packer.num_entries
+            if len(definitions.headwords) != expected:
+                raise ValueError(
+                    f"`definitions` must be the packer's, of {expected} "
+                    f"headwords. Received: {len(definitions.headwords)}."
+                )
+        begin, end = ("" if x else "not " for x in self.marks)
+        found = features.begin, features.end
+        if any(self.marks) and found != self.marks:
+            raise ValueError(
+                f"Texts must {begin}begin with BOS, and {end}end with EOS. "
+                f"Received: features of begin={found[0]}, end={found[1]}."
+            )
+        if self.max_length < 1:
+            raise ValueError(
+                "`max_length` must be at least 1. "
+                f"Received: max_length={self.max_length}."
+            )
 
     @property
     def arguments(self) -> dict:

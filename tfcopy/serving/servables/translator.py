@@ -351,17 +351,22 @@ class Translator:
             return [text.decode() for text in texts]
 
         count = self.options.num_beams
-        return self._all(texts, batch_size, progress, count, found)
+        names = "texts", "scores"
+        return self._all(texts, batch_size, progress, count, found, names)
 
-    def _all(self, texts, batch_size, progress, count, read):
-        """Returns what a function reads off the outputs for each text."""
+    def _all(self, texts, batch_size, progress, count, read, names=None):
+        """Returns what a function reads off the outputs for each text.
+
+        Args:
+            names: Of the outputs that are read; `None` for all.
+        """
         options = self.search_options(count)
 
         def translate(batch):
             outputs = self._answers(string_tensor(batch), options)
             # Words are aligned by `analyse` alone.
             outputs.pop("attention", None)
-            outputs = {name: x.numpy() for name, x in outputs.items()}
+            outputs = {k: outputs[k].numpy() for k in names or outputs}
             return map(read, answer_lines.rows(outputs, len(batch)))
 
         return in_batches(
