@@ -20,8 +20,10 @@ def _joined(bits):
     return st.lists(bits, max_size=12).map("".join)
 
 
+# Without select: html5lib ignores the tags in it, such as <xmp>, as the HTML
+# Standard did until 2025.
 NAMES = st.sampled_from(
-    "a b code DIV em h1 h2 i li noscript option p pre script select span style "
+    "a b code DIV em h1 h2 i li noscript option p pre script span style "
     "table td template textarea title tr ul x-y xmp".split()
 )
 EMPTY = st.sampled_from("<br> <img/> <input> <wbr> <hr/>".split())
