@@ -121,15 +121,17 @@ def pytest_collection_modifyitems(config, items):
     drawn = set()
     for item in items:
         function, few = item.function, item.get_closest_marker("few")
+        if few:
+            cases[function] += 1
+            first, *last = few.args
+            if cases[function] > first:
+                is_last = last and cases[function] > last[0]
+                item.add_marker("slow" if is_last else "long")
         is_slow = item.get_closest_marker("slow")
         if is_slow:
             item.add_marker(pytest.mark.timeout(3600))
             # It stays what it is, whatever the other cases are.
             item.own_markers = [x for x in item.own_markers if x.name != "long"]
-        elif few and not item.get_closest_marker("long"):
-            cases[function] += 1
-            if cases[function] > few.args[0]:
-                item.add_marker(pytest.mark.long)
         is_long = item.get_closest_marker("long")
         if hypothesis.is_hypothesis_test(function) and not is_long:
             drawn.add(function)

@@ -67,12 +67,12 @@ def test_scores_are_the_teacher_forced_log_probabilities(
     assert_scores_are_teacher_forced(model, result)
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(1, 3)
 def test_scores_are_the_same_with_attention(model, attentive):
     assert_scores_are_teacher_forced(model, attentive)
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(1, 3)
 def test_attention_and_switch_are_those_of_training(model, attentive):
     result = attentive
     for row in range(2):

@@ -61,7 +61,7 @@ def assert_close(found, expected):
     [*((options, False) for options in OPTIONS), (OPTIONS[1], True)],
     ids=str,
 )
-@pytest.mark.few(1)
+@pytest.mark.few(1, 3)
 def test_answers_are_those_of_each_sentence_alone(options, has_prefix):
     ids, _ = sources()
     model = random_model(3, ids, L, V, eos_logit=5.0)
@@ -81,7 +81,7 @@ def test_answers_are_those_of_each_sentence_alone(options, has_prefix):
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-@pytest.mark.few(2)
+@pytest.mark.few(2, 5)
 def test_static_shapes_change_nothing(options):
     ids, _ = sources()
     model = random_model(3, ids, L, V, eos_logit=5.0)

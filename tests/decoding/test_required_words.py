@@ -58,7 +58,7 @@ def is_complete(ids, required):
 
 
 @pytest.mark.parametrize("name", [x for x in MODELS if x != "softmax"])
-@pytest.mark.few(2)
+@pytest.mark.few(2, 5)
 def test_a_wide_beam_finds_the_best_of_all_that_are_complete(name):
     model = MODELS[name]()
 

@@ -95,7 +95,7 @@ def write_pairs(folder, name, count, seed):
         (folder / f"{name}.{side}").write_text(text)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_from_own_pairs_to_a_served_model(installed, tmp_path):
     write_pairs(tmp_path, "my", 200, 0)
     write_pairs(tmp_path, "test", 20, 1)

@@ -101,7 +101,7 @@ def previous_words():
     return np.concatenate([first, targets[:, :-1]], axis=1)
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(1, 3)
 @pytest.mark.parametrize("kind", ENCODER_DECODERS)
 def test_words_have_the_probabilities_of_keras_hub(kind):
     """Its own model of the same backbone, asked for the same words."""
@@ -126,7 +126,7 @@ def test_words_have_the_probabilities_of_keras_hub(kind):
     )
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(2, 5)
 @pytest.mark.parametrize("kind", DECODERS)
 def test_a_target_follows_its_own_prompt_as_in_keras_hub(kind):
     """Sources of two lengths, each beside its target without any padding."""
@@ -183,7 +183,7 @@ def test_decode_step_takes_the_steps_of_the_model(model, whole, capacity):
         state = follow(state, np.array([[1, 0]] * 2, "int32"))
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(2, 5)
 def test_a_search_scores_words_as_the_model(model):
     """Whole searches, in a loop whose histories grow."""
     sources = INPUTS["source_ids"], INPUTS["source_copy_ids"]
@@ -214,7 +214,7 @@ def update(model):
     }
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(2, 5)
 @pytest.mark.parametrize("kind", MAIN_KINDS)
 def test_a_frozen_backbone_does_not_change(kind, tmp_path):
     backbone = make_backbone(kind, num_layers=1)
@@ -232,7 +232,7 @@ def test_a_frozen_backbone_does_not_change(kind, tmp_path):
     assert len(loaded.trainable_weights) == len(added(model))
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(1, 3)
 @pytest.mark.parametrize("kind", ["bart", "gpt2", "gemma2", "llama"])
 def test_a_backbone_is_trained(kind):
     backbone = make_backbone(kind, num_layers=1)
@@ -243,7 +243,7 @@ def test_a_backbone_is_trained(kind):
     assert all(path.endswith("key/bias") for path in paths)
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(1, 3)
 @pytest.mark.parametrize("kind", MAIN_KINDS)
 def test_lora_is_trained_and_saved(kind, tmp_path):
     backbone = make_backbone(kind, num_layers=1)
@@ -266,7 +266,7 @@ def test_lora_is_trained_and_saved(kind, tmp_path):
     assert len(loaded.trainable_weights) == len(model.trainable_weights)
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(1, 3)
 def test_saving_gives_the_same_model(model, whole, tmp_path):
     loaded = saved(model, tmp_path)
     helpers.assert_close(run(loaded), whole)
@@ -278,7 +278,7 @@ def test_padding_changes_nothing(model, whole):
     check_padding(lambda longer: run(model, longer), INPUTS, whole)
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(1, 3)
 @pytest.mark.parametrize("kind", ["bart", "gpt2"])
 def test_positions_after_the_last_are_like_it(kind):
     few, more = (
@@ -380,7 +380,7 @@ def test_the_part_of_a_network_that_reads_text(tmp_path):
 
 
 @pytest.mark.parametrize("kind", MAIN_KINDS)
-@pytest.mark.few(1)
+@pytest.mark.few(1, 3)
 def test_mixed_precision_keeps_logs_and_weights_in_float32(kind):
     expected = run(random_model(kind))
     with helpers.dtype_policy("mixed_bfloat16"):

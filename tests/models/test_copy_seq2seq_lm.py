@@ -29,7 +29,7 @@ from tfcopy.tokens import HEADS, NO_COPY
 # What Keras and KerasHub say of all tasks.
 pytestmark = [
     QUIET,
-    pytest.mark.few(1),
+    pytest.mark.few(1, 3),
     pytest.mark.filterwarnings("ignore:.*compile.*was not called"),
     pytest.mark.filterwarnings("ignore:.*shuffle=True. was passed"),
     pytest.mark.filterwarnings("ignore:Layer .* does not have a .quantize"),

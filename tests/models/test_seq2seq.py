@@ -119,7 +119,7 @@ def test_takes_ids_alone():
     assert set(make_model().input) == set(NAMES)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(2, 6)
 def test_saving_gives_the_same_model(model, whole, tmp_path):
     loaded = saved(model, tmp_path)
     assert isinstance(loaded, type(model))
@@ -185,7 +185,7 @@ def test_padding_changes_nothing(model, whole):
     check_padding(lambda longer: run(model, longer), INPUTS, whole)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(2, 6)
 def test_a_sentence_alone_gives_the_same(model, whole):
     alone = run(
         model,
@@ -255,7 +255,7 @@ def test_mixed_precision_keeps_logs_and_weights_in_float32(name):
         assert keras.backend.standardize_dtype(x.dtype) == "float32"
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(2, 6)
 def test_one_graph_for_all_sizes(model):
     axes = {name: (0, 1) for name in INPUTS}
     graph = helpers.compiled(
@@ -311,7 +311,7 @@ def among(ids, weight=0.0):
     return {"candidate_ids": ids, "candidate_log_weights": weights}
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(2, 6)
 def test_candidates_have_the_logits_of_the_whole(model, whole):
     restricted = model.with_candidates()
     assert set(restricted.input) == {*NAMES, *among(CANDIDATES)}
@@ -326,14 +326,14 @@ def test_candidates_have_the_logits_of_the_whole(model, whole):
     )
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(2, 6)
 def test_all_candidates_change_nothing(model, whole):
     everything = np.arange(V, dtype="int32")
     among_all = run(model.with_candidates(), {**INPUTS, **among(everything)})
     helpers.assert_close(among_all, whole)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(2, 6)
 def test_candidates_train_the_same_weights(model):
     restricted = model.with_candidates()
     pairs = zip(restricted.weights, model.weights, strict=True)
@@ -351,7 +351,7 @@ def test_candidates_train_the_same_weights(model):
     assert touched[3]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(2, 6)
 def test_saving_keeps_candidates(model, tmp_path):
     restricted = model.with_candidates()
     inputs = {**INPUTS, **among(CANDIDATES, 0.5)}

@@ -138,9 +138,7 @@ def test_finished_run_is_not_trained_again(
     monkeypatch.setattr(run_module, "export", lambda *_, **__: path)  # slow
     # Nor are its words counted again.
     monkeypatch.delattr(vocabulary, "count_words")
-    seconds = results(folder)["systems"]["pointer_softmax"][
-        "seconds_training"
-    ]
+    seconds = results(folder)["systems"]["pointer_softmax"]["seconds_training"]
     assert start(folder, "--train", corpus) == 0
     out, err = capsys.readouterr()
     assert not re.search("^update", err, re.MULTILINE)

@@ -58,7 +58,7 @@ def unrolled(cell, words, annotations=None, mask=MASK):
     ],
     ids=["rotary", "learned", "sinusoidal"],
 )
-@pytest.mark.few(2)
+@pytest.mark.few(2, 6)
 def test_steps_of_beams_give_what_all_steps_give(attention, options, rooms):
     """Beams continue others, and see the words of these alone.
 

@@ -352,7 +352,8 @@ TRANSFORMER = {"encoder": "transformer", "decoder": "transformer"}
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("sizes", "lengths"), [({}, [1, 7]), (TRANSFORMER, [7])]
+    ("sizes", "lengths"),
+    [({}, [1, 7]), pytest.param(TRANSFORMER, [7], marks=pytest.mark.slow)],
 )
 def test_one_text_is_searched_for_by_xla(sizes, lengths):
     random = random_translator(dims=(8, 8), sizes=sizes)
