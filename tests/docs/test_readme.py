@@ -63,6 +63,9 @@ EXPECTED = {
         "manual.po: cannot be read"
     ),
     "tfcopy translate_po savedmodels/pydocs_ps locale": "savedmodels/pydocs_ps",
+    "tfcopy translate_po savedmodels/catalogs_ps locale": (
+        "savedmodels/catalogs_ps"
+    ),
 }
 
 

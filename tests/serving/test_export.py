@@ -15,8 +15,10 @@ from tests.serving.servables.translators import (
     sentences,
 )
 from tfcopy.runtime import operations
+from tfcopy.runtime.local_model import LocalModel
 from tfcopy.serving import saved_model
 from tfcopy.serving.saved_model import export
+from tfcopy.serving.servables import settings
 
 # What a served graph needs of TensorFlow to work with text: no op of
 # tensorflow-text or of Python, which the servers may lack.
@@ -256,11 +258,28 @@ def test_python_in_the_graph_is_refused(tmp_path):
     assert os.listdir(tmp_path / "a") == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_model_of_mixed_precision_is_exported(tmp_path):
-    translator = random_translator("mixed_bfloat16")
-    loaded = tf.saved_model.load(export(translator, tmp_path / "a"))
+    translator = random_translator(
+        "mixed_bfloat16", litert="float32", max_source_length=15
+    )
+    path = export(translator, tmp_path / "a")
+    loaded = tf.saved_model.load(path)
     texts = tf.constant(sentences(5))
     expected = translator.translate(texts)["text"].numpy()
     found = loaded.signatures["serving_default"](text=texts)["text"].numpy()
     assert found.tolist() == expected.tolist()
+    # LiteRT's programs are those of the same weights in float32.
+    model = settings.in_float32(translator.model)
+    assert model.compute_dtype == model.cell.compute_dtype == "float32"
+    for mine, theirs in zip(model.weights, translator.model.weights):
+        np.testing.assert_array_equal(mine, theirs)
+    exact = translator.copy(model=model)
+    expected = exact.translate(texts)
+    with LocalModel(path, engine="litert") as runtime:
+        answers = runtime.translate(list(sentences(5)))
+    assert [x.text.encode() for x in answers] == expected[
+        "text"
+    ].numpy().tolist()
+    scores = [x.score for x in answers]
+    np.testing.assert_allclose(scores, expected["score"], rtol=1e-5)

@@ -410,7 +410,6 @@ def test_an_unknown_operation_of_a_search_is_told(tmp_path, monkeypatch):
         ({"options": SearchOptions(sample=True)}, "samples"),
         ({"shortlist": Dictionary([("is", "est", 1.0)])}, "has a shortlist"),
         ({"definitions": tf.Module()}, "looks up definitions"),
-        ({"dtype": "mixed_bfloat16"}, "computes in bfloat16"),
     ],
 )
 def test_what_has_no_program_is_told(options, reason, tmp_path):

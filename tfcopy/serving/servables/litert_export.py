@@ -30,7 +30,7 @@ from tfcopy.runtime.litert_engine import (
 )
 from tfcopy.runtime.number_operations import strings
 from tfcopy.runtime.text_program import FILE_NAME as TEXTS_NAME
-from tfcopy.serving.servables import text_export
+from tfcopy.serving.servables import settings, text_export
 from tfcopy.serving.servables.translation import (
     RequestedTerms,
     Sources,
@@ -48,12 +48,10 @@ _TESTED = 100
 
 def check(translator):
     """Raises a ValueError if LiteRT cannot run the searches of a translator."""
-    dtype = getattr(translator.model, "compute_dtype", "float32")
     reasons = {
         "samples": translator.options.sample,
         "looks up definitions": translator.definitions is not None,
         "has a shortlist": translator.shortlist is not None,
-        f"computes in {dtype}": dtype != "float32",
     }
     for reason in (x for x, holds in reasons.items() if holds):
         raise ValueError(f"LiteRT has no program of a search that {reason}.")
@@ -61,6 +59,9 @@ def check(translator):
 
 def write(folder, translator, examples, pairs=()) -> dict:
     """Writes all programs of a translator, and compares them with TensorFlow.
+
+    If its model computes in bfloat16, which LiteRT does not, a copy in float32
+    is converted, and compared with.
 
     Args:
         folder: Folder of the version, with its assets.
@@ -79,6 +80,10 @@ def write(folder, translator, examples, pairs=()) -> dict:
     """
     start = time.monotonic()
     check(translator)
+    if getattr(translator.model, "compute_dtype", "float32") != "float32":
+        translator = translator.copy(
+            model=settings.in_float32(translator.model)
+        )
     extra = os.path.join(folder, "assets.extra")
     path = os.path.join(extra, FILE_NAME)
     functions, signatures = text_functions(translator)

@@ -166,7 +166,7 @@ def load(
         values = settings.parse(content, changes or {})
         settings.change_model(content["model"], values)
         precision = values.get("precision", content["precision"])
-    with _damage_is_told(path), _precision(precision):
+    with _damage_is_told(path), settings.dtype_policy(precision):
         model = _make_model(content["model"])
         trained = model
         if content["trained_model"] is not None:
@@ -244,17 +244,6 @@ def _damaged(path, error):
     if missing := re.search(r"Could not locate \w+ '(.*?)'", str(error)):
         reason = f"{missing[1]} is not registered: import its module first"
     return StorageError(f"{path} is damaged ({reason}).")
-
-
-@contextlib.contextmanager
-def _precision(policy):
-    """Sets the global dtype policy, which rebuilt models read."""
-    before = keras.config.dtype_policy()
-    keras.config.set_dtype_policy(policy)
-    try:
-        yield
-    finally:
-        keras.config.set_dtype_policy(before)
 
 
 def _load_weights(model, folder, checkpoint, identity):
