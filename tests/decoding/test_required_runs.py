@@ -85,8 +85,10 @@ def runs_of(copy_ids, marks):
     return [(tuple(run), in_turn) for run, in_turn in found]
 
 
-def is_allowed(ids, copy_ids, marks, only=()):
+def is_allowed(ids, copy_ids, marks, only=(), would_end=()):
     """Returns whether words and EOS can be read as the required runs.
+
+    Where EOS would be the best word, runs that are left must come at once.
 
     Other words are none of `only`, and no unknown ones, that the source holds
     in runs alone.
@@ -124,6 +126,8 @@ def is_allowed(ids, copy_ids, marks, only=()):
         word = rest[0]
         if word == EOS or word in forbidden or word in firsts:
             return False
+        if left and place in would_end:
+            return False
         seconds = {run[1] for run, _ in runs if run[0] == word and run[1:]}
         return read(place + 1, left, seconds)
 
@@ -148,12 +152,15 @@ def enumerated(model, max_length, merge, copy_ids, marks, only=(), prefix=()):
     found = []
     places = tuple(copy_ids.tolist()), tuple(marks.tolist())
     for ids in allowed(max_length, *places, only, prefix):
-        log_p, previous = 0.0, tokens.BOS
+        log_p, previous, would_end = 0.0, tokens.BOS, set()
         for step, word in enumerate(ids):
             p = probabilities(model, 0, step, previous, copy_ids, merge)
             log_p += np.log(p[word])
             previous = word if word < V else tokens.UNK
-        found.append((log_p, ids))
+            if p[EOS] == p.max():
+                would_end.add(step)
+        if is_allowed(ids, copy_ids, marks, only, would_end):
+            found.append((log_p, ids))
     return sorted(found, reverse=True)
 
 

@@ -57,6 +57,19 @@ def is_complete(ids, required):
     return all(counts[word] == n for word, n in required.items())
 
 
+def would_end(model, row, words):
+    """Beginnings, of up to three words, that EOS would follow first of all."""
+    beginnings = [
+        ids for n in range(4) for ids in itertools.product(words, repeat=n)
+    ]
+    nexts = [tokens.EOS, *words]
+    targets = [[*ids, word] for ids in beginnings for word in nexts]
+    scores = teacher_forced(model, [row] * len(targets), targets)
+    scores = scores[np.arange(len(targets)), [len(x) - 1 for x in targets]]
+    best = scores.reshape(-1, len(nexts)).argmax(axis=1)
+    return {ids for ids, i in zip(beginnings, best) if i == 0}
+
+
 @pytest.mark.parametrize("name", [x for x in MODELS if x != "softmax"])
 @pytest.mark.few(2, 5)
 def test_a_wide_beam_finds_the_best_of_all_that_are_complete(name):
@@ -71,11 +84,33 @@ def test_a_wide_beam_finds_the_best_of_all_that_are_complete(name):
     ]
     sentences = best_first(score, words, 4)
     result = search(model, num_beams=125, num_hypotheses=6, max_length=4)
-    complete = [
-        [x for x in some if is_complete(x[1], required)]
-        for some, required in zip(sentences, REQUIRED)
-    ]
+    complete = []
+    for row, (some, required) in enumerate(zip(sentences, REQUIRED)):
+        ended = would_end(model, row, words[row])
+        complete.append(
+            [
+                (x, ids)
+                for x, ids in some
+                if is_complete(ids, required)
+                and all(
+                    ids[i] in required or is_complete(ids[:i], required)
+                    for i in range(len(ids))
+                    if tuple(ids[:i]) in ended
+                )
+            ]
+        )
     assert_finds(result, complete)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_left_follows_where_a_text_would_end(seed):
+    model = random_model(seed, SOURCE_IDS, 9, V, eos_logit=9.0)
+    # The model would never copy.
+    model.memory["point"] -= 1e3
+    result = search(model, num_beams=5, num_hypotheses=5, max_length=9)
+    for row, required in zip(result.ids, REQUIRED):
+        expected = [*collections.Counter(required).elements()]
+        assert all(sorted(ids[:2].tolist()) == sorted(expected) for ids in row)
 
 
 # Of the first source the unknown word counts, which stands there twice, and a

@@ -372,8 +372,10 @@ def constrain(continuations, source, left, kinds, step, max_length):
     """Forbids continuations that would violate the required runs.
 
     EOS is forbidden as long as a run is left. A run is forbidden once it occurs
-    as often as required, or before its turn. If the remaining length only just
-    suffices for the runs that are left, all other tokens are forbidden.
+    as often as required, or before its turn. All tokens but those of runs are
+    forbidden if the remaining length only just suffices for the runs that are
+    left, and also if EOS would be the most probable token: the translation is
+    complete but for them, and whatever else followed would repeat it.
 
     Args:
         continuations: `Continuations`.
@@ -397,14 +399,17 @@ def constrain(continuations, source, left, kinds, step, max_length):
     unfinished = count > 0
     no_more = ops.logical_and(unfinished, count >= max_length - step - 1)
     no_more = ops.logical_or(no_more, go_on)
-    too_early = ops.logical_and(continuations.ids == tokens.EOS, unfinished)
-    generated = ops.logical_or(too_early, no_more)
-    ends = ops.expand_dims(source.ids == tokens.EOS, 1)
-    others = ops.logical_or(no_more, ops.logical_and(ends, unfinished))
-    copied = ops.logical_and(kinds == PLAIN, others)
+    log_probs = continuations.log_probs
+    is_end = continuations.words(source) == tokens.EOS
+    end = ops.max(ops.where(is_end, log_probs, MASKED), axis=2, keepdims=True)
+    would_end = end == ops.max(log_probs, axis=2, keepdims=True)
+    no_more = ops.logical_or(no_more, ops.logical_and(unfinished, would_end))
+    other = ops.logical_or(no_more, ops.logical_and(is_end, unfinished))
+    generated = continuations.ids.shape[2]
+    copied = ops.logical_and(other[:, :, generated:], kinds == PLAIN)
     copied = ops.logical_or(copied, kinds == NEVER)
-    bans = ops.concatenate([generated, copied], axis=2)
-    log_probs = ops.where(bans, MASKED, continuations.log_probs)
+    bans = ops.concatenate([other[:, :, :generated], copied], axis=2)
+    log_probs = ops.where(bans, MASKED, log_probs)
     return continuations._replace(
         log_probs=log_probs, kinds=kinds, following=left.following
     )
