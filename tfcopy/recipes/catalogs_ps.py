@@ -28,10 +28,21 @@ from tfcopy.experiments.pairs import corpus_flags
 from tfcopy.flags import NonNegativeFloat
 from tfcopy.terminal import one_line
 
+_REGULARIZED = {"dropout": 0.2, "label_smoothing": 0.1}
 PRESETS = {
     "demo": corpus_flags.DEMO_CATALOGS,
-    "disk": {"catalogs": "/usr/share/locale"},
-    "project": {"learning_rate": 3e-4, "updates": 400, "eval_every": 100},
+    "disk": {
+        "catalogs": "/usr/share/locale",
+        "batch_size": 128,
+        "updates": 3_000,
+        **_REGULARIZED,
+    },
+    "project": {
+        "learning_rate": 3e-4,
+        "updates": 400,
+        "eval_every": 100,
+        **_REGULARIZED,
+    },
 }
 
 
