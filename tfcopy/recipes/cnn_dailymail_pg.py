@@ -298,7 +298,13 @@ def build(run, name, data):
         "append_eos": config.backbone is not None,
     }
     return pair_training.build(
-        run, name, data, make_model, search, own, warmup_texts=["A story ."]
+        run,
+        name,
+        data,
+        make_model,
+        search,
+        lambda: own,
+        warmup_texts=["A story ."],
     )
 
 
