@@ -34,6 +34,13 @@ def test_shares_are_those_that_were_drawn():
     assert calibration.confidence_of({})(-1.0) is None
 
 
+def test_a_few_answers_make_no_curve():
+    scores, right = range(-29, 0), [False] * 14 + [True] * 15
+    assert calibration.fit(scores[:14], right[-14:]) == [[-22.5, 1.0]]
+    points = calibration.fit([*scores, 0], [*right, False])
+    assert points == [[-24.5, 0.0], [-14.5, 0.6], [-4.5, 0.9]]
+
+
 @pytest.mark.parametrize(
     ("share", "name"),
     [(1.0, "likely right"), (0.74, "look"), (0.2, "do not trust"),

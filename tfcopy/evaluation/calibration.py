@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 _BINS = 20
+_LEAST = 10  # answers in a bin, if there are as many: one alone is always right
 # Names of levels, and their least confidence.
 LEVELS = {"likely right": 0.75, "look": 0.25, "do not trust": 0.0}
 
@@ -28,9 +29,8 @@ def fit(scores: Sequence[float], right: Sequence[bool]) -> list[list[float]]:
         Pairs of a bin's mean score and its share of right answers, both rising.
     """
     pools = []
-    for some in np.array_split(np.argsort(scores, kind="stable"), _BINS):
-        if not len(some):
-            continue
+    bins = min(_BINS, max(1, len(scores) // _LEAST))
+    for some in np.array_split(np.argsort(scores, kind="stable"), bins):
         pool = np.array([[scores[i], right[i], 1] for i in some]).sum(0)
         while pools and pools[-1][1] / pools[-1][2] >= pool[1] / pool[2]:
             pool += pools.pop()
