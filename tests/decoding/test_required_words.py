@@ -58,9 +58,9 @@ def is_complete(ids, required):
 
 
 def would_end(model, row, words):
-    """Beginnings, of up to three words, that EOS would follow first of all."""
+    """Beginnings, of up to two words, that EOS would follow first of all."""
     beginnings = [
-        ids for n in range(4) for ids in itertools.product(words, repeat=n)
+        ids for n in range(3) for ids in itertools.product(words, repeat=n)
     ]
     nexts = [tokens.EOS, *words]
     targets = [[*ids, word] for ids in beginnings for word in nexts]

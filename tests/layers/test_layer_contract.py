@@ -64,6 +64,7 @@ def shapes_of(name):
 
 @pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="graphs")
 @pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.few(16)
 def test_is_built_alike_in_a_graph(name):
     """There `==` compares tensors themselves."""
     import tensorflow as tf
