@@ -405,10 +405,10 @@ def constrain(continuations, source, left, kinds, step, max_length):
     would_end = end == ops.max(log_probs, axis=2, keepdims=True)
     no_more = ops.logical_or(no_more, ops.logical_and(unfinished, would_end))
     other = ops.logical_or(no_more, ops.logical_and(is_end, unfinished))
-    generated = continuations.ids.shape[2]
-    copied = ops.logical_and(other[:, :, generated:], kinds == PLAIN)
-    copied = ops.logical_or(copied, kinds == NEVER)
-    bans = ops.concatenate([other[:, :, :generated], copied], axis=2)
+    generated = ops.full_like(continuations.ids, PLAIN)
+    of_all = ops.concatenate([generated, kinds], axis=2)
+    bans = ops.logical_and(other, of_all == PLAIN)
+    bans = ops.logical_or(bans, of_all == NEVER)
     log_probs = ops.where(bans, MASKED, log_probs)
     return continuations._replace(
         log_probs=log_probs, kinds=kinds, following=left.following
