@@ -1,6 +1,5 @@
 """Checks that the tests of all layers share, on every Keras backend."""
 
-import contextlib
 import tempfile
 from pathlib import Path
 
@@ -8,21 +7,13 @@ import keras
 import numpy as np
 from keras import ops
 
+from tfcopy import keras_internals
 from tfcopy.layers import CopyDistribution
 
 # A layer's outputs in bfloat16 may differ this much from those in float32.
 BFLOAT16_TOLERANCE = 0.1
 
-
-@contextlib.contextmanager
-def dtype_policy(name):
-    """Makes layers of another dtype policy."""
-    before = keras.config.dtype_policy()
-    keras.config.set_dtype_policy(name)
-    try:
-        yield
-    finally:
-        keras.config.set_dtype_policy(before)
+dtype_policy = keras_internals.dtype_policy
 
 
 def to_numpy(structure):

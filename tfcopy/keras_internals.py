@@ -217,3 +217,14 @@ def resource_of(writer):
     a `SessionLog`.
     """
     return writer._resource
+
+
+@contextlib.contextmanager
+def dtype_policy(policy):
+    """Sets the global dtype policy, which rebuilt models read."""
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(policy)
+    try:
+        yield
+    finally:
+        keras.config.set_dtype_policy(before)

@@ -18,7 +18,7 @@ from tfcopy.runtime import operations
 from tfcopy.runtime.local_model import LocalModel
 from tfcopy.serving import saved_model
 from tfcopy.serving.saved_model import export
-from tfcopy.serving.servables import settings
+from tfcopy.serving.servables import storage
 
 # What a served graph needs of TensorFlow to work with text: no op of
 # tensorflow-text or of Python, which the servers may lack.
@@ -270,7 +270,7 @@ def test_a_model_of_mixed_precision_is_exported(tmp_path):
     found = loaded.signatures["serving_default"](text=texts)["text"].numpy()
     assert found.tolist() == expected.tolist()
     # LiteRT's programs are those of the same weights in float32.
-    model = settings.in_float32(translator.model)
+    model = storage.in_float32(translator.model)
     assert model.compute_dtype == model.cell.compute_dtype == "float32"
     for mine, theirs in zip(model.weights, translator.model.weights):
         np.testing.assert_array_equal(mine, theirs)

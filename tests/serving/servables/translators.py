@@ -2,12 +2,11 @@
 
 import contextlib
 
-import keras
 import numpy as np
 import tensorflow as tf
 from keras import ops
 
-from tfcopy import tokens
+from tfcopy import keras_internals, tokens
 from tfcopy.data import Dictionary, Tokenizer, Vocabulary
 from tfcopy.data.text.entities import Entities
 from tfcopy.data.text.glossary import Glossary
@@ -103,9 +102,7 @@ def random_translator(dtype="float32", dims=(6, 7), sizes=None, **options):
         sizes: Further arguments of `gru_translator`.
         options: Of `Translator`.
     """
-    policy = keras.config.dtype_policy()
-    keras.config.set_dtype_policy(dtype)
-    try:
+    with keras_internals.dtype_policy(dtype):
         model = gru_translator(
             SOURCE.size,
             TARGET.size,
@@ -113,8 +110,6 @@ def random_translator(dtype="float32", dims=(6, 7), sizes=None, **options):
             units=dims[1],
             **(sizes or {}),
         )
-    finally:
-        keras.config.set_dtype_policy(policy)
     rng = np.random.default_rng(5)
     for weight in model.trainable_variables:
         weight.assign(

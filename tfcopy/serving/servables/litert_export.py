@@ -30,7 +30,7 @@ from tfcopy.runtime.litert_engine import (
 )
 from tfcopy.runtime.number_operations import strings
 from tfcopy.runtime.text_program import FILE_NAME as TEXTS_NAME
-from tfcopy.serving.servables import settings, text_export
+from tfcopy.serving.servables import storage, text_export
 from tfcopy.serving.servables.translation import (
     RequestedTerms,
     Sources,
@@ -81,9 +81,7 @@ def write(folder, translator, examples, pairs=()) -> dict:
     start = time.monotonic()
     check(translator)
     if getattr(translator.model, "compute_dtype", "float32") != "float32":
-        translator = translator.copy(
-            model=settings.in_float32(translator.model)
-        )
+        translator = translator.copy(model=storage.in_float32(translator.model))
     extra = os.path.join(folder, "assets.extra")
     path = os.path.join(extra, FILE_NAME)
     functions, signatures = text_functions(translator)

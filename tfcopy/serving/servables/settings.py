@@ -1,15 +1,13 @@
 """The settings of a stored servable that can be changed after its run."""
 
-import contextlib
 import dataclasses
 import functools
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-import keras
 import numpy as np
 
-from tfcopy import filesystem, flags, keras_internals
+from tfcopy import filesystem, flags
 from tfcopy.data.definitions import Definitions, wordnet
 from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.entities import placeholder_ids
@@ -91,27 +89,6 @@ def _set_precision(config, precision):
             config.pop("shared_object_id", None)
         for part in config.values():
             _set_precision(part, precision)
-
-
-@contextlib.contextmanager
-def dtype_policy(policy):
-    """Sets the global dtype policy, which rebuilt models read."""
-    before = keras.config.dtype_policy()
-    keras.config.set_dtype_policy(policy)
-    try:
-        yield
-    finally:
-        keras.config.set_dtype_policy(before)
-
-
-def in_float32(model: keras.Model) -> keras.Model:
-    """Builds a model again, with its weights, that computes in float32."""
-    with keras_internals.sharing_layers(), dtype_policy("float32"):
-        config = keras.saving.serialize_keras_object(model)
-        _set_precision(config, "float32")
-        rebuilt = keras.saving.deserialize_keras_object(config)
-    rebuilt.set_weights(model.get_weights())
-    return rebuilt
 
 
 def change_arguments(arguments: dict, values: Mapping) -> dict:

@@ -166,7 +166,7 @@ def load(
         values = settings.parse(content, changes or {})
         settings.change_model(content["model"], values)
         precision = values.get("precision", content["precision"])
-    with _damage_is_told(path), settings.dtype_policy(precision):
+    with _damage_is_told(path), keras_internals.dtype_policy(precision):
         model = _make_model(content["model"])
         trained = model
         if content["trained_model"] is not None:
@@ -200,6 +200,16 @@ def _make_model(config):
     # Neither Python's code nor other packages' classes.
     with keras_internals.sharing_layers(), keras_internals.importing_nothing():
         return keras.saving.deserialize_keras_object(config, safe_mode=True)
+
+
+def in_float32(model: keras.Model) -> keras.Model:
+    """Builds a model again, with its weights, that computes in float32."""
+    config = _model_config(model)
+    settings.change_model(config, {"precision": "float32"})
+    with keras_internals.dtype_policy("float32"):
+        rebuilt = _make_model(config)
+    rebuilt.set_weights(model.get_weights())
+    return rebuilt
 
 
 def _content_of(path):
