@@ -55,7 +55,7 @@ def assert_scores_are_teacher_forced(model, result):
     [
         (False, 4),
         pytest.param(True, 0, marks=pytest.mark.long),
-        pytest.param(True, 4, marks=pytest.mark.long),
+        pytest.param(True, 4, marks=pytest.mark.slow),
     ],
 )
 def test_scores_are_the_teacher_forced_log_probabilities(

@@ -56,9 +56,16 @@ READINGS = [
     ([6, V + 1, 6, V + 1], [0, 1, 0, 1]),
     ([V, 4], [1, 1]),
 ]
-CASES = itertools.product(
-    (2, 1), (True, False), READINGS, (1, required_words.IN_TURN)
-)
+
+
+def cases():
+    """Those of most words, all of which are read, are slow."""
+    for case in itertools.product(
+        (2, 1), (True, False), READINGS, (1, required_words.IN_TURN)
+    ):
+        spare, has_prefix, (words, _), _ = case
+        is_slow = len(words) + spare - has_prefix > 7
+        yield pytest.param(*case, marks=[pytest.mark.slow] * is_slow)
 
 
 def search(
@@ -210,7 +217,7 @@ def test_a_wide_beam_finds_the_best_of_all_that_are_allowed(
 
 
 @pytest.mark.few(3)
-@pytest.mark.parametrize(("spare", "has_prefix", "reading", "first"), CASES)
+@pytest.mark.parametrize(("spare", "has_prefix", "reading", "first"), cases())
 def test_words_that_can_be_read_in_several_ways(
     spare, has_prefix, reading, first
 ):

@@ -90,7 +90,7 @@ def test_only_the_likely_words_are_drawn(model, first_words, option):
         assert_drawn_from(ids, {w: p / total for w, p in likely.items()})
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(1, 2)
 def test_scores_are_those_of_the_model(model):
     result = samples(model, 6, max_length=8)
     assert (np.diff(result.scores, axis=1) <= 0).all()
@@ -101,7 +101,7 @@ def test_scores_are_those_of_the_model(model):
             np.testing.assert_allclose(score, expected, atol=1e-4)
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(1, 2)
 def test_near_zero_temperature_is_greedy(model):
     greedy = search(model, num_beams=1, max_length=8)
     result = samples(model, 3, max_length=8, temperature=1e-4)
@@ -109,7 +109,7 @@ def test_near_zero_temperature_is_greedy(model):
         assert (result.ids[row] == greedy.ids[row]).all()
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(1, 2)
 def test_a_text_has_the_same_samples_in_every_batch(model):
     both = samples(model, 20, max_length=6)
     again = samples(model, 20, max_length=6, static_shapes=True)

@@ -61,7 +61,7 @@ def test_your_own_decoder(run, capsys):
     assert "unknown words right: " in capsys.readouterr().out
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*T5MultiHeadAttention:UserWarning")
 @pytest.mark.filterwarnings("ignore:.*shuffle=True. was passed")
 @pytest.mark.filterwarnings("ignore:(?s).*softmax over axis -1")

@@ -266,6 +266,7 @@ def test_our_search_finds_what_the_greedy_sampler_does(task):
 
 
 @pytest.mark.long
+@pytest.mark.few(1, 1)
 def test_samplers_and_beginnings_of_answers(task):
     texts = {"encoder_text": TEXTS, "decoder_text": ["the session"] * 3}
     for sampler in ("greedy", "beam", "top_k"):
@@ -326,6 +327,7 @@ def test_a_model_file(task, tmp_path):
 
 
 @pytest.mark.long
+@pytest.mark.few(1, 1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_lora_leaves_the_backbone_as_it_is(kind):
     task = make_task(kind)
