@@ -38,6 +38,7 @@ def finished(tmp_path_factory):
     return folder
 
 
+@pytest.mark.long
 def test_results_hold_what_was_agreed(finished):
     found = starting.check_report(finished, "pairs")
     assert found["paper"] == {}  # It is of other data.
@@ -50,6 +51,7 @@ def test_results_hold_what_was_agreed(finished):
         assert (finished / "logs" / "demo" / name).exists()
 
 
+@pytest.mark.long
 def test_the_command_rebuilds_what_was_exported(finished):
     exporting.check_rebuilt(finished)
 
