@@ -121,10 +121,3 @@ def test_a_port_that_is_taken_is_named(started, capsys):
         assert not started
     worker.main(line.split())
     assert started["config"]["task"]["index"] == 1
-
-
-def test_an_unknown_recipe_is_named(capsys, monkeypatch):
-    monkeypatch.setenv("TF_CONFIG", "")
-    with pytest.raises(SystemExit):
-        worker.main("--workers 1 --index 0 europarl_psx".split())
-    assert "there is no recipe europarl_psx" in capsys.readouterr().err

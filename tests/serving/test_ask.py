@@ -138,24 +138,6 @@ def test_input_of_another_form(asked, folder):
     )
 
 
-@pytest.mark.long
-def test_a_process_answers_each_line_at_once(folder):
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tfcopy.serving.ask", folder],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    with process:
-        for line in ("the session of Łukasz .\n", "\n", "北京\n"):
-            process.stdin.write(line.encode())
-            process.stdin.flush()
-            assert process.stdout.readline().decode() == line
-        process.stdin.close()
-        assert process.wait() == 0
-        assert process.stderr.read() == b""
-
-
 def test_errors_say_what_is_wrong(asked, folder, tmp_path):
     def error(*arguments):
         status, output, error = asked(*arguments)

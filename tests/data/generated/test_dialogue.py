@@ -41,18 +41,6 @@ def rows(corpora, folder):
     }
 
 
-def pools(dataset, split):
-    """The fillers that a split may use."""
-    halves = ["test" if split == "test" else "train"]
-    if dataset == "DS-I":
-        halves = ["train", "test"]
-    result = collections.defaultdict(tuple)
-    for half in halves:
-        for type, fillers in dialogue.pools(half).items():
-            result[type] += fillers
-    return result
-
-
 def content_words(text):
     """All words and figures of a text, but for function words."""
     words = re.split(r"[^\w:/-]+|'s\b", text.replace("o'clock", "").lower())

@@ -1,16 +1,13 @@
-import itertools
 import random
-import re
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfcopy.data import Tokenizer
-from tfcopy.data.generated import newsgen, text_tables
+from tfcopy.data.generated import newsgen
 from tfcopy.data.generated.demo_names import split_of
 from tfcopy.data.generated.newsgen import SYLLABLE, Story
-from tfcopy.data.text.vocabulary import Vocabulary, count_words
 
 SIZES = {"train": 2000, "validation": 160, "test": 1106}
 # Classes of names.
@@ -29,23 +26,6 @@ def corpora():
         script: newsgen.load_scored(**sizes, script=script)
         for script in ("latin", "cjk")
     }
-
-
-@pytest.fixture(scope="module")
-def corpus(corpora):
-    return corpora["latin"]
-
-
-def vocabulary(corpus, tokenizer, size):
-    texts, summaries = count_words(corpus.train, [tokenizer] * 2)
-    return Vocabulary.build(texts + summaries, size)
-
-
-def tokens(texts, tokenizer=WORDS):
-    return [
-        [token.decode() for token in row]
-        for row in tokenizer.tokenize(list(texts)).to_list()
-    ]
 
 
 @pytest.mark.long
@@ -74,24 +54,6 @@ def test_low_scores_carry_the_summary_of_another_record():
         assert text == texts[i]
         assert (summary == summaries[i]) == (score >= 3)
         assert summary in summaries
-
-
-@pytest.mark.long
-def test_names_of_the_test_set_are_never_seen_in_training(corpora):
-    """A name has a capital, or is made of ideographs."""
-    tables = map(text_tables.read, ("newsgen_words", "newsgen_patterns"))
-    lines = [x for table in tables for lines in table.values() for x in lines]
-    ordinary = set(re.findall(r"\w+", " ".join(lines)))
-    for corpus in corpora.values():
-        words = {
-            name: {w for row in tokens(itertools.chain(*split)) for w in row}
-            for name, split in corpus.splits.items()
-        }
-        for split in ("validation", "test"):
-            names = {w for w in words[split] if w.isalpha() and w != w.lower()}
-            names |= {w for w in words[split] if not w.isascii()}
-            names -= ordinary
-            assert len(names) > 800 and not names & words["train"]
 
 
 @given(st.integers(), st.sampled_from(sorted(SIZES)))

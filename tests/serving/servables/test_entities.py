@@ -1,20 +1,14 @@
-"""Answers with placeholders: in Python, and as they are served."""
+"""Answers with placeholders."""
 
-import keras
-import numpy as np
-import pytest
 import tensorflow as tf
 from keras import ops
 
-from tests.serving.servables.translators import Copier, assert_close_answers
+from tests.serving.servables.translators import Copier
 from tfcopy import tokens
 from tfcopy.data import Tokenizer, Vocabulary
 from tfcopy.data.text.entities import Entities
 from tfcopy.decoding import SearchOptions
 from tfcopy.layers.copying import MASKED, CopyDistribution
-from tfcopy.models import gru_translator
-from tfcopy.runtime import operations
-from tfcopy.serving.saved_model import export
 from tfcopy.serving.servables.translator import Translator
 
 PLACEHOLDERS = ["@1", "@2", "@3"]
@@ -125,33 +119,3 @@ def test_copy_keeps_the_entities():
     first = translator(Speaker("@1"))
     assert first.copy().entities == first.entities == Entities()
     assert first.copy(entities=None).entities is None
-
-
-@pytest.fixture(scope="module")
-def random():
-    keras.utils.set_random_seed(4)
-    model = gru_translator(SOURCE.size, TARGET.size, embedding_dim=6, units=7)
-    rng = np.random.default_rng(5)
-    for weight in model.trainable_variables:
-        weight.assign(rng.normal(size=weight.shape))
-    options = SearchOptions(num_beams=3, max_length=8, min_length=2)
-    entities = Entities(lowercase=True)
-    return translator(model, options=options, entities=entities)
-
-
-@pytest.mark.slow
-def test_what_is_served_answers_as_python_does(random, tmp_path):
-    words = "Acme ACME Łukasz x of met . 7 @1 北京 <unk>".split()
-    rng = np.random.default_rng(6)
-    texts = [" ".join(rng.choice(words, rng.integers(0, 9))) for _ in range(60)]
-    path = export(random, tmp_path / "entities", warmup_texts=texts[:2])
-    served = tf.saved_model.load(path).signatures
-    expected = random.analyse(tf.constant(texts))
-    found = served["analyse"](text=tf.constant(texts))
-    assert len(set(expected["text"].numpy())) > 10
-    # `@1` is a word of the texts; the others could only be ours.
-    found_words = set(b" ".join(expected["text"].numpy()).split())
-    assert not found_words & {b"@2", b"@3"}
-    assert_close_answers(found, expected)
-    names = operations.used(operations.read(path))
-    assert not any("PyFunc" in name or ">" in name for name in names)

@@ -3,7 +3,6 @@
 import concurrent.futures
 import dataclasses
 import functools
-import importlib
 import json
 import multiprocessing
 import os
@@ -301,7 +300,9 @@ def test_options_of_a_translator(name, tmp_path):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("better", [True, False])
+@pytest.mark.parametrize(
+    "better", [False, pytest.param(True, marks=pytest.mark.slow)]
+)
 def test_int8_is_exported_unless_it_is_worse(better, tmp_path, monkeypatch):
     found = iter([["open", "session"], ["open", "is"]])
     monkeypatch.setattr(litert_export, "_answers", lambda *_: next(found))
@@ -487,19 +488,7 @@ def test_a_missing_file_is_told(copied):
 
 
 @pytest.mark.long
-def test_where_litert_is_not_installed(copied, monkeypatch):
-    def missing(path, alone):
-        importlib.import_module("no_such_library")
-
-    monkeypatch.setattr(litert_engine, "Programs", missing)
-    model = LocalModel(copied)
-    assert len(model.ask("serving_default", {"text": TEXTS})["text"])
-    with pytest.raises(AskError, match="pip install ai-edge-litert"):
-        LocalModel(copied, engine="litert")
-
-
-@pytest.mark.long
-def test_where_litert_is_installed_in_part(copied, monkeypatch):
+def test_where_litert_is_installed_in_part(export, monkeypatch):
     """Its package is there, and the library that this loads is not."""
 
     def lacking(name):
@@ -509,12 +498,14 @@ def test_where_litert_is_installed_in_part(copied, monkeypatch):
     part.__getattr__ = lacking
     monkeypatch.setitem(sys.modules, part.__name__, part)
     assert len(
-        LocalModel(copied).ask("serving_default", {"text": TEXTS})["text"]
+        LocalModel(export).ask("serving_default", {"text": TEXTS})["text"]
     )
-    with pytest.raises(
-        AskError, match="in part: pip install --force-reinstall"
-    ):
-        LocalModel(copied, engine="litert")
+    message = (
+        "not installed: pip install ai-edge-litert; or only in part: pip "
+        "install --force-reinstall"
+    )
+    with pytest.raises(AskError, match=message):
+        LocalModel(export, engine="litert")
 
 
 @pytest.mark.long
@@ -535,11 +526,11 @@ def test_programs_that_are_damaged_before_their_checksum(copied, content):
 
 
 @pytest.mark.long
-def test_an_export_without_programs(copied, tmp_path):
+def test_an_export_without_programs(copied, copier_export):
     """Or with those of an earlier release."""
     path = copied / "assets.extra/tfcopy.json"
     path.write_text(path.read_text().replace('"texts": "', '"was": "'))
     assert LocalModel(copied).translate([EXAMPLE["text"]])
-    for folder in (exported(copier(), tmp_path / "other"), copied):
+    for folder in (copier_export, copied):
         with pytest.raises(AskError, match="has no programs of LiteRT"):
             LocalModel(folder, engine="litert")

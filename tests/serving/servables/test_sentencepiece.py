@@ -14,11 +14,9 @@ from tfcopy.data import (
     SentencepieceTokenizer,
     Vocabulary,
     count_words,
-    encode,
     train_sentencepiece,
 )
 from tfcopy.decoding import SearchOptions
-from tfcopy.models import gru_translator
 from tfcopy.runtime import operations
 from tfcopy.serving import ask
 from tfcopy.serving.saved_model import export
@@ -38,23 +36,19 @@ def tokenizer(tmp_path):
     return SentencepieceTokenizer(str(path))
 
 
-def translator(tokenizer, make_model):
+def translator(tokenizer):
     counts, _ = count_words(PAIRS, [tokenizer] * 2, progress=False)
     vocabulary = Vocabulary.build(counts, 30)
+    model = Copier()
+    model.vocabulary_size = vocabulary.size
     return Translator(
-        make_model(vocabulary),
+        model,
         vocabulary,
         vocabulary,
         source_tokenizer=tokenizer,
         target_tokenizer=tokenizer,
         options=SearchOptions(num_beams=2, max_length=40),
     )
-
-
-class _Copier(Copier):
-    def __init__(self, vocabulary):
-        super().__init__()
-        self.vocabulary_size = vocabulary.size
 
 
 def answers(folder, texts, monkeypatch, capfdbinary):
@@ -69,7 +63,7 @@ def answers(folder, texts, monkeypatch, capfdbinary):
 def test_the_served_model_holds_the_pieces(
     tokenizer, tmp_path, monkeypatch, capfdbinary
 ):
-    path = export(translator(tokenizer, _Copier), tmp_path / "served")
+    path = export(translator(tokenizer), tmp_path / "served")
     os.remove(tokenizer.model_file)
     tf.random.set_seed(1)
     found = answers(tmp_path / "served", TEXTS, monkeypatch, capfdbinary)
@@ -77,31 +71,6 @@ def test_the_served_model_holds_the_pieces(
     used = operations.used(operations.read(path))
     assert "SentencepieceTokenizeOp" in used
     assert not any(">" in name for name in used)
-
-
-@pytest.mark.slow
-def test_a_small_model_from_text_to_answers(
-    tokenizer, tmp_path, monkeypatch, capfdbinary
-):
-    small = translator(
-        tokenizer,
-        lambda words: gru_translator(
-            words.size, words.size, embedding_dim=4, units=5
-        ),
-    )
-    encoded = encode(
-        PAIRS,
-        small.source_vocabulary,
-        small.target_vocabulary,
-        source_tokenizer=tokenizer,
-        target_tokenizer=tokenizer,
-        progress=False,
-    )
-    assert len(encoded) == len(PAIRS)
-    expected = [x.text for x in small.translate_all(TEXTS, progress=False)]
-    export(small, tmp_path / "served")
-    found = answers(tmp_path / "served", TEXTS, monkeypatch, capfdbinary)
-    assert found == expected
 
 
 def test_the_pieces_are_stored_with_a_run(tokenizer, tmp_path):
