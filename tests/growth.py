@@ -3,6 +3,7 @@
 import time
 
 SIZES = (1 << 12, 1 << 16, 1 << 20)
+SHORT = (1 << 13, 1 << 17)  # where each step takes long
 
 
 def check_linear(work, make, sizes=SIZES):

@@ -12,6 +12,7 @@ from tfcopy.data import prepare
 from tfcopy.data.corpora import text_pairs
 from tfcopy.data.pairs import encoding, pipeline
 from tfcopy.data.preparation import prepared_corpus
+from tfcopy.data.preparation.preparation_steps import Preparation
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary, count_words
 from tfcopy.experiments.pairs import pair_data, translation_data
@@ -198,6 +199,37 @@ def test_other_settings_of_a_run_and_damage_are_named(in_shards, tmp_path):
         path.write_bytes(content)
     with pytest.raises(ValueError, match="has no prepared.json"):
         prepared_corpus.load(tmp_path)
+
+
+@pytest.mark.long
+def test_an_interrupted_preparation_goes_on(
+    files, in_shards, tmp_path, monkeypatch
+):
+    calls = []
+    encode = Preparation.encode
+
+    def interrupted(self, split, number):
+        calls.append((split, number))
+        if len(calls) == 3:
+            raise OSError("no space left")
+        encode(self, split, number)
+
+    monkeypatch.setattr(Preparation, "encode", interrupted)
+    arguments = flags(files, tmp_path, "--pairs_per_shard", "37")
+    assert prepare.main(arguments) == 1
+    assert not list(tmp_path.glob("*.npy"))
+    shards = tmp_path.glob("preparing-*/train-*.npy")
+    written = {tmp_path / x.name: os.stat(x).st_mtime_ns for x in shards}
+    assert len(written) == 2
+    monkeypatch.undo()
+    assert prepare.main(arguments) == 0
+    assert all(os.stat(x).st_mtime_ns == at for x, at in written.items())
+    # But for the time, the folder is the same whoever wrote it.
+    manifests = [
+        json.loads((folder / "prepared.json").read_text())
+        for folder in (tmp_path, in_shards)
+    ]
+    assert manifests[0] == manifests[1]
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,7 @@ CHANGED = re.compile(
 )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_projects_catalogues(installed, tmp_path):
     page = "tutorials/a_projects_catalogues.md"
     program = PROGRAM.search(read(page))[1]

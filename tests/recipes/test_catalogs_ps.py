@@ -64,7 +64,6 @@ def config_of(served):
     return read_json(pathlib.Path(served, "assets.extra", "tfcopy.json"))
 
 
-@pytest.mark.long
 def test_a_run_remembers_how_good_it_is(base):
     results = starting.check_report(base)
     scores = results["systems"]["pointer_softmax"]

@@ -65,15 +65,15 @@ def chinese(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory, chinese):
-    """A run on words and on characters that learns its training data."""
+def trained(request, tmp_path_factory, chinese):
+    """A run on characters, or whatever the test asks for."""
     folder = tmp_path_factory.mktemp("trained")
     arguments = ["--data_dir", str(chinese), "--updates", "100"]
     arguments += ["--dropout", "0"]
     arguments += "--learning_rate 0.02 --schedule constant".split()
     arguments += "--character_vocabulary_size 40".split()
     arguments += "--word_vocabulary_size 30 --tokenizations".split()
-    arguments.append("[words,characters]" if HAS_JIEBA else "[characters]")
+    arguments += [getattr(request, "param", "[characters]")]
     assert start(folder, *arguments) == 0
     return folder
 
@@ -87,7 +87,6 @@ def vocabulary(folder, tokenization):
     return path.read_text("utf-8").splitlines()[4:]
 
 
-@pytest.mark.long
 def test_characters_are_copied(trained):
     words = vocabulary(trained, "characters")
     assert len(words) == 36 and all(len(word) == 1 for word in words)
@@ -104,6 +103,7 @@ def test_characters_are_copied(trained):
 
 @pytest.mark.long
 @pytest.mark.skipif(not HAS_JIEBA, reason="needs jieba")
+@pytest.mark.parametrize("trained", ["[words,characters]"], indirect=True)
 def test_words_are_copied_and_joined_without_blanks(trained):
     words = vocabulary(trained, "words")
     assert len(words) == 26 and {"今天", "下雨", "卖出"} <= set(words)
@@ -116,7 +116,6 @@ def test_words_are_copied_and_joined_without_blanks(trained):
     assert both["rouge1"] == pytest.approx(mean, abs=0.01)
 
 
-@pytest.mark.long
 def test_export_copies_characters_byte_for_byte(trained):
     path = results(trained)["savedmodel"]
     with open(os.path.join(path, "assets.extra", "tfcopy.json")) as file:
@@ -139,7 +138,6 @@ def test_export_copies_characters_byte_for_byte(trained):
         assert text.decode() == news(name, 57, "電腦")[1]
 
 
-@pytest.mark.long
 def test_the_command_rebuilds_what_was_exported(trained):
     exporting.check_rebuilt(trained, "--system", "characters/copynet")
 

@@ -38,7 +38,6 @@ def finished(tmp_path_factory):
     return folder
 
 
-@pytest.mark.long
 def test_results_hold_what_was_agreed(finished):
     found = starting.check_report(finished, "pairs")
     assert found["paper"] == {}  # It is of other data.

@@ -8,7 +8,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.growth import SIZES, check_linear
+from tests.growth import SHORT, check_linear
 from tfcopy.data.text.protected_tokenizer import cut_out
 from tfcopy.data.text.span_patterns import (
     KINDS,
@@ -55,7 +55,7 @@ def test_long_texts_take_no_longer_than_they_are(name):
         check_linear(
             lambda text: spans_of(text, (name,)),
             lambda size: part * (size // len(part)),
-            SIZES[:2],
+            SHORT,
         )
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.growth import SIZES, check_linear
+from tests.growth import SHORT, check_linear
 from tests.serving.catalogs.catalogs import (
     HEADER,
     check_with_msgfmt,
@@ -202,7 +202,7 @@ def test_long_entries_take_no_longer_than_they_are(tmp_path, fill, part):
             tmp_path / "a.po", f'{HEADER}msgid "b{text}."\nmsgstr ""\n'
         )
 
-    check_linear(fill, write_entry, SIZES[:2])
+    check_linear(fill, write_entry, SHORT)
     assert "# tfcopy: " in (tmp_path / "a.po").read_text()
 
 

@@ -219,5 +219,5 @@ def test_no_text_takes_long(part):
             check_linear(
                 lambda text: document(text, protect),  # noqa: B023
                 make,
-                (1_600, 25_600),
+                (6_400, 102_400),
             )
