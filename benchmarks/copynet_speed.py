@@ -59,7 +59,7 @@ def measure(config, num_steps):
         and the target tokens of each batch.
     """
     with tempfile.TemporaryDirectory() as folder:
-        rules = copy_rules_copynet.load_rules(config, folder)
+        rules = copy_rules_copynet.load_rules(config)
         tokenizer = Tokenizer(mode="space", language="other")
         data = copynet_steps.prepare(config, rules.corpus, tokenizer, folder)
     stream = batches(config, data)

@@ -90,7 +90,7 @@ def test_the_mark_at_the_end_is_seen_but_not_copied(tmp_path, end_mark):
         rules_per_type=2, instances=14, batch_size=8, units=3, embedding_dim=3
     )
     config = dataclasses.replace(config, end_mark=end_mark)
-    rules = recipe.load_rules(config, tmp_path)
+    rules = recipe.load_rules(config)
     tokenizer = Tokenizer(mode="space", language="other")
     data = copynet_steps.prepare(config, rules.corpus, tokenizer, tmp_path)
     last = data.train.source_splits[1:] - 1
@@ -126,11 +126,11 @@ def test_answers_are_counted_by_type():
 
 
 @pytest.mark.parametrize(("test_pairs", "most"), [(10, 4), (2, 1), (None, 7)])
-def test_test_pairs_are_taken_evenly_over_rules(tmp_path, test_pairs, most):
+def test_test_pairs_are_taken_evenly_over_rules(test_pairs, most):
     config = recipe.Config(
         rules_per_type=3, instances=14, test_pairs=test_pairs
     )
-    rules = recipe.load_rules(config, tmp_path)
+    rules = recipe.load_rules(config)
     pairs = list(rules.corpus.test)
     chosen = recipe.choose_test(config, pairs, rules)
     assert len(set(chosen)) == len(chosen) == 5 * (test_pairs or 21)

@@ -58,9 +58,8 @@ def test_results_hold_what_was_agreed(finished):
 
 
 def test_ceilings_are_those_of_the_test_sets(finished):
-    folder = finished / "logs" / "demo" / "data"
     for name, ceiling in results(finished)["ceilings"].items():
-        made = dialogue.load(folder, name, **SIZES)
+        made = dialogue.load(name, **SIZES)
         assert ceiling == {"top1": round(made.ceiling_top1, 2)}
     assert list(results(finished)["ceilings"]) == ["DS-I", "DS-II"]
 

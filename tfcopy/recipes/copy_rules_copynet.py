@@ -136,7 +136,7 @@ def run(config):
 
 
 def prepare(config, folder):
-    """Encodes the pairs; they and the rules are kept in a folder.
+    """Encodes the pairs, kept in a folder.
 
     Returns:
         `(data, rules)`: `PairData` and `RulesCorpus`.
@@ -144,13 +144,13 @@ def prepare(config, folder):
     from tfcopy.data.text.tokenization import Tokenizer
     from tfcopy.experiments.pairs import copynet_steps
 
-    rules = load_rules(config, folder)
+    rules = load_rules(config)
     tokenizer = Tokenizer(mode="space", language="other")
     data = copynet_steps.prepare(config, rules.corpus, tokenizer, folder)
     return data, rules
 
 
-def load_rules(config, folder):
+def load_rules(config):
     """Generates the pairs that the flags describe."""
     from tfcopy.data.generated import copy_rules
     from tfcopy.experiments import flag_checks
@@ -161,7 +161,6 @@ def load_rules(config, folder):
         return from_flags(
             copy_rules.load,
             config,
-            folder=folder,
             left_symbols=(min(4, config.longest_left), config.longest_left),
             right_symbols=(1, config.longest_right),
             seed=19920206,  # the authors'

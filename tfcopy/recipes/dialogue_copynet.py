@@ -114,7 +114,7 @@ def run(config):
     copynet_steps.check(config)
     run = Run(config)
     ceilings, pairs = {}, {}
-    for part, (corpus, ceiling) in load(config, run.folder).items():
+    for part, (corpus, ceiling) in load(config).items():
         ceilings[part] = ceiling
         data = prepare(config, corpus, os.path.join(run.folder, part, "data"))
         pairs[part] = data.pairs
@@ -149,7 +149,7 @@ def run(config):
     )
 
 
-def load(config, folder):
+def load(config):
     """Loads or generates the dialogues that the flags describe.
 
     Returns:
@@ -172,10 +172,7 @@ def load(config, folder):
     corpora = {}
     for name in config.datasets:
         made = dialogue.load(
-            os.path.join(folder, "data"),
-            name,
-            num_train=config.num_train,
-            num_test=config.num_test,
+            name, num_train=config.num_train, num_test=config.num_test
         )
         corpora[name] = made.corpus, round(made.ceiling_top1, 2)
     return corpora

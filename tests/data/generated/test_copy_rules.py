@@ -12,14 +12,27 @@ SMALL = {
     "num_symbols": 30,
     "longest_filling": 4,
 }
-FILES = ("rules.json", "train.tsv", "test.tsv")
 
 
 @pytest.fixture(scope="module")
-def published(tmp_path_factory):
-    """The corpus of the sizes of the paper, and its folder."""
-    folder = tmp_path_factory.mktemp("rules")
-    return copy_rules.load(folder), folder
+def rows():
+    """Rows of both drawn splits, of the sizes of the paper."""
+    rules, found = copy_rules.make_rules(40), {}
+    for split in ("train", "test"):
+        seen = {source for source, *_ in found.get("train", ())}
+        found[split] = [
+            *copy_rules.generate(
+                rules,
+                100,
+                split=split,
+                num_symbols=1000,
+                longest_filling=15,
+                no_collision=False,
+                seed=19920206,
+                seen=seen,
+            )
+        ]
+    return found
 
 
 def fillings(pattern, tokens, found=()):
@@ -37,11 +50,6 @@ def fillings(pattern, tokens, found=()):
             rest, tokens[size:], (*found, (first, tokens[:size]))
         )
     ]
-
-
-def digests(folder):
-    texts = [(folder / name).read_bytes() for name in FILES]
-    return [hashlib.sha256(text).hexdigest()[:16] for text in texts]
 
 
 # === The rules ===
@@ -79,48 +87,38 @@ def test_a_rule_is_filled():
 # === The pairs ===
 
 
-def test_every_line_follows_from_its_rule(published):
+def test_every_pair_follows_from_its_rule(rows):
     rules = copy_rules.make_rules(40)
-    for name in ("train.tsv", "test.tsv"):
-        lines = (published[1] / name).read_text().splitlines()
+    for pairs in rows.values():
         counts = collections.Counter()
         lengths = collections.Counter()
-        for line in lines:
-            source, target, index, kind = line.split("\t")
-            rule = rules[int(index)]
-            assert kind == rule.type
-            counts[int(index)] += 1
+        for source, target, index in pairs:
+            rule = rules[index]
+            counts[index] += 1
             found = fillings(rule.left, source.split(" "))
             targets = [
                 [w for token in rule.right for w in f.get(token, [token])]
                 for f in found
             ]
-            assert target.split(" ") in targets, line
+            assert target.split(" ") in targets, source
             if len(found) == 1:
                 lengths.update(len(value) for value in found[0].values())
         assert counts == dict.fromkeys(range(200), 100)
         assert set(lengths) == set(range(1, 16))
 
 
-def test_splits_and_the_rules_of_the_test_pairs(published):
-    result, folder = published
+def test_splits_and_the_rules_of_the_test_pairs(rows):
+    result, rules = copy_rules.load(), copy_rules.make_rules(40)
     corpus = result.corpus
     pairs = {name: list(corpus.splits[name]) for name in SPLITS}
-    rows = {
-        name: [
-            tuple(line.split("\t"))
-            for line in (folder / f"{name}.tsv").read_text().splitlines()
-        ]
-        for name in ("train", "test")
-    }
     assert pairs["test"] == [row[:2] for row in rows["test"]]
-    assert result.test_types == [row[3] for row in rows["test"]]
-    assert result.test_rules == [int(row[2]) for row in rows["test"]]
-    # Train and validation are the pairs of one file, each in its order.
+    assert result.test_rules == [row[2] for row in rows["test"]]
+    assert result.test_types == [rules[row[2]].type for row in rows["test"]]
+    # Train and validation are drawn together, each in its order.
     assert sorted(pairs["train"] + pairs["validation"]) == sorted(
         row[:2] for row in rows["train"]
     )
-    rule_of = {row[:2]: int(row[2]) for row in rows["train"]}
+    rule_of = {row[:2]: row[2] for row in rows["train"]}
     held_out = collections.Counter(rule_of[p] for p in pairs["validation"])
     assert held_out == dict.fromkeys(range(200), 5)
     # Mixed: neighbours seldom have the same rule.
@@ -131,58 +129,41 @@ def test_splits_and_the_rules_of_the_test_pairs(published):
     assert (corpus.source_language, corpus.target_language) == ("other",) * 2
 
 
-def test_no_collision_keeps_the_symbols_of_a_rule_out(tmp_path):
+def test_no_collision_keeps_the_symbols_of_a_rule_out():
     collisions = {}
+    rules = copy_rules.make_rules(3, num_symbols=30)
     for no_collision in (False, True):
-        copy_rules.load(tmp_path, **SMALL, no_collision=no_collision)
-        rules = copy_rules.make_rules(3, num_symbols=30)
         collisions[no_collision] = 0
-        for line in (tmp_path / "train.tsv").read_text().splitlines():
-            source, _, index, _ = line.split("\t")
-            rule = rules[int(index)]
+        for source, _, index in copy_rules.generate(
+            rules,
+            4,
+            split="train",
+            num_symbols=30,
+            longest_filling=4,
+            no_collision=no_collision,
+            seed=19920206,
+        ):
+            rule = rules[index]
             own = [w for w in source.split() if w in rule.left + rule.right]
             left = [w for w in rule.left if w not in ("x", "y")]
             collisions[no_collision] += len(own) > len(left)
     assert collisions[False] > 20 and collisions[True] == 0
 
 
-# === The files ===
-
-
-def test_the_same_seed_gives_the_same_bytes(tmp_path, published):
+def test_the_same_seed_gives_the_same_pairs(rows):
     """New digests are due whenever the generator changes, and only then."""
-    assert digests(published[1]) == [
-        "b1ef79998144a549",
-        "1ee6f62d8b63e3a6",
-        "1137ac3d1763bd4a",
-    ]
-    first = copy_rules.load(tmp_path / "a", **SMALL)
-    again = copy_rules.load(tmp_path / "b", **SMALL)
-    other = copy_rules.load(tmp_path / "c", **SMALL, seed=1)
-    assert digests(tmp_path / "a") == digests(tmp_path / "b")
-    assert not set(digests(tmp_path / "a")) & set(digests(tmp_path / "c"))
+    rules = copy_rules.make_rules(40)
+    digests = {}
+    for split, some in rows.items():
+        lines = (f"{x}\t{y}\t{i}\t{rules[i].type}\n" for x, y, i in some)
+        text = "".join(lines).encode()
+        digests[split] = hashlib.sha256(text).hexdigest()[:16]
+    assert digests == {"train": "1ee6f62d8b63e3a6", "test": "1137ac3d1763bd4a"}
+    first, again = copy_rules.load(**SMALL), copy_rules.load(**SMALL)
+    other = copy_rules.load(**SMALL, seed=1)
     assert first.corpus.fingerprint == again.corpus.fingerprint
     assert first.corpus.fingerprint != other.corpus.fingerprint
     assert list(first.corpus.train) == list(again.corpus.train)
-
-
-def test_files_are_kept_and_damaged_or_foreign_ones_mended(tmp_path):
-    corpus = copy_rules.load(tmp_path, **SMALL).corpus
-    before = digests(tmp_path)
-    times = [(tmp_path / name).stat().st_mtime_ns for name in FILES]
-    copy_rules.load(tmp_path, **SMALL)
-    assert [(tmp_path / name).stat().st_mtime_ns for name in FILES] == times
-    for name in FILES:
-        text = (tmp_path / name).read_bytes()
-        (tmp_path / name).write_bytes(text[:-20])
-        again = copy_rules.load(tmp_path, **SMALL).corpus
-        assert digests(tmp_path) == before
-        assert again.fingerprint == corpus.fingerprint
-    (tmp_path / "test.tsv").unlink()
-    copy_rules.load(tmp_path, **SMALL, seed=3)
-    copy_rules.load(tmp_path, **SMALL)
-    assert digests(tmp_path) == before
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(FILES)
 
 
 @pytest.mark.parametrize(
@@ -194,10 +175,9 @@ def test_files_are_kept_and_damaged_or_foreign_ones_mended(tmp_path):
         ("left_symbols", (21, 22)),
     ],
 )
-def test_bad_arguments_are_named(tmp_path, name, value):
+def test_bad_arguments_are_named(name, value):
     with pytest.raises(ValueError, match=f"`{name}` must be.*Received: "):
-        copy_rules.load(tmp_path, **{**SMALL, name: value})
-    assert not list(tmp_path.iterdir())
+        copy_rules.load(**{**SMALL, name: value})
 
 
 def test_more_rules_than_there_are_left_sides():
@@ -205,9 +185,3 @@ def test_more_rules_than_there_are_left_sides():
     assert len(copy_rules.make_rules(2, num_symbols=10, **sizes)) == 10
     with pytest.raises(ValueError, match="`rules_per_type` must be at most 2"):
         copy_rules.make_rules(3, num_symbols=10, **sizes)
-
-
-def test_a_folder_that_cannot_be_written_is_named(tmp_path):
-    (tmp_path / "file").touch()
-    with pytest.raises(OSError, match="file.*cannot be written"):
-        copy_rules.load(tmp_path / "file", **SMALL)

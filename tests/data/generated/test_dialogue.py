@@ -14,30 +14,19 @@ SMALL = {"num_train": 400, "num_validation": 5, "num_test": 200}
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("dialogue")
+def corpora():
+    return {name: dialogue.load(name) for name in DATASETS}
 
 
 @pytest.fixture(scope="module")
-def corpora(folder):
-    return {name: dialogue.load(folder, name) for name in DATASETS}
-
-
-@pytest.fixture(scope="module")
-def rows(corpora, folder):
-    """Input, response and index of the pattern, as they stand in the files."""
+def rows():
+    """Input, response and index of the pattern."""
     return {
         (dataset, split): [
-            (input, response, int(number) - 1)
-            for input, response, number in (
-                line.split("\t")
-                for line in (folder / dataset / f"{split}.tsv")
-                .read_text()
-                .splitlines()
-            )
+            (input, response, number - 1) for input, response, number in some
         ]
-        for dataset in corpora
-        for split in SIZES
+        for dataset in DATASETS
+        for split, some in dialogue.generate(dataset, SIZES).items()
     }
 
 
@@ -130,33 +119,14 @@ def test_dialogues_are_the_same_on_every_machine(corpora, rows):
     assert len(set(other["test"]) & set(again["test"])) < 300
 
 
-# === Files ===
-
-
-def test_files_are_written_once_for_the_same_arguments(tmp_path):
-    def load(**others):
-        corpus = dialogue.load(tmp_path, "DS-I", **SMALL | others).corpus
-        return corpus.fingerprint, path.stat().st_mtime_ns, list(corpus.test)
-
-    path = tmp_path / "DS-I" / "train.tsv"
-    first = load()
-    assert load() == first
-    other = load(seed=1)
-    assert other[0] != first[0] and other[2] != first[2]
-    assert len(load(num_test=7)[2]) == 7
-    path.unlink()
-    assert load()[2] == first[2]
-
-
-def test_changed_files_are_written_again(tmp_path):
-    first = dialogue.load(tmp_path, "DS-I", **SMALL)
-    path = tmp_path / "DS-I" / "test.tsv"
-    text = path.read_text()
-    path.write_text("old\n")
-    again = dialogue.load(tmp_path, "DS-I", **SMALL)
-    assert path.read_text() == text
-    assert list(again.corpus.test) == list(first.corpus.test)
-    assert again.test_patterns == first.test_patterns
+def test_seeds_and_sizes_make_other_corpora():
+    first, again, other = (
+        dialogue.load("DS-I", **SMALL, seed=seed).corpus for seed in (0, 0, 1)
+    )
+    assert first.fingerprint == again.fingerprint != other.fingerprint
+    assert list(first.test) == list(again.test) != list(other.test)
+    few = dialogue.load("DS-I", **SMALL | {"num_test": 7}).corpus
+    assert len(list(few.test)) == 7
 
 
 def test_small_corpora_have_every_pattern():
@@ -165,11 +135,7 @@ def test_small_corpora_have_every_pattern():
     assert len(uses) == 173 and min(uses.values()) >= 2
 
 
-def test_bad_arguments_give_clear_messages(tmp_path, monkeypatch):
-    file = tmp_path / "file"
-    file.touch()
-    with pytest.raises(OSError, match="file"):
-        dialogue.load(file, "DS-I", **SMALL)
+def test_too_few_fillers_are_refused(monkeypatch):
     few = {type: ("x", "y", "z") for type in dialogue.pools("train")}
     monkeypatch.setattr(dialogue, "pools", lambda half: few)
     with pytest.raises(CorpusError, match="no more new dialogues.*fewer"):

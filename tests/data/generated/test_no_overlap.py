@@ -29,7 +29,7 @@ def pair_splits(corpus):
 
 def rules(folder):
     config = copy_rules_copynet.Config(seed=0)
-    return pair_splits(copy_rules_copynet.load_rules(config, folder).corpus)
+    return pair_splits(copy_rules_copynet.load_rules(config).corpus)
 
 
 def graphs(folder):
@@ -63,8 +63,8 @@ DEMOS = {
     "headlines": lambda folder: pair_splits(newsgen.load()),
     "news in LCSTS's format": news_files,
     "rules": rules,
-    "dialogues I": lambda x: pair_splits(dialogue.load(x, "DS-I").corpus),
-    "dialogues II": lambda x: pair_splits(dialogue.load(x, "DS-II").corpus),
+    "dialogues I": lambda _: pair_splits(dialogue.load("DS-I").corpus),
+    "dialogues II": lambda _: pair_splits(dialogue.load("DS-II").corpus),
     "graphs": graphs,
     "questions": lambda _: text_splits(demo_definitions.questions()),
     "entailments": lambda _: text_splits(demo_definitions.entailments()),

@@ -6,16 +6,11 @@ rules by heart, and copy the fillings of variables.
 """
 
 import collections
-import contextlib
 import dataclasses
-import json
 import math
-import os
 import random
 from collections.abc import Iterator, Sequence, Set
 
-from tfcopy import filesystem
-from tfcopy.atomic_files import write_atomically
 from tfcopy.data.corpora.corpus import Split, TranslationCorpus, fingerprint
 
 RULE_TYPES = ("x -> none", "x -> x", "x -> xx", "xy -> x", "xy -> xy")
@@ -243,7 +238,6 @@ class RulesCorpus:
 
 
 def load(
-    folder: str | os.PathLike,
     *,
     rules_per_type: int = 40,
     instances: int = 200,
@@ -257,17 +251,12 @@ def load(
 ) -> RulesCorpus:
     """Generates the corpus in a second.
 
-    `folder` gets `rules.json`, `train.tsv` and `test.tsv`, whose lines are
-    source, target, index of the rule and its type. Files of other settings and
-    damaged files are written again.
-
     The same rules make the pairs of all splits, with different fillings. These
     are drawn independently, as in the authors' code, so short ones may recur
     within a split; but no source of validation or test occurs in training. One
     training pair in twenty is held out for validation, evenly over the rules.
 
     Args:
-        folder: Folder of the files.
         rules_per_type: Number of rules of each of the five types.
         instances: Even number of pairs of each rule, half of them for
             training, half for testing.
@@ -277,11 +266,10 @@ def load(
         right_symbols: Fewest and most symbols of its right side.
         no_collision: Whether a filling has no symbol of its rule.
         count: See `make_rules`.
-        seed: Seed of the files; they are the same on every machine.
+        seed: Seed of the pairs; they are the same on every machine.
 
     Raises:
         ValueError: an argument is out of its range.
-        OSError: the files cannot be written.
 
     Reference:
         [Gu et al., 2016](https://arxiv.org/abs/1603.06393), section 5.1.
@@ -292,32 +280,28 @@ def load(
         "even: half are trained on, half tested",
         instances,
     )
-    of_rules = {
-        "num_symbols": num_symbols,
-        "count": count,
-        "left_symbols": list(left_symbols),
-        "right_symbols": list(right_symbols),
-        "seed": seed,
-    }
-    rules = make_rules(rules_per_type, **of_rules)
-    of_pairs = {
-        "num_symbols": num_symbols,
-        "longest_filling": longest_filling,
-        "no_collision": no_collision,
-        "seed": seed,
-    }
-    settings = {"instances": instances, **of_rules, **of_pairs}
-    path = os.path.join(folder, "rules.json")
-    write_changed(path, _description(settings, rules))
+    rules = make_rules(
+        rules_per_type,
+        num_symbols=num_symbols,
+        count=count,
+        left_symbols=left_symbols,
+        right_symbols=right_symbols,
+        seed=seed,
+    )
     rows, seen = {}, set()
     for split in ("train", "test"):
         pairs = generate(
-            rules, instances // 2, split=split, seen=seen, **of_pairs
+            rules,
+            instances // 2,
+            split=split,
+            num_symbols=num_symbols,
+            longest_filling=longest_filling,
+            no_collision=no_collision,
+            seed=seed,
+            seen=seen,
         )
         rows[split] = list(pairs)
         seen = {source for source, *_ in rows[split]}
-        path = os.path.join(folder, f"{split}.tsv")
-        write_changed(path, _lines(rules, rows[split]))
     return _corpus(rules, rows)
 
 
@@ -356,24 +340,3 @@ def _corpus(rules, rows):
 def _split(rows):
     pairs = [(source, target) for source, target, _ in rows]
     return Split(lambda: iter(pairs), fingerprint(pairs), len(pairs))
-
-
-def _lines(rules, rows) -> bytes:
-    return "".join(
-        f"{source}\t{target}\t{index}\t{rules[index].type}\n"
-        for source, target, index in rows
-    ).encode()
-
-
-def write_changed(path: str, text: bytes) -> None:
-    """Writes a file unless it already holds this text."""
-    with contextlib.suppress(OSError), filesystem.open(path, "rb") as file:
-        if file.read() == text:
-            return
-    write_atomically(path, lambda file: file.write(text))
-
-
-def _description(settings, rules) -> bytes:
-    rules = [dataclasses.asdict(rule) for rule in rules]
-    description = {"settings": settings, "rules": rules}
-    return (json.dumps(description, indent=1) + "\n").encode()

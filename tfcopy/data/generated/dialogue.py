@@ -21,7 +21,6 @@ import dataclasses
 import functools
 import itertools
 import math
-import os
 import random
 import re
 from collections.abc import Iterable, Mapping
@@ -34,7 +33,6 @@ from tfcopy.data.corpora.corpus import (
     translation_corpus,
 )
 from tfcopy.data.generated import text_tables
-from tfcopy.data.generated.copy_rules import write_changed
 
 # The least number of uses of each pattern, if there are enough pairs.
 _MIN_USES = {"train": 20, "validation": 0, "test": 4}
@@ -76,7 +74,6 @@ class DialogueCorpus:
 
 
 def load(
-    folder: str | os.PathLike,
     dataset: str,
     *,
     num_train: int = 6500,
@@ -86,15 +83,11 @@ def load(
 ) -> DialogueCorpus:
     """Generates the dialogues in half a second.
 
-    `train.tsv`, `validation.tsv` and `test.tsv` below `folder` and the name of
-    the dataset show them: input, response and number of the pattern, from 1.
-    Other files of these names are replaced. Patterns are drawn uniformly, but
-    each at least 20 times for training and 4 times for testing; then their
-    fillers. No pair occurs twice. The validation pairs share the fillers of the
-    training pairs.
+    Patterns are drawn uniformly, but each at least 20 times for training and 4
+    times for testing; then their fillers. No pair occurs twice. The validation
+    pairs share the fillers of the training pairs.
 
     Args:
-        folder: Folder of the files.
         dataset: `"DS-I"` or `"DS-II"`.
         num_train: Number of training pairs. With fewer than 20 for each
             pattern, each still gets at least an equal share.
@@ -108,16 +101,12 @@ def load(
 
     Raises:
         CorpusError: if a pattern has no more new dialogues.
-        OSError: naming the file that cannot be written.
     """
     sizes = num_train, num_validation, num_test
     rows, checked = generate(dataset, dict(zip(SPLITS, sizes)), seed), []
     for name, some in rows.items():
-        path = os.path.join(folder, dataset, f"{name}.tsv")
-        lines = ["\t".join(map(str, row)) + "\n" for row in some]
-        write_changed(path, "".join(lines).encode())
         read = functools.partial(iter, [row[:2] for row in some])
-        checked.append(CheckedPairs.check(path, read, ""))
+        checked.append(CheckedPairs.check(name, read, ""))
     corpus = translation_corpus(
         checked,
         f"dialogues {dataset}",
