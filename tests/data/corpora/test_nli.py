@@ -104,17 +104,6 @@ def test_reads_what_publishers_give(tmp_path, name, text, suffix):
     assert not corpus.tokenized
 
 
-def test_columns_may_be_given(tmp_path):
-    bare = generic("\t").split("\n", 1)[1]
-    path = write(tmp_path / "a.tsv", bare)
-    corpus = nli.load(path, path, path, columns=(2, 3, "1"))
-    assert list(corpus.test) == EXAMPLES
-    path = write(tmp_path / "b.txt", tsv())
-    columns = ("sentence1", "sentence2", "label1")
-    corpus = nli.load(path, path, path, columns=columns)
-    assert list(corpus.test) == EXAMPLES
-
-
 def test_pairs_are_held_out(tmp_path):
     rows = [(f"p{i}", f"h{i}", nli.LABELS[i % 3]) for i in range(60)]
     path = write(tmp_path / "a.jsonl", jsonl(rows))

@@ -60,7 +60,6 @@ def load(
     validation: PathLike | None = None,
     test: PathLike | None = None,
     *,
-    columns: tuple[str | int, str | int, str | int] | None = None,
     num_held_out: int | None = None,
     seed: int = 0,
 ) -> Corpus:
@@ -68,7 +67,7 @@ def load(
 
     SNLI and MultiNLI are read as published, `.jsonl` or `.txt`, and SICK, too.
     Any other table can be used if its columns are `premise`, `hypothesis` and
-    `label`, or are given; its name shows its format (see `tables.load`).
+    `label`; its name shows its format (see `tables.load`).
 
     Labels are contradiction, neutral and entailment, in any case. Rows
     without one, such as those that SNLI marks with `-`, or with a blank
@@ -80,8 +79,6 @@ def load(
         validation: The file of the validation pairs. If `None`, pairs spread
             evenly over `train` are held out.
         test: The file of the test pairs; held out as well if `None`.
-        columns: Names or numbers of the columns of premise, hypothesis and
-            label. By default they are recognised by their names.
         num_held_out: Number of pairs to hold out for each split that has no
             file. By default one in twenty, at most 2,000.
         seed: Chooses the pairs that are held out.
@@ -89,9 +86,7 @@ def load(
     Raises:
         CorpusError: naming file and line.
     """
-    checked = [
-        path and _check(path, columns) for path in (train, validation, test)
-    ]
+    checked = [path and _check(path) for path in (train, validation, test)]
     parts = splits(*checked, num_held_out=num_held_out, seed=seed)
     return Corpus(os.path.basename(train), map_examples(parts, _example))
 
@@ -128,14 +123,12 @@ def load_tfds(
     )
 
 
-def _check(path, columns):
+def _check(path):
     is_tsv = file_forms.plain_name(path).endswith(".txt")
     # Rows have as many labels as there were annotators.
     options = {"format": "tsv" if is_tsv else None, "is_ragged": True}
-    if columns is None:
-        names = Table.of(path, (), has_header=True, **options).names()
-        columns = _known_columns(path, names)
-    table = Table.of(path, columns, **options)
+    names = Table.of(path, (), **options).names()
+    table = Table.of(path, _known_columns(path, names), **options)
     return CheckedPairs.check(
         str(path),
         functools.partial(_read, table),
@@ -151,7 +144,7 @@ def _known_columns(path, names):
     expected = ", or ".join(", ".join(columns) for columns in _COLUMNS)
     raise CorpusError(
         f"{path}: expected columns of the names {expected}. Received: "
-        f"{', '.join(names)[:200] or 'none'}. Say which columns to take."
+        f"{', '.join(names)[:200] or 'none'}."
     )
 
 
