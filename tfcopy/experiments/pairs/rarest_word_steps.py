@@ -24,6 +24,7 @@ from tfcopy.experiments.reporting import figures
 from tfcopy.experiments.run import System
 from tfcopy.experiments.training_choices import (
     Batching,
+    for_trainer,
     log_tables,
     make_trainer,
     reported,
@@ -180,16 +181,14 @@ def _batches(config, train, task):
         for name, ids in task.encode(train.batch(0, 0)).items()
     }
 
-    def train_data(epoch, start_batch, context):
-        replicas = context.num_replicas_in_sync
+    def make(epoch, start_batch, num_replicas):
         if isinstance(limit, TokenLimit):
-            with flag_checks.naming_batch_tokens():
-                limit.check([length], replicas)
+            limit.check([length], num_replicas)
 
         def read(index):
-            batch, replica = divmod(int(index), replicas)
+            batch, replica = divmod(int(index), num_replicas)
             words = train.batch(epoch, batch)
-            words = words[replica::replicas]
+            words = words[replica::num_replicas]
             return list(task.encode(words).values())
 
         def read_tensors(index):
@@ -199,10 +198,11 @@ def _batches(config, train, task):
                 for array, (name, shape) in zip(arrays, shapes.items())
             }
 
-        number = train.batches_per_epoch * replicas
-        return tf.data.Dataset.range(start_batch, number).map(read_tensors)
+        ends = start_batch, train.batches_per_epoch
+        places = tf.data.Dataset.range(*(x * num_replicas for x in ends))
+        return places.map(read_tensors)
 
-    return train_data
+    return for_trainer(make)
 
 
 def _metrics(batch, distribution):
