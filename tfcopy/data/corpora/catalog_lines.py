@@ -2,17 +2,21 @@
 
 Strings are escaped, quoted and wrapped; the first entry is the header.
 
-Reference: the manual of GNU gettext, "The Format of PO Files".
+Reference: the manual of GNU gettext, "The Format of PO Files", and "Additional
+functions for plural forms".
 """
 
 import codecs
 import dataclasses
+import functools
+import gettext
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from tfcopy.data.corpora.corpus import CorpusError
-from tfcopy.data.text.languages import base_language, num_forms
+from tfcopy.data.text.answer_check import any_must_be_in_all, have_same_spans
+from tfcopy.data.text.languages import base_language
 
 _LONGEST_CODE = 3  # of ISO 639
 # Columns of a line with its quotes, as gettext's programs wrap.
@@ -328,7 +332,8 @@ class Header(NamedTuple):
     @property
     def num_forms(self) -> int | None:
         """Number of plural forms, `None` if it is not given."""
-        return num_forms(self.plural_forms)
+        found = re.match(_PLURAL_FIELD, self.plural_forms)
+        return int(found[1]) if found else None
 
     def check_language(self, language: str | None, is_given: bool = False):
         """Raises a CorpusError if it contradicts a language.
@@ -373,6 +378,59 @@ def read_header(path, entries: Sequence[Entry]) -> Header:
         text,
     )
 
+
+# === Plural forms: a formula in C, `nplurals=2; plural=(n != 1);` ===
+
+# Formulas distinguish numbers by their last digits; some languages have a form
+# for millions.
+_PLURAL_NUMBERS = (*range(1_000), 10**6, 2 * 10**6)
+_PLURAL_FIELD = r"\s*nplurals\s*=\s*(\d{1,9})\b\s*(?:;\s*plural\s*=\s*([^;]*))?"
+
+
+def forms_of_singular(
+    field: str, count: int, singular: str, plural: str, names: Iterable[str]
+) -> list[bool]:
+    """Returns which forms of an entry translate its singular only.
+
+    The form of 1 does, if it is a form of no other number and the format allows
+    it to lack placeholders. If it is a form of others, as in Russian, it must
+    contain the placeholder of the number. So it does only if the singular has
+    the spans of the plural.
+
+    Args:
+        field: The field `Plural-Forms` of the header.
+        count: The number of forms that the entry has.
+        singular: The text for one.
+        plural: The text for many.
+        names: The flags of the entry, such as `c-format`.
+    """
+    numbers = _numbers_of_forms(field, count)
+    if count == 1 or numbers is None:
+        # The only form of a language is for many.
+        return [count > 1, *[False] * (count - 1)]
+    same = have_same_spans(singular, plural, names)
+    may_lack = same or not any_must_be_in_all(plural, names)
+    return [
+        1 in some and (same or may_lack and len(some) == 1) for some in numbers
+    ]
+
+
+@functools.lru_cache
+def _numbers_of_forms(field, count):
+    """Returns the numbers of each form; `None` without a valid formula."""
+    found = re.match(_PLURAL_FIELD, field)
+    formula = (found and found[2] or "").strip()
+    numbers = [set() for _ in range(count)]
+    try:
+        form_of = gettext.c2py(formula)
+        for number in _PLURAL_NUMBERS:
+            numbers[form_of(number)].add(number)
+    except (ValueError, IndexError, ArithmeticError, RecursionError):
+        return None
+    return numbers
+
+
+# === Charsets ===
 
 _CHARSET = re.compile(rb"charset=([\w.:-]+)", re.IGNORECASE)
 # Of a template, and of all that its readers take for UTF-8.

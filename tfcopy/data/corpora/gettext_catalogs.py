@@ -22,6 +22,7 @@ from tfcopy.data.corpora.catalog_lines import (
     Header,
     decoded,
     entries_of,
+    forms_of_singular,
     read_header,
 )
 from tfcopy.data.corpora.corpus import (
@@ -36,7 +37,6 @@ from tfcopy.data.corpora.corpus import (
 from tfcopy.data.text.accelerators import letter_of, without_mark
 from tfcopy.data.text.languages import (
     base_language,
-    forms_of_singular,
     normal_code,
 )
 

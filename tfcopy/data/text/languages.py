@@ -1,17 +1,12 @@
-"""Languages: their codes, as translation tools write them, and plural forms.
+"""Codes of languages, as translation tools write them.
 
 A code may be BCP 47's (`pt-BR`, `zh-Hans-CN`), gettext's (`pt_BR.UTF-8`,
 `sr@latin`), an older or a longer one (`iw`, `eng`) or LibreTranslate's (`pb`).
 Likely subtags (of Unicode CLDR, by Babel) complete a code: `zh` is
 `zh-Hans-CN`, `zh-TW` is `zh-Hant-TW`.
-
-The header of a catalogue has a formula of the forms in C, `nplurals=2;
-plural=(n != 1);`; see the manual of GNU gettext, "Additional functions for
-plural forms".
 """
 
 import functools
-import gettext
 import itertools
 import re
 from collections.abc import Iterable
@@ -19,17 +14,11 @@ from typing import NamedTuple
 
 from babel.core import get_global
 
-from tfcopy.data.text.answer_check import any_must_be_in_all, have_same_spans
-
 # Codes that CLDR does not know, or keeps apart; Argos Translate has the first
 # two, and `no` is written for Bokmål.
 _ALIASES = {"pb": "pt_BR", "zt": "zh_Hant", "no": "nb"}
 # Modifiers of gettext's codes that are scripts.
 _SCRIPTS = {"cyrillic": "Cyrl", "devanagari": "Deva", "latin": "Latn"}
-# Formulas distinguish numbers by their last digits; some languages have a form
-# for millions.
-_PLURAL_NUMBERS = (*range(1_000), 10**6, 2 * 10**6)
-_PLURAL_FIELD = r"\s*nplurals\s*=\s*(\d{1,9})\b\s*(?:;\s*plural\s*=\s*([^;]*))?"
 
 
 class _Code(NamedTuple):
@@ -132,52 +121,3 @@ def _parsed(code):
         else:
             found.setdefault("variant", part)
     return known._replace(language=known.language or language, **found)
-
-
-def num_forms(field: str) -> int | None:
-    """Reads the number of forms from the field `Plural-Forms` of a header."""
-    found = re.match(_PLURAL_FIELD, field)
-    return int(found[1]) if found else None
-
-
-def forms_of_singular(
-    field: str, count: int, singular: str, plural: str, names: Iterable[str]
-) -> list[bool]:
-    """Returns which forms of an entry translate its singular only.
-
-    The form of 1 does, if it is a form of no other number and the format allows
-    it to lack placeholders. If it is a form of others, as in Russian, it must
-    contain the placeholder of the number. So it does only if the singular has
-    the spans of the plural.
-
-    Args:
-        field: The field `Plural-Forms` of the header.
-        count: The number of forms that the entry has.
-        singular: The text for one.
-        plural: The text for many.
-        names: The flags of the entry, such as `c-format`.
-    """
-    numbers = _numbers_of_forms(field, count)
-    if count == 1 or numbers is None:
-        # The only form of a language is for many.
-        return [count > 1, *[False] * (count - 1)]
-    same = have_same_spans(singular, plural, names)
-    may_lack = same or not any_must_be_in_all(plural, names)
-    return [
-        1 in some and (same or may_lack and len(some) == 1) for some in numbers
-    ]
-
-
-@functools.lru_cache
-def _numbers_of_forms(field, count):
-    """Returns the numbers of each form; `None` without a valid formula."""
-    found = re.match(_PLURAL_FIELD, field)
-    formula = (found and found[2] or "").strip()
-    numbers = [set() for _ in range(count)]
-    try:
-        form_of = gettext.c2py(formula)
-        for number in _PLURAL_NUMBERS:
-            numbers[form_of(number)].add(number)
-    except (ValueError, IndexError, ArithmeticError, RecursionError):
-        return None
-    return numbers

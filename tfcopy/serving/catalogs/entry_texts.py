@@ -5,11 +5,14 @@ import itertools
 import re
 from collections.abc import Mapping, Sequence
 
-from tfcopy.data.corpora.catalog_lines import Entry, Header
+from tfcopy.data.corpora.catalog_lines import (
+    Entry,
+    Header,
+    forms_of_singular,
+)
 from tfcopy.data.text import rst_markup
 from tfcopy.data.text.accelerators import Marked, without_mark
 from tfcopy.data.text.answer_check import Findings, check
-from tfcopy.data.text.languages import forms_of_singular
 from tfcopy.data.text.span_formats import SUFFIX, in_order, named
 from tfcopy.data.text.span_patterns import (
     WITHOUT_PERCENT,
