@@ -118,11 +118,6 @@ def test_image_goes_to_a_file(tmp_path, weights):
     np.testing.assert_array_equal(read, image[0])
 
 
-def test_too_few_weights_raise(weights):
-    with pytest.raises(ValueError, match=r"weights.shape=\(2, 9\)"):
-        figures.attention_figure(SOURCE, TARGET, weights[:2])
-
-
 def test_of_a_long_source_only_what_was_seen_is_drawn():
     words = [f"w{i}" for i in range(400)]
     weights = np.full((2, 400), 1e-4)

@@ -125,11 +125,3 @@ def test_of_a_long_context_words_around_the_answers_are_drawn(drawn):
     first = next(i for i, row in enumerate(rows) if row > 200)
     assert gaps(one) == gaps(other) == [first - 0.5]
     assert "words left out" in texts(drawn[0].legends[0].get_texts())
-
-
-def test_wrong_attention_raises():
-    def draw(weights, answers):
-        figures.reading_figure(CONTEXT, QUESTION, weights, answers, None)
-
-    with pytest.raises(ValueError, match=r"\(12, 6\).*\(6, 12\) for 'a'"):
-        draw({"a": attention().T}, {"a": None})

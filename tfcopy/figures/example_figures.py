@@ -58,12 +58,6 @@ def attention_figure(
     """
     rows, columns = len(target_words), len(source_words)
     weights = np.asarray(weights, np.float32)
-    if weights.shape[0] < rows or weights.shape[1] < columns:
-        raise ValueError(
-            "`weights` must have a row for each target word and a column for "
-            f"each source word. Received: weights.shape={weights.shape} for "
-            f"{rows} and {columns} words."
-        )
     copied = [-1] * rows if copied is None else list(copied)[:rows]
     weights = weights[:rows, :columns]
     kept = _most_seen(weights, copied, max_columns)
@@ -178,7 +172,6 @@ def reading_figure(
         and `figures.save_png`.
     """
     size = len(context_words), len(question_words)
-    _check_readings(weights, size)
     spans = {name: _span(answers[name], size[0]) for name in weights}
     truth = _span(reference, size[0])
     kept = _rows_around([truth, *spans.values()], size[0], max_rows)
@@ -218,17 +211,6 @@ def reading_figure(
     figure.colorbar(image, ax=several, label="attention", aspect=30)
     _explain(figure, bool(gaps))
     return image_of(figure)
-
-
-def _check_readings(weights, size):
-    for name, array in weights.items():
-        shape = np.shape(array)
-        if len(shape) != 2 or shape[0] < size[0] or shape[1] < size[1]:
-            raise ValueError(
-                "`weights` must have a row for each word of the context and a "
-                f"column for each of the question, {size}. Received: shape "
-                f"{shape} for {name!r}."
-            )
 
 
 def _span(span, length):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from tfcopy import losses, tokens
+from tfcopy import losses
 from tfcopy.data.definitions import word_texts
 from tfcopy.data.definitions.word_texts import TokenizedQuestion, WordTexts
 from tfcopy.data.text.tokenization import Tokenizer
@@ -188,13 +188,8 @@ class AnswerSamples:
     def _draw(self, writer, update, i, question, weights, span):
         if figures is None:
             return
-        end = [tokens.SPECIAL_TOKENS[tokens.EOS]]
-        picture = figures.reading_figure(
-            question.context_tokens + end,
-            question.question_tokens + end,
-            {"Answer": weights},
-            {"Answer": span},
-            question.spans[0],
+        picture = definition_pictures.reading(
+            question, {"Answer": weights}, {"Answer": span}
         )
         with writer.as_default(update):
             tf.summary.image(f"attention/{i}", picture)

@@ -133,19 +133,30 @@ def draw_reading(systems, questions, answers, texts, folder):
     if number is None:
         print(f"{better} answers no question right that {worse} gets wrong.")
         return
-    question = questions[number]
+    weights = {
+        name: attention(x, texts, [number])()[1][0]
+        for name, x in systems.items()
+    }
+    spans = {name: answers[name][number].span for name in systems}
+    _keep(reading(questions[number], weights, spans), "reading", folder)
+
+
+def reading(question, weights, spans):
+    """Plots the attention of systems over a `TokenizedQuestion`.
+
+    Args:
+        question: The question.
+        weights: As in `reading_figure`, by system.
+        spans: Answers of the systems, as in `reading_figure`.
+    """
     end = [tokens.SPECIAL_TOKENS[tokens.EOS]]
-    picture = figures.reading_figure(
+    return figures.reading_figure(
         question.context_tokens + end,
         question.question_tokens + end,
-        {
-            name: attention(x, texts, [number])()[1][0]
-            for name, x in systems.items()
-        },
-        {name: answers[name][number].span for name in systems},
+        weights,
+        spans,
         question.spans[0],
     )
-    _keep(picture, "reading", folder)
 
 
 def draw_rarity(right, texts, vocabulary, folder, bins=5):
