@@ -16,8 +16,6 @@ from tfcopy.data.corpora.corpus import (
 from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.file_forms import JsonError, parse_json, shortened
 
-FORMATS = ("csv", "tsv", "jsonl")
-
 _SUFFIXES = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -38,9 +36,6 @@ def load(
     *,
     source_column: str | int,
     target_column: str | int,
-    format: str | None = None,
-    has_header: bool | None = None,
-    name: str | None = None,
     **options,
 ) -> TranslationCorpus:
     """Reads a corpus from two columns of tables in UTF-8.
@@ -50,6 +45,9 @@ def load(
     - TSV: cells separated by tabs, one row per line; quotes are text.
     - JSON Lines: an object per line; its keys are the columns, the two texts
       are strings, and `null` is an empty text.
+
+    The name of each file shows its format. The first row of CSV and TSV holds
+    names if a column is given by name.
 
     Every file is checked from its first row to its last before anything is
     returned. All rows must have the same number of cells. A row with a blank
@@ -63,14 +61,8 @@ def load(
         source_column: Name of the column of the sources, or in CSV and TSV
             its number, from 1 (`"1"` is a number, too).
         target_column: Name or number of the column of the targets.
-        format: `"csv"`, `"tsv"` or `"jsonl"`; by default according to the name
-            of each file.
-        has_header: Whether the first row of CSV and TSV holds names. By default
-            it does if a column is given by name.
-        name: Name of the corpus; by default the name of the file.
         **options: `source_language`, `target_language`, `num_held_out` (for
-            each split that has no file), `seed`,
-            `tokenized`: as in
+            each split that has no file), `seed`, `tokenized`: as in
             `translation_corpus`.
     """
     columns = (source_column, target_column)
@@ -78,13 +70,13 @@ def load(
     def check(path):
         return path and CheckedPairs.check(
             str(path),
-            Table.of(path, columns, has_header, format).read,
+            Table.of(path, columns).read,
             "Give tables with one pair of texts a row.",
         )
 
     return translation_corpus(
         map(check, (train, validation, test)),
-        name or os.path.basename(train),
+        os.path.basename(train),
         **options,
     )
 
@@ -191,7 +183,6 @@ class Table:
 
     path: PathLike
     columns: tuple[str | int, ...]
-    has_header: bool
     format: str
     is_ragged: bool = False
 
@@ -200,7 +191,6 @@ class Table:
         cls,
         path: PathLike,
         columns: tuple[str | int, ...],
-        has_header: bool | None = None,
         format: str | None = None,
         is_ragged: bool = False,
     ) -> "Table":
@@ -209,16 +199,13 @@ class Table:
         Args:
             path: The file.
             columns: Names or numbers of columns, as in `load`.
-            has_header: As in `load`.
-            format: As in `load`.
+            format: `"csv"`, `"tsv"` or `"jsonl"`; by default according to the
+                name of the file.
             is_ragged: Whether rows may lack the last cells of the first row, if
                 these belong to none of `columns`.
         """
         columns = tuple(map(_column, columns))
-        if has_header is None:
-            has_header = any(isinstance(column, str) for column in columns)
-        format = _format(path, format)
-        return cls(path, columns, has_header, format, is_ragged)
+        return cls(path, columns, format or _format(path), is_ragged)
 
     def read(self) -> Iterator[tuple[str, ...]]:
         """Yields the texts of all rows; the texts of a blank line are empty."""
@@ -265,7 +252,7 @@ class Table:
             if width is None and not is_blank_line:
                 width = len(row)
                 places = [self._place(number, row, c) for c in self.columns]
-                if self.has_header:
+                if any(isinstance(column, str) for column in self.columns):
                     continue
             if is_blank_line:
                 yield number, ("",) * len(self.columns)
@@ -288,13 +275,13 @@ class Table:
             if not 1 <= column <= len(first_row):
                 raise self._missing(number, column, first_row)
             return column - 1
-        if not self.has_header or column not in first_row:
+        if column not in first_row:
             raise self._missing(number, column, first_row)
         if first_row.count(column) > 1:
             raise self.error(
                 number,
                 f"several columns are called {column!r}. Give the number of "
-                "the one you want, from 1, with has_header=True",
+                "the one you want, from 1",
             )
         return first_row.index(column)
 
@@ -324,13 +311,12 @@ class Table:
 
     def _missing(self, number, column, row):
         names = ", ".join(map(repr, row)) or "none"
-        if self.has_header and isinstance(column, str):
-            there = f"there are: {_shortened(names)}"
-        elif isinstance(column, str):
-            there = "without a header columns have numbers, from 1"
-        else:
-            there = f"there are {len(row)}: {_shortened(names)}"
-        return self.error(number, f"no column {column!r}; {there}")
+        there = "there are"
+        if isinstance(column, int):
+            there += f" {len(row)}"
+        return self.error(
+            number, f"no column {column!r}; {there}: {_shortened(names)}"
+        )
 
 
 def _column(column):
@@ -343,16 +329,14 @@ def _is_blank(row):
     return row in ([], [""])
 
 
-def _format(path, format):
-    if format is None:
-        name = file_forms.plain_name(path)
-        format = _SUFFIXES.get(os.path.splitext(name)[1])
-    if format not in FORMATS:
+def _format(path):
+    suffix = os.path.splitext(file_forms.plain_name(path))[1]
+    if suffix not in _SUFFIXES:
         raise CorpusError(
-            f"{path}: its name does not show its format. Give `format`: "
-            f"{', '.join(FORMATS)}."
+            f"{path}: its name does not show its format. Its end must be one "
+            f"of {', '.join(_SUFFIXES)}."
         )
-    return format
+    return _SUFFIXES[suffix]
 
 
 def _shortened(text, length=200):
