@@ -12,7 +12,7 @@ from keras import ops
 from tfcopy import tokens
 from tfcopy.keras_internals import serialize_shared
 from tfcopy.layers.cells.gates import add_gate_weights, lstm_bias, lstm_update
-from tfcopy.layers.configured import Configured
+from tfcopy.layers.configured import Configured, check_positive
 from tfcopy.layers.loop import Product, scan
 from tfcopy.layers.products import multiply, word_products
 
@@ -135,11 +135,8 @@ class LSTMReader(Configured, DefinitionReader):
     ):
         super().__init__(**kwargs)
         self.keep_arguments(locals())
-        for name, x in {"units": units, "num_buckets": num_buckets}.items():
-            if x < 1:
-                raise ValueError(
-                    f"`{name}` must be a positive integer. Received: {x}."
-                )
+        check_positive("units", units)
+        check_positive("num_buckets", num_buckets)
         self.supports_jit = num_buckets == 1 or _SHAPES_ARE_STATIC
 
     def output_dim(self, embedding_dim):

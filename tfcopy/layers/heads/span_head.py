@@ -9,7 +9,7 @@ Shapes: B batch, N words of the context, D size.
 import keras
 from keras import ops
 
-from tfcopy.layers.configured import Configured
+from tfcopy.layers.configured import Configured, check_positive
 from tfcopy.layers.copying import MASKED
 from tfcopy.layers.products import dense
 from tfcopy.layers.tensors import argmax, or_all
@@ -112,11 +112,7 @@ def joint_spans(start, end, max_length=30):
     Raises:
         ValueError: If `max_length` is less than 1.
     """
-    if max_length < 1:
-        raise ValueError(
-            "`max_length` must be a positive integer. "
-            f"Received: max_length={max_length}."
-        )
+    check_positive("max_length", max_length)
     # No span ends beyond the text.
     end = ops.pad(end, [[0, 0], [0, max_length]], constant_values=-float("inf"))
     first = ops.expand_dims(ops.arange(ops.shape(start)[1]), 1)
