@@ -33,7 +33,7 @@ def test_top_n_accuracy_looks_at_the_n_best():
     assert accuracies == [25, 50, 75]
     # Words are not compared with parts of candidates.
     assert translations.top_n_accuracy([["a b"]], ["a"], 5) == 0
-    with pytest.raises(ValueError, match="4 hypotheses and 1 references"):
+    with pytest.raises(ValueError, match="4 hypotheses, 1 texts"):
         translations.top_n_accuracy(candidates, ["a"], 1)
 
 
@@ -59,7 +59,7 @@ def test_lengths_must_agree():
         translations.chrf,
         translations.exact_match,
     ):
-        with pytest.raises(ValueError, match="2 hypotheses and 1 references"):
+        with pytest.raises(ValueError, match="2 hypotheses, 1 texts"):
             metric(["a", "b"], ["a"])
         with pytest.raises(ValueError, match="0 hypotheses"):
             metric([], [])
@@ -75,7 +75,7 @@ def test_error_rate_counts_words_to_change():
         pytest.approx(100 * 2 / 3)
     )
     assert translations.error_rate([""], [""]) == 0
-    with pytest.raises(ValueError, match="2 hypotheses and 1 references"):
+    with pytest.raises(ValueError, match="2 hypotheses, 1 texts"):
         translations.error_rate(["a", "b"], ["a"])
 
 

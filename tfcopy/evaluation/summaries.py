@@ -9,6 +9,8 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from tfcopy.evaluation.translations import check_lengths, percent
+
 _STOPS = {".", "!", "?", "。", "！", "？"}
 _CLOSING = {"''", "”", "’", "»", ")", "]", "}", "-rrb-", "-rsb-", "」", "』"}
 _EITHER_WAY = {'"', "'"}  # both opening and closing
@@ -78,8 +80,8 @@ def rouge(
     scores = _rouge_scores(*texts, list(names.values()), tokenizer)
     results = {}
     for name, key in names.items():
-        results[name] = _mean(score[key].fmeasure for score in scores)
-        results[f"{name}_recall"] = _mean(s[key].recall for s in scores)
+        results[name] = percent(score[key].fmeasure for score in scores)
+        results[f"{name}_recall"] = percent(s[key].recall for s in scores)
     return results
 
 
@@ -88,7 +90,7 @@ def _rouge_scores(hypotheses, references, names, tokenizer):
     # Imported late: it takes a second, and other scores do not need it.
     from rouge_score.rouge_scorer import RougeScorer
 
-    _check_lengths(hypotheses, references)
+    check_lengths(hypotheses, references)
     scorer = RougeScorer(names, tokenizer=tokenizer)
     return list(map(scorer.score, references, hypotheses))
 
@@ -124,7 +126,8 @@ def character_rouge(
     tokenizer = _CharacterTokenizer(limit)
     scores = _rouge_scores(texts, references, names, tokenizer)
     return {
-        name: _mean(score[name].fmeasure for score in scores) for name in names
+        name: percent(score[name].fmeasure for score in scores)
+        for name in names
     }
 
 
@@ -178,12 +181,12 @@ def novel_ngram_rate(
         sources: The tokens of each article.
         n: Length of the n-grams.
     """
-    _check_lengths(hypotheses, sources)
+    check_lengths(hypotheses, sources)
     flags = []
     for tokens, source in zip(hypotheses, sources):
         known = set(_ngrams(source, n))
         flags += [ngram not in known for ngram in _ngrams(tokens, n)]
-    return _mean(flags)
+    return percent(flags)
 
 
 def novel_sentence_rate(
@@ -268,16 +271,3 @@ def _ngrams(tokens, n):
 def _sentence_keys(text):
     """Returns the sentences, with single blanks between words."""
     return [" ".join(sentence.split()) for sentence in sentences(text)]
-
-
-def _mean(values):
-    values = list(values)
-    return 100 * sum(values) / len(values) if values else 0.0
-
-
-def _check_lengths(hypotheses, others):
-    if len(hypotheses) != len(others) or not len(hypotheses):
-        raise ValueError(
-            "Expected one other text for each hypothesis, and at least one. "
-            f"Received: {len(hypotheses)} hypotheses, {len(others)} texts."
-        )

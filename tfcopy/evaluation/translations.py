@@ -290,7 +290,7 @@ def _bleu(tokenize):
 
 
 def _corpus_score(metric, hypotheses, references):
-    _check_lengths(hypotheses, references)
+    check_lengths(hypotheses, references)
     score = metric.corpus_score(list(hypotheses), [list(references)]).score
     return {"score": score, "signature": str(metric.get_signature())}
 
@@ -315,7 +315,7 @@ def top_n_accuracy(
         references: One text for each sentence.
         n: Positive integer.
     """
-    _check_lengths(candidate_lists, references)
+    check_lengths(candidate_lists, references)
     hits = sum(
         reference.strip() in {text.strip() for text in candidates[:n]}
         for candidates, reference in zip(candidate_lists, references)
@@ -362,7 +362,7 @@ def error_rate(hypotheses: Sequence[str], references: Sequence[str]) -> float:
     import keras_hub
     import tensorflow as tf
 
-    _check_lengths(hypotheses, references)
+    check_lengths(hypotheses, references)
     truth, answers = (
         tf.strings.split(tf.constant(list(texts)))
         for texts in (references, hypotheses)
@@ -378,9 +378,7 @@ def unk_rate(token_lists: Sequence[Sequence[str]]) -> float:
     Args:
         token_lists: The tokens of each hypothesis; `Translation.tokens`.
     """
-    return _percent(
-        word == _UNK_WORD for words in token_lists for word in words
-    )
+    return percent(word == _UNK_WORD for words in token_lists for word in words)
 
 
 def copy_rate(copied_from_lists: Sequence[Sequence[int]]) -> float:
@@ -390,7 +388,7 @@ def copy_rate(copied_from_lists: Sequence[Sequence[int]]) -> float:
         copied_from_lists: The source position of each token of each hypothesis,
             negative if generated; `Translation.copied_from`.
     """
-    return _percent(
+    return percent(
         position >= 0 for places in copied_from_lists for position in places
     )
 
@@ -441,15 +439,16 @@ def kept_markup(
     }
 
 
-def _percent(flags):
-    flags = list(flags)
-    return 100 * sum(flags) / len(flags) if flags else 0.0
+def percent(values: Iterable[float]) -> float:
+    """Computes the mean in percent; 0 if there is no value."""
+    values = list(values)
+    return 100 * sum(values) / len(values) if values else 0.0
 
 
-def _check_lengths(hypotheses, references):
-    if len(references) != len(hypotheses) or not len(hypotheses):
+def check_lengths(hypotheses: Sized, others: Sized):
+    """Raises a ValueError unless each hypothesis has another text."""
+    if len(hypotheses) != len(others) or not len(hypotheses):
         raise ValueError(
-            "Expected one reference for each hypothesis, and at least one. "
-            f"Received: {len(hypotheses)} hypotheses and {len(references)} "
-            "references."
+            "Expected one other text for each hypothesis, and at least one. "
+            f"Received: {len(hypotheses)} hypotheses, {len(others)} texts."
         )
