@@ -2,7 +2,8 @@
 
 A score, a log-probability, ranks answers, but does not show how many of a
 hundred are right. Validation answers do: in bins of equal size by score, with
-neighbours pooled until the shares rise.
+neighbours pooled until the shares rise. To each pool one right and one wrong
+answer are added, so that a few answers promise nothing for sure.
 
 Reference: [Zadrozny and Elkan, 2002](https://doi.org/10.1145/775047.775151).
 """
@@ -13,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 _BINS = 20
-_LEAST = 10  # answers in a bin, if there are as many: one alone is always right
+_LEAST = 10  # answers in a bin, if there are as many
 # Names of levels, and their least confidence.
 LEVELS = {"likely right": 0.75, "look": 0.25, "do not trust": 0.0}
 
@@ -22,20 +23,29 @@ def fit(scores: Sequence[float], right: Sequence[bool]) -> list[list[float]]:
     """Returns points of the curve from scores to shares of right answers.
 
     Args:
-        scores: Score of each answer.
+        scores: Score of each answer; answers without a finite one are left out.
         right: Whether the answer equals its reference.
 
     Returns:
         Pairs of a bin's mean score and its share of right answers, both rising.
     """
     pools = []
-    bins = min(_BINS, max(1, len(scores) // _LEAST))
-    for some in np.array_split(np.argsort(scores, kind="stable"), bins):
+    # Right answers come first among equal scores, so that these make one pool.
+    order = np.lexsort((np.logical_not(right), scores))
+    order = order[np.isfinite(scores)[order]]
+    bins = min(_BINS, max(1, len(order) // _LEAST))
+    for some in filter(len, np.array_split(order, bins)):
         pool = np.array([[scores[i], right[i], 1] for i in some]).sum(0)
-        while pools and pools[-1][1] / pools[-1][2] >= pool[1] / pool[2]:
+        while pools and (_shares(pools[-1]) >= _shares(pool)).any():
             pool += pools.pop()
         pools.append(pool)
-    return [[round(x / n, 4), round(y / n, 4)] for x, y, n in pools]
+    return [[round(x[0] / x[2], 4), round(_shares(x)[1], 4)] for x in pools]
+
+
+def _shares(pool):
+    """Returns the share of right answers, without and with those added."""
+    _, right, count = pool
+    return np.array([right / count, (right + 1) / (count + 2)])
 
 
 def confidence_of(model: Mapping) -> Callable[[float], float | None]:
