@@ -92,10 +92,11 @@ def runs_of(copy_ids, marks):
     return [(tuple(run), in_turn) for run, in_turn in found]
 
 
-def is_allowed(ids, copy_ids, marks, only=(), would_end=()):
+def is_allowed(ids, copy_ids, marks, only=(), chances=()):
     """Returns whether words and EOS can be read as the required runs.
 
-    Where EOS would be the best word, runs that are left must come at once.
+    Where EOS would be the best of the words that may be next, by a dict from
+    places to their `chances`, runs that are left must come at once.
 
     Other words are none of `only`, and no unknown ones, that the source holds
     in runs alone.
@@ -112,33 +113,45 @@ def is_allowed(ids, copy_ids, marks, only=(), would_end=()):
         ordered = [run for run in left if run[1]]
         return {x for x in left if not x[1] or x == ordered[0]}
 
-    def read(place, left, forbidden):
+    def would_end(place, never):
+        if place not in chances:
+            return False
+        best = max(p for w, p in enumerate(chances[place]) if w not in never)
+        return chances[place][EOS] == best
+
+    def read(place, left, longer, others):
+        """`longer` and `others` must not be words outside of runs next.
+
+        Those of `longer` could have been the next words of a longer run.
+        """
         rest = ids[place:]
         if rest in ([], [EOS]):  # without room for EOS
             return not left
         there = candidates(left)
+        never = (firsts | others) - longer - {run[0][0] for run in there}
+        forbidden = longer | others
         for run in there:
             size = len(run[0])
             if tuple(rest[:size]) != run[0]:
                 continue
-            longer = {
+            further = {
                 x[0][size]
                 for x in there
                 if x[0][:size] == run[0] and len(x[0]) > size
             }
             without = list(left)
             without.remove(run)
-            if read(place + size, without, longer):
+            if read(place + size, without, further, set()):
                 return True
         word = rest[0]
         if word == EOS or word in forbidden or word in firsts:
             return False
-        if left and place in would_end:
+        if left and would_end(place, never):
             return False
         seconds = {run[1] for run, _ in runs if run[0] == word and run[1:]}
-        return read(place + 1, left, seconds)
+        return read(place + 1, left, set(), seconds)
 
-    return read(0, runs, set())
+    return read(0, runs, set(), set())
 
 
 @functools.cache
@@ -159,14 +172,14 @@ def enumerated(model, max_length, merge, copy_ids, marks, only=(), prefix=()):
     found = []
     places = tuple(copy_ids.tolist()), tuple(marks.tolist())
     for ids in allowed(max_length, *places, only, prefix):
-        log_p, previous, would_end = 0.0, tokens.BOS, set()
+        log_p, previous, chances = 0.0, tokens.BOS, {}
         for step, word in enumerate(ids):
             p = probabilities(model, 0, step, previous, copy_ids, merge)
             log_p += np.log(p[word])
             previous = word if word < V else tokens.UNK
-            if p[EOS] == p.max():
-                would_end.add(step)
-        if is_allowed(ids, copy_ids, marks, only, would_end):
+            if step >= len(prefix):
+                chances[step] = p
+        if is_allowed(ids, copy_ids, marks, only, chances):
             found.append((log_p, ids))
     return sorted(found, reverse=True)
 

@@ -66,7 +66,12 @@ def would_end(model, row, words):
     targets = [[*ids, word] for ids in beginnings for word in nexts]
     scores = teacher_forced(model, [row] * len(targets), targets)
     scores = scores[np.arange(len(targets)), [len(x) - 1 for x in targets]]
-    best = scores.reshape(-1, len(nexts)).argmax(axis=1)
+    enough = [
+        [ids.count(x) == REQUIRED[row].get(x, -1) for x in nexts]
+        for ids in beginnings
+    ]
+    scores = np.where(enough, -np.inf, scores.reshape(-1, len(nexts)))
+    best = scores.argmax(axis=1)
     return {ids for ids, i in zip(beginnings, best) if i == 0}
 
 
@@ -111,6 +116,15 @@ def test_what_is_left_follows_where_a_text_would_end(seed):
     for row, required in zip(result.ids, REQUIRED):
         expected = [*collections.Counter(required).elements()]
         assert all(sorted(ids[:2].tolist()) == sorted(expected) for ids in row)
+
+
+def test_what_must_not_come_again_hides_no_end():
+    """The best word, of which there are enough, is better than the end."""
+    model = random_model(0, SOURCE_IDS, 9, V, eos_logit=9.0)
+    model.memory["point"] -= 1e3
+    model.memory["logits"][..., 4] += 18.0
+    result = search(model, num_beams=1, max_length=9)
+    assert unpadded(result.ids[1, 0]) == [4, V, tokens.EOS]
 
 
 # Of the first source the unknown word counts, which stands there twice, and a

@@ -374,8 +374,9 @@ def constrain(continuations, source, left, kinds, step, max_length):
     EOS is forbidden as long as a run is left. A run is forbidden once it occurs
     as often as required, or before its turn. All tokens but those of runs are
     forbidden if the remaining length only just suffices for the runs that are
-    left, and also if EOS would be the most probable token: the translation is
-    complete but for them, and whatever else followed would repeat it.
+    left, and also if EOS would be the most probable one of the allowed tokens:
+    the translation is complete but for them, and whatever else followed would
+    repeat it.
 
     Args:
         continuations: `Continuations`.
@@ -399,16 +400,15 @@ def constrain(continuations, source, left, kinds, step, max_length):
     unfinished = count > 0
     no_more = ops.logical_and(unfinished, count >= max_length - step - 1)
     no_more = ops.logical_or(no_more, go_on)
-    log_probs = continuations.log_probs
+    generated = ops.full_like(continuations.ids, PLAIN)
+    of_all = ops.concatenate([generated, kinds], axis=2)
+    log_probs = ops.where(of_all == NEVER, MASKED, continuations.log_probs)
     is_end = continuations.words(source) == tokens.EOS
     end = ops.max(ops.where(is_end, log_probs, MASKED), axis=2, keepdims=True)
     would_end = end == ops.max(log_probs, axis=2, keepdims=True)
     no_more = ops.logical_or(no_more, ops.logical_and(unfinished, would_end))
     other = ops.logical_or(no_more, ops.logical_and(is_end, unfinished))
-    generated = ops.full_like(continuations.ids, PLAIN)
-    of_all = ops.concatenate([generated, kinds], axis=2)
     bans = ops.logical_and(other, of_all == PLAIN)
-    bans = ops.logical_or(bans, of_all == NEVER)
     log_probs = ops.where(bans, MASKED, log_probs)
     return continuations._replace(
         log_probs=log_probs, kinds=kinds, following=left.following
