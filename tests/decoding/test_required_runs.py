@@ -300,6 +300,17 @@ def test_every_hypothesis_says_all_runs(
                 assert np.count_nonzero(in_run) == np.count_nonzero(is_known)
 
 
+def test_a_run_that_also_stands_outside_can_always_be_copied():
+    """The model would never copy, and its words cannot be generated."""
+    copy_ids = np.array([[V, V + 1, V, V + 1, -1]], "int32")
+    ids = np.array([[1, 1, 1, 1, EOS]], "int32")
+    marks = np.array([[0, 0, 1, 3, 0]], "int32")
+    model = random_model(0, ids, 6, V)
+    model.memory["point"] -= 1e3
+    result = search(model, marks, ids, copy_ids, num_beams=2, max_length=6)
+    assert is_allowed(unpadded(result.ids[0, 0]), copy_ids[0], marks[0])
+
+
 def test_words_of_runs_are_copied_from_runs():
     model = random_model(3, IDS, 12, V)
     result = search(model, num_beams=8, num_hypotheses=1, max_length=10)

@@ -28,8 +28,9 @@ class Source(NamedTuple):
         ids: Copy ids, `(B, S)`.
         valid: Boolean, `(B, S)`; positions that may be copied.
         word: `(B, S)`, the first position that holds the same token.
-        first: Boolean, `(B, S)`; the first position of each token, among the
-            positions where a run begins, and among all others.
+        first: Boolean, `(B, S)`; one position of each token among the positions
+            where a run begins, and one among all others: the first one, if
+            possible in a run.
         same: `(B, S, S)`, 1.0 where two positions hold the same token.
         real: Boolean, `(B, S)`; all but the padding.
         known: Boolean, `(B, S)`; tokens of the target vocabulary.
@@ -193,7 +194,9 @@ def describe_source(
         alike = ops.expand_dims(runs.starts, 1) == ops.expand_dims(
             runs.starts, 2
         )
-        first = argmax(ops.where(alike, same, 0.0))
+        # Positions in runs come first, since `possible` raises no others.
+        inner = ops.expand_dims(ops.cast(runs.inner, "float32"), 1)
+        first = argmax(ops.where(alike, same * (1.0 + inner), 0.0))
     return Source(
         source_copy_ids,
         valid,

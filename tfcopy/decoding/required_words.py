@@ -8,7 +8,8 @@ its positions, are equivalent. Some runs, such as `%s` and `%d`, must also keep
 their order: only the first of those that are left may be next.
 
 As a continuation, the first token of a run is at its first position where a run
-begins. Any other token is at the first of its other positions.
+begins. Any other token is at the first of its other positions in runs, or else
+at its first position.
 
 Shapes: B batch, K beams, S source steps, V target vocabulary.
 """
