@@ -40,7 +40,7 @@ from tfcopy.data.definitions import (
 from tfcopy.data.text.entities import Entities
 from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
-from tfcopy.decoding import SearchOptions
+from tfcopy.decoding import Ensemble, SearchOptions
 from tfcopy.layers import DefinitionEmbedding
 from tfcopy.models import esim
 from tfcopy.serving.servables import storage
@@ -316,6 +316,29 @@ def test_weights_of_another_model_are_refused(system):
         Checkpoints(path.parent).save(1, {"identity": identity}, {})
         with pytest.raises(CheckpointError, match=f"{name} is 'another' there"):
             storage.load(system)
+
+
+def test_only_what_computes_in_bfloat16_is_copied_in_float32():
+    model = random_translator().model
+    assert storage.in_float32(model) is model
+    other = random_translator("mixed_bfloat16").model
+    found = storage.in_float32(Ensemble([model, other]))
+    assert found.models[0] is model
+    assert found.models[1].cell.compute_dtype == "float32"
+    assert storage.in_float32(found) is found
+    # One layer, such as a pretrained network, in a model of float32.
+    model.head.dtype_policy = keras.DTypePolicy("mixed_bfloat16")
+    assert storage.in_float32(model).head.compute_dtype == "float32"
+    assert model.head.compute_dtype == "bfloat16"
+
+
+def test_a_model_that_cannot_be_copied_in_float32_is_told():
+    model = random_translator("mixed_bfloat16").model
+    model.cell.__class__ = type("Unregistered", (type(model.cell),), {})
+    policy = keras.config.dtype_policy()
+    with pytest.raises(ValueError, match=r"\(Unregistered is not registered"):
+        storage.in_float32(model)
+    assert keras.config.dtype_policy() == policy
 
 
 def test_nothing_is_stored_that_cannot_be_loaded(tmp_path):

@@ -80,8 +80,9 @@ def write(folder, translator, examples, pairs=()) -> dict:
     """
     start = time.monotonic()
     check(translator)
-    if getattr(translator.model, "compute_dtype", "float32") != "float32":
-        translator = translator.copy(model=storage.in_float32(translator.model))
+    model = storage.in_float32(translator.model)
+    if model is not translator.model:
+        translator = translator.copy(model=model)
     extra = os.path.join(folder, "assets.extra")
     path = os.path.join(extra, FILE_NAME)
     functions, signatures = text_functions(translator)

@@ -48,7 +48,7 @@ from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
-from tfcopy.decoding import SearchOptions
+from tfcopy.decoding import Ensemble, SearchOptions
 from tfcopy.models import rarest_word_model  # noqa: F401 registers classes
 from tfcopy.serving.run_folder import SERVABLE_NAME, checkpoints_of
 from tfcopy.serving.servables import settings
@@ -202,13 +202,33 @@ def _make_model(config):
         return keras.saving.deserialize_keras_object(config, safe_mode=True)
 
 
-def in_float32(model: keras.Model) -> keras.Model:
-    """Builds a model again, with its weights, that computes in float32."""
-    config = _model_config(model)
-    settings.change_model(config, {"precision": "float32"})
-    with keras_internals.dtype_policy("float32"):
-        rebuilt = _make_model(config)
-    rebuilt.set_weights(model.get_weights())
+def in_float32(model):
+    """Returns a model that computes in float32: the model itself, or a copy.
+
+    Args:
+        model: A `keras.Model` or an `Ensemble`; others stay as they are.
+
+    Raises:
+        ValueError: If a copy cannot be built from the model's config.
+    """
+    if isinstance(model, Ensemble):
+        members = [in_float32(x) for x in model.models]
+        return model if (*members,) == model.models else Ensemble(members)
+    is_layer = isinstance(model, keras.Model)
+    layers = keras_internals.all_layers(model) if is_layer else ()
+    if not any("float16" in x.compute_dtype for x in layers):
+        return model
+    try:
+        config = _model_config(model)
+        settings.change_model(config, {"precision": "float32"})
+        with keras_internals.dtype_policy("float32"):
+            rebuilt = _make_model(config)
+        rebuilt.set_weights(model.get_weights())
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise ValueError(
+            "LiteRT has no bfloat16, and a copy of the model in float32 cannot "
+            f"be built ({_reason(error)})."
+        ) from error
     return rebuilt
 
 
@@ -250,10 +270,13 @@ def _damage_is_told(path):
 
 
 def _damaged(path, error):
-    reason = str(error).strip().split("\n")[0] or type(error).__name__
+    return StorageError(f"{path} is damaged ({_reason(error)}).")
+
+
+def _reason(error):
     if missing := re.search(r"Could not locate \w+ '(.*?)'", str(error)):
-        reason = f"{missing[1]} is not registered: import its module first"
-    return StorageError(f"{path} is damaged ({reason}).")
+        return f"{missing[1]} is not registered: import its module first"
+    return str(error).strip().split("\n")[0] or type(error).__name__
 
 
 def _load_weights(model, folder, checkpoint, identity):
