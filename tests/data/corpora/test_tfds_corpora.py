@@ -125,6 +125,7 @@ def test_reads_two_text_features_and_parts_of_splits(data_dir):
         ("tiny_texts:9.0.0", {}, ["only: 1.0.0", "--data_dir"]),
         ("tiny_offline", {}, ["no route to host", "--data_dir"]),
         ("tiny_texts", {}, ["no split 'validation'", "train"]),
+        ("tiny_translation", {"splits": {"dev": "test"}}, ["'dev'"]),
         ("tiny_translation", {"target": "de"}, ["'de'", "en, fr"]),
     ],
 )

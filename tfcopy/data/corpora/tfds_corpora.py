@@ -49,6 +49,17 @@ def load(
             `{"validation": "train[:1%]"}`.
     """
     builder = builder_of(name, data_dir)
+    return corpus_of(builder, source, target, languages, splits)
+
+
+def corpus_of(
+    builder: tfds.core.DatasetBuilder,
+    source: str | None = None,
+    target: str | None = None,
+    languages: tuple[str, str] | None = None,
+    splits: Mapping[str, str] | None = None,
+) -> TranslationCorpus:
+    """Opens a dataset like `load`, given its builder, already prepared."""
     texts = _text_features(builder, source, target)
     source_language, target_language = languages or texts
 
@@ -162,6 +173,12 @@ def split_names(
     Raises:
         CorpusError: naming the split that is not there.
     """
+    unknown = [name for name in given if name not in SPLITS]
+    if unknown:
+        raise CorpusError(
+            f"No split is called {unknown[0]!r} here. "
+            f"Choose TFDS splits for: {', '.join(SPLITS)}."
+        )
     names = {split: given.get(split, split) for split in SPLITS}
     for split, tfds_split in names.items():
         try:
