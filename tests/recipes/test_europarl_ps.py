@@ -18,6 +18,7 @@ import tensorflow as tf
 from tests.recipes import exporting, starting
 from tests.recipes.starting import figures, results
 from tfcopy.data.generated import demo_parliament
+from tfcopy.data.pairs import sampled_vocabulary
 from tfcopy.data.pairs.encoding import encode
 from tfcopy.data.text import vocabulary
 from tfcopy.data.text.tokenization import Tokenizer
@@ -449,6 +450,28 @@ def test_training_with_links_is_another_training(tmp_path, corpus, capsys):
     arguments += ["--guided_alignment", path, "--run", "other"]
     message = "--guided_alignment: .*links, line . *: expected links"
     assert_error(capsys, tmp_path, arguments, message)
+
+
+@pytest.mark.long
+def test_another_head_and_the_large_vocabulary_trick(
+    tmp_path, corpus, monkeypatch
+):
+    counts = []
+
+    def spy(copy_ids, vocabulary_size, count, seed=None):
+        counts.append((vocabulary_size, count))
+        return choose(copy_ids, vocabulary_size, count, seed)
+
+    choose = sampled_vocabulary.choose_candidates
+    monkeypatch.setattr(sampled_vocabulary, "choose_candidates", spy)
+    monkeypatch.setattr(run_module, "export", lambda *_, **__: "served/1")
+    arguments = ["--train", corpus, "--head", "copynet", "--candidates", "9"]
+    assert start(tmp_path, *arguments) == 0
+    ((name, scores),) = results(tmp_path)["systems"].items()
+    assert name == "copynet" and scores["updates"] == 4
+    # A few words in training, all of them for the dev score.
+    size = max(all_words for all_words, _ in counts)
+    assert set(counts) == {(size, 9), (size, size)} and size > 9
 
 
 def test_a_shortlist_is_learnt_or_read(tmp_path):

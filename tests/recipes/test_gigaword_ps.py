@@ -63,34 +63,14 @@ def vectors(tmp_path_factory):
     return write(tmp_path_factory.mktemp("vectors") / "v.txt", lines)
 
 
-def candidates_chosen(patch):
-    """Returns a list that each choice adds its sizes to: of all, of some."""
-    chosen = []
-    choose = sampled_vocabulary.choose_candidates
-
-    def spy(copy_ids, vocabulary_size, count, seed=None):
-        chosen.append((vocabulary_size, count))
-        return choose(copy_ids, vocabulary_size, count, seed)
-
-    patch.setattr(sampled_vocabulary, "choose_candidates", spy)
-    return chosen
-
-
 @pytest.fixture(scope="module")
-def run(tmp_path_factory, corpus):
-    """The folder of a finished run, and the candidates that it chose."""
+def finished(tmp_path_factory, corpus):
     folder = tmp_path_factory.mktemp("finished")
     with pytest.MonkeyPatch.context() as patch:
         # The run on entities has pictures.
         patch.setattr(SamplePictures, "__call__", lambda *_: None)
-        chosen = candidates_chosen(patch)
         assert start(folder, "--train", corpus) == 0
-    return folder, chosen
-
-
-@pytest.fixture(scope="module")
-def finished(run):
-    return run[0]
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -149,12 +129,6 @@ def check_pointers(folder, is_smoothed):
     assert 60 < found["train"] < 75, found
     contents = [x.read_bytes() for x in folder.rglob("events.out.tfevents.*")]
     assert any(b"penalty" in x for x in contents) == is_smoothed
-
-
-def test_few_words_are_trained_and_all_are_scored(run):
-    _, chosen = run
-    size = max(all_words for all_words, _ in chosen)
-    assert {*chosen} == {(size, 9), (size, size)} and size > 9
 
 
 def test_pointers_are_counted(finished):
@@ -222,7 +196,14 @@ def test_embeddings_start_from_the_vectors(
 
 @pytest.mark.slow
 def test_tags_tell_the_entities(tmp_path, corpus, monkeypatch):
-    chosen = candidates_chosen(monkeypatch)
+    counts = []
+    choose = sampled_vocabulary.choose_candidates
+
+    def spy(copy_ids, vocabulary_size, count, seed=None):
+        counts.append(count)
+        return choose(copy_ids, vocabulary_size, count, seed)
+
+    monkeypatch.setattr(sampled_vocabulary, "choose_candidates", spy)
     pairs = [story(i) for i in range(NUM_PAIRS)]
     tags = [
         [
@@ -245,7 +226,6 @@ def test_tags_tell_the_entities(tmp_path, corpus, monkeypatch):
     outputs = served["analyse"](text=tf.constant(["Łukasz￨PER won"]))
     source = outputs["source_tokens"].numpy()[0].tolist()
     assert source == ["Łukasz".encode(), b"won", b"</s>"]
-    counts = [count for _, count in chosen]
     assert 9 in counts and max(counts) == len(words)
 
 
