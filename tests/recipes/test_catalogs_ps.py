@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 import pathlib
-import re
 import shutil
 import types
 
@@ -93,8 +92,7 @@ def test_what_is_exported_tells_it(base, project, tmp_path, capsys):
     output = ["--output", str(tmp_path / "filled.po")]
     assert translate_po.main([served, str(path), *output]) == 0
     assert "held out of its catalogues" in capsys.readouterr().out
-    filled = (tmp_path / "filled.po").read_text()
-    assert re.search(r"\(do not trust, [1-9]%\)", filled)
+    assert "(do not trust, 5%)" in (tmp_path / "filled.po").read_text()
 
 
 @pytest.mark.long
