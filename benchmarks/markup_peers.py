@@ -21,6 +21,7 @@ answers are wrong (see opennmt_worker.py). Eole is installed by
 """
 
 import argparse
+import collections
 import functools
 import importlib
 import json
@@ -38,7 +39,6 @@ from tfcopy.runtime.answer_lines import Translation
 # Blanks within a token; the peers' files have blanks between tokens.
 _BLANKS = {" ": "\u2423", "\xa0": "\u2420", "\u202f": "\u2422"}
 _TAG = "\uff5fph_{}_std\uff60"
-_MAX_TAGS = 24
 _PLACEHOLDER = re.compile(r"X\s?([0-9]+)\s?X", re.IGNORECASE)
 _LEAST_LIKENESS = 75
 # Eole 0.6.0 looks for the flags of inlinetags in the wrong place, and a tag
@@ -63,7 +63,7 @@ main()
 _EOLE = {
     "src_vocab_size": 40_000,
     "tgt_vocab_size": 40_000,
-    "transforms_configs": {"inlinetags": {"max_tags": _MAX_TAGS // 2}},
+    "transforms_configs": {"inlinetags": {"max_tags": 12}},
     "model": {
         "architecture": "transformer",
         "layers": 3,
@@ -334,19 +334,18 @@ def _write(data, max_length, protect, _, folder):
 
 
 def _tagged(source, target, protect):
-    """Replaces the spans of a pair by tags, those of one text by one number."""
-    tags = {}
-    for i, word in enumerate(source):
+    """Replaces the spans of a pair by tags, numbered in the source's order."""
+    tagged, tags = [], collections.defaultdict(list)
+    for word in source:
         plain = _with_blanks(word)
         if span_patterns.spans_of(plain, protect) == [plain]:
-            tags.setdefault(word, []).append(i)
-    ordered = sorted(i for places in tags.values() for i in places)
-    numbers = {i: _TAG.format(n + 1) for n, i in enumerate(ordered)}
-    left = {word: [numbers[i] for i in places] for word, places in tags.items()}
-    return (
-        [numbers.get(i, word) for i, word in enumerate(source)],
-        [left[x].pop(0) if left.get(x) else x for x in target],
-    )
+            tag = _TAG.format(sum(map(len, tags.values())) + 1)
+            tags[word].append(tag)
+            tagged.append(tag)
+        else:
+            tagged.append(word)
+    left = {word: iter(some) for word, some in tags.items()}
+    return tagged, [next(left.get(x, iter(())), x) for x in target]
 
 
 def _tokens(data, pairs, side):
