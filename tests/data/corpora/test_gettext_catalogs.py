@@ -78,6 +78,29 @@ def test_translated_entries_are_pairs(tmp_path):
         read(path, "fr")
 
 
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        (
+            r"Options:\n  -a\tAll\n  -b\tBack\n",
+            r"Opciones:\n  -a\tTodo\n  -b\tAtrás",
+            [("Options:", "Opciones:"), ("-a", "-a"), ("All", "Todo")]
+            + [("-b", "-b"), ("Back", "Atrás")],
+        ),
+        (r"a\n\nb", r"c\nd", [("a b", "c d")]),
+        (r"a\nb c", r"d e\nf", [("a", "d e"), ("b c", "f")]),
+        (r"a\tb", r"c\nd", [("a b", "c d")]),
+        (r"a\nb", "c", [("a b", "c")]),
+        (r"a\nb", "", []),
+    ],
+)
+def test_lines_that_a_translation_keeps_are_pairs(
+    tmp_path, source, target, expected
+):
+    entry = f'msgid "{source}"\nmsgstr "{target}"\n'
+    assert read(write(tmp_path / "a.po", HEADER + entry)) == expected
+
+
 def test_what_is_left_out_is_counted(tmp_path):
     plural = 'msgid "a"\nmsgid_plural "b"\nmsgstr[0] "c"\nmsgstr[1] ""\n\n'
     for i in range(9):

@@ -13,9 +13,9 @@ from tests.data.text.test_span_formats import PLACEHOLDERS
 from tests.growth import check_linear
 from tests.serving.catalogs import catalogs
 from tests.serving.catalogs.catalogs import HEADER, quoted, write
+from tfcopy.data.text.segments import masked
 from tfcopy.data.text.span_patterns import ORDERED, spans_of
 from tfcopy.runtime import remote_model
-from tfcopy.serving.segments import masked
 
 
 def catalog(entries):

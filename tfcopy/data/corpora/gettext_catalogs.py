@@ -39,6 +39,7 @@ from tfcopy.data.text.languages import (
     base_language,
     normal_code,
 )
+from tfcopy.data.text.segments import lines_of
 
 # Of the translated entries; files are held out whole.
 _HELD_OUT_SHARE = 20
@@ -66,8 +67,9 @@ def load(
 ) -> TranslationCorpus:
     """Reads all catalogues of a folder and of those below it.
 
-    An entry is an example: its `msgid` and its `msgstr`, whole. Entries that
-    are fuzzy or without a translation are skipped and counted. Obsolete entries
+    An entry is an example: its `msgid` and its `msgstr`. If both have the same
+    lines and columns, each of these is one, as in filling. Entries that are
+    fuzzy or without a translation are skipped and counted. Obsolete entries
     are comments. If an entry has plural forms, the formula in the header
     selects the form that translates the singular, and the last form translates
     the plural. Contexts and comments are not read, and accelerators (`_File`,
@@ -346,7 +348,16 @@ def _pairs(catalog) -> Iterator[tuple[str, str]]:
                 source, mark, _ = without_mark(pair[0])
                 if mark and letter_of(pair[1], mark):
                     pair = source, pair[1].replace(mark, "")
-                yield tuple(" ".join(text.split()) for text in pair)
+                for texts in _lines_of(*pair):
+                    yield tuple(" ".join(text.split()) for text in texts)
+
+
+def _lines_of(source, target):
+    """Returns pairs of lines, if both texts have the same ends of lines."""
+    source_lines, target_lines = map(lines_of, (source.strip(), target.strip()))
+    if source_lines[1::2] != target_lines[1::2]:
+        return [(source, target)]
+    return zip(source_lines[::2], target_lines[::2])
 
 
 def _pairs_of(entry, formula) -> Iterable[tuple[str, str]]:

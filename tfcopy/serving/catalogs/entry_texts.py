@@ -13,6 +13,7 @@ from tfcopy.data.corpora.catalog_lines import (
 from tfcopy.data.text import rst_markup
 from tfcopy.data.text.accelerators import Marked, without_mark
 from tfcopy.data.text.answer_check import Findings, check
+from tfcopy.data.text.segments import has_words, lines_of, masked
 from tfcopy.data.text.span_formats import SUFFIX, in_order, named
 from tfcopy.data.text.span_patterns import (
     WITHOUT_PERCENT,
@@ -23,7 +24,6 @@ from tfcopy.data.text.span_patterns import (
 )
 from tfcopy.runtime.answer_lines import Translation
 from tfcopy.serving.catalogs.entries import Left, Suggestion
-from tfcopy.serving.segments import has_words, lines_of, masked
 from tfcopy.terminal import printable
 
 TOO_LONG = "too long for the model"

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import babel
 
 from tfcopy.data.text.languages import best_language, normal_code
+from tfcopy.data.text.segments import has_words
 from tfcopy.evaluation.calibration import confidence_of
 from tfcopy.runtime.answer_lines import (
     Translation,
@@ -32,7 +33,6 @@ from tfcopy.runtime.signatures import AskError, server_of
 from tfcopy.serving.http_server.api_messages import ApiError, invalid
 from tfcopy.serving.http_server.request_batches import RequestBatches
 from tfcopy.serving.http_server.text_parts import Segment
-from tfcopy.serving.segments import has_words
 from tfcopy.terminal import one_line
 
 _LANGUAGE = r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]+)*(?:@[a-z]+)?"

@@ -22,9 +22,9 @@ from typing import NamedTuple
 
 import re2
 
+from tfcopy.data.text.segments import has_words, lines_of, sentences_of
 from tfcopy.data.text.span_patterns import pattern_of, with_texts
 from tfcopy.runtime.answer_lines import may_be_cut
-from tfcopy.serving.segments import has_words, lines_of, sentences_of
 
 # The name of a span: its number, as a private character, between two others.
 # Digits would be spans of some formats.
