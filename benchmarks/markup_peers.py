@@ -117,7 +117,7 @@ def main():
 
 def measure(options):
     """Scores a peer as results.json has the scores of a system."""
-    from tfcopy.experiments.pairs import translation_systems
+    from tfcopy.experiments.pairs import corpus_flags, translation_systems
 
     with open(os.path.join(options.run, "results.json")) as file:
         found = json.load(file)
@@ -129,7 +129,8 @@ def measure(options):
     start = time.perf_counter()
     answers, measured = PEERS[options.peer](options, config, data)
     seconds = time.perf_counter() - start
-    scores = translation_systems.score(answers, data, config.bleu_tokenize)
+    tokenize = corpus_flags.bleu_tokenize(config)
+    scores = translation_systems.score(answers, data, tokenize)
     return {"updates": options.updates, "seconds": seconds} | measured | scores
 
 

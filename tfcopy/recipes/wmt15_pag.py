@@ -170,7 +170,7 @@ def run(config):
         system = planning.build(run, name, data, config.max_target_length)
         trained = planning.train(system, data)
         answers[name], scores = translation_systems.answer(
-            system.served, data, config.bleu_tokenize
+            system.served, data, corpus_flags.bleu_tokenize(config)
         )
         run.results[name] = {**trained, **scores}
 

@@ -12,6 +12,7 @@ from tfcopy.decoding import SearchOptions
 from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs import (
     copynet_steps,
+    corpus_flags,
     model_flags,
     planning,
     pointer_softmax_steps,
@@ -273,3 +274,16 @@ def test_each_recipe_has_the_flags(name):
     assert issubclass(recipe.Config, PairsConfig)
     names = {field.name for field in dataclasses.fields(recipe.Config)}
     assert names >= {*FLAGS, "replace_unk"}
+
+
+@pytest.mark.parametrize(
+    ("flags", "tokenize"),
+    [
+        ({"target_language": "fr"}, "13a"),
+        ({"target_language": "zh_TW"}, "zh"),
+        ({"target_language": "ja"}, "char"),
+        ({"target_language": "ja", "bleu_tokenize": "13a"}, "13a"),
+    ],
+)
+def test_bleu_is_of_characters_where_there_are_no_blanks(flags, tokenize):
+    assert corpus_flags.bleu_tokenize(europarl_ps.Config(**flags)) == tokenize

@@ -96,7 +96,8 @@ class TranslationConfig(CorpusConfig, VocabulariesConfig):
         source_language: Language code of the source.
         target_language: Language code of the target.
         bleu_tokenize: Tokenisation by sacreBLEU: 13a, intl, zh, char, or none
-            for text that is already tokenised.
+            for text that is already tokenised. If not given: zh for Chinese,
+            char for Japanese and Thai, else 13a.
     """
 
     catalogs: str | None = corpus_file(corpus="folder")
@@ -104,7 +105,21 @@ class TranslationConfig(CorpusConfig, VocabulariesConfig):
     names: bool = data(False, fixed=False)
     source_language: str = data.common("en")
     target_language: str = data.common("fr")
-    bleu_tokenize: Literal["13a", "none", "intl", "zh", "char"] = results("13a")
+    bleu_tokenize: Literal["13a", "none", "intl", "zh", "char"] | None = (
+        results(None)
+    )
+
+
+# Of languages that are written without blanks.
+_BLEU_TOKENIZE = {"zh": "zh", "ja": "char", "th": "char"}
+
+
+def bleu_tokenize(config: TranslationConfig) -> str:
+    """Returns --bleu_tokenize, or that of the target language."""
+    from tfcopy.data.text.languages import base_language
+
+    own = _BLEU_TOKENIZE.get(base_language(config.target_language), "13a")
+    return config.bleu_tokenize or own
 
 
 @group

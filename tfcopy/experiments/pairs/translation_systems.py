@@ -16,7 +16,10 @@ from tfcopy.experiments.pairs import (
     pointer_softmax_steps,
     translation_data,
 )
-from tfcopy.experiments.pairs.corpus_flags import TranslatorConfig
+from tfcopy.experiments.pairs.corpus_flags import (
+    TranslatorConfig,
+    bleu_tokenize,
+)
 from tfcopy.experiments.reporting import ExportChoice
 from tfcopy.experiments.run import Run, timed
 from tfcopy.models.assembly import head_class
@@ -48,7 +51,7 @@ def run(config: TranslatorConfig, prepare, columns, *, paper, note, examples):
         options = pointer_softmax_steps.training_options(system, head, data)
         *_, trained = pair_training.train(system, data, **options)
         for variant, translator in variants(system.served, head).items():
-            found, scores = answer(translator, data, config.bleu_tokenize)
+            found, scores = answer(translator, data, bleu_tokenize(config))
             if variant is None:
                 answers[name] = found
                 run.results[name] = {**trained, **scores}
@@ -87,31 +90,31 @@ def run_catalogs(config: TranslatorConfig, prepare, columns):
     return results
 
 
-def answer(translator, data, bleu_tokenize):
+def answer(translator, data, tokenize):
     """Translates the test set.
 
     Args:
         translator: `Translator`.
         data: `PairData`.
-        bleu_tokenize: Tokenisation of sacrebleu.
+        tokenize: Tokenisation of sacrebleu.
 
     Returns:
         `(answers, scores)`: a `Translation` for each sentence, and a dict.
     """
     sources = [source for source, _ in data.test]
     answers, seconds = timed(translator.translate_all, sources)
-    scores = score(answers, data, bleu_tokenize)
+    scores = score(answers, data, tokenize)
     return answers, {**scores, "seconds_translating": seconds}
 
 
-def score(answers, data, bleu_tokenize) -> dict:
+def score(answers, data, tokenize) -> dict:
     """Computes the metrics of the test set's translations.
 
     Where the tokenizer protects spans, how much of these is kept, too.
     """
     texts = [answer.text for answer in answers]
     references = [target for _, target in data.test]
-    bleu = translations.bleu(texts, references, bleu_tokenize)
+    bleu = translations.bleu(texts, references, tokenize)
     scores = {
         "bleu": bleu["score"],
         "chrf": translations.chrf(texts, references)["score"],
@@ -128,7 +131,7 @@ def score(answers, data, bleu_tokenize) -> dict:
         shares = ("spans_kept", "texts_kept", "texts_exact")
         scores |= {name: kept[name] for name in shares}
     compared = translations.compare(
-        {"answers": texts}, [references], ["bleu"], bleu_tokenize
+        {"answers": texts}, [references], ["bleu"], tokenize
     )
     return {
         **{name: round(value, 2) for name, value in scores.items()},
@@ -139,7 +142,7 @@ def score(answers, data, bleu_tokenize) -> dict:
 
 def best_on_validation(run, data) -> ExportChoice:
     """Returns the system with the best BLEU on the validation set."""
-    tokenize = run.config.bleu_tokenize
+    tokenize = bleu_tokenize(run.config)
 
     def score(*texts):
         return translations.bleu(*texts, tokenize)["score"]
