@@ -90,6 +90,7 @@ def test_translated_entries_are_pairs(tmp_path):
         (r"a\n\nb", r"c\nd", [("a b", "c d")]),
         (r"a\nb c", r"d e\nf", [("a", "d e"), ("b c", "f")]),
         (r"a\tb", r"c\nd", [("a b", "c d")]),
+        (r"a\n  b\n", r"c \nd", [("a", "c"), ("b", "d")]),
         (r"a\nb", "c", [("a b", "c")]),
         (r"a\nb", "", []),
     ],

@@ -353,11 +353,13 @@ def _pairs(catalog) -> Iterator[tuple[str, str]]:
 
 
 def _lines_of(source, target):
-    """Returns pairs of lines, if both texts have the same ends of lines."""
-    source_lines, target_lines = map(lines_of, (source.strip(), target.strip()))
-    if source_lines[1::2] != target_lines[1::2]:
+    """Returns pairs of lines, if both texts have the same lines and columns."""
+    lines = [lines_of(text.strip()) for text in (source, target)]
+    # They may be indented differently.
+    ends, others = ([x.replace(" ", "") for x in y[1::2]] for y in lines)
+    if ends != others:
         return [(source, target)]
-    return zip(source_lines[::2], target_lines[::2])
+    return zip(*(x[::2] for x in lines))
 
 
 def _pairs_of(entry, formula) -> Iterable[tuple[str, str]]:
