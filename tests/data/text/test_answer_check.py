@@ -72,6 +72,8 @@ AFTER = "a letter right after %s"
         ("a<br/>b<p>c", "c<p>a<br/>", "html", []),
         ("<b>a", "a", "html", ["lost <b>"]),
         ("a `b` c", "a `b c", "html", ["unmatched `"]),
+        ("no `%s' in `b'", "« %s » manque dans « b »", "printf", []),
+        ("no `%s' in `b`", "« %s » manque dans `b", "printf", ["unmatched `"]),
         ("[a](b) (c)", "a](b) (c", "links", ["unmatched (", "unmatched ]"]),
         ('a "b"', "a «b»", "html", []),
         ("a “b”", "a „b“", "html", []),

@@ -17,6 +17,8 @@ _TAG = re.compile(r"(?s)<(/?)([A-Za-z][\w:.-]*).*?(/?)>")
 _PAIRS = {"(": ")", "[": "]", "{": "}", "「": "」"}
 # Languages differ: closing marks of some open quotations in others.
 _QUOTES = '"“”„‟«»'
+# The first sign of a quotation as GNU's programs once wrote it: `file'.
+_GNU_QUOTE = re.compile("`(?=[^`']*')")
 # Number of a placeholder, which a translation may add or remove.
 _NUMBER = re.compile(r"(?<=\{)[0-9]+|[0-9]+[$:]|\[[0-9]+\]")
 # Pairs of a lost span and a further one that are compared.
@@ -235,7 +237,8 @@ def _unpaired(spans, names):
 
 def _unpaired_characters(source, answer, names):
     one, other = (
-        replaced_spans(x, names, " ").translate(_WIDE) for x in (source, answer)
+        _GNU_QUOTE.sub("", replaced_spans(x, names, " ").translate(_WIDE))
+        for x in (source, answer)
     )
     for begin, end in _PAIRS.items():
         was, now = (x.count(begin) - x.count(end) for x in (one, other))
