@@ -81,13 +81,17 @@ def test_a_sentence_tells_how_many_were_right():
     model = {"scores": {**scores, "must_copy": other}}
     sentence = calibration.quality(model)
     assert sentence == (
-        "On texts held out of its catalogues, 31 of 100 translations were "
-        "right as they stood (BLEU 21.5, chrF 38.6)."
+        "Of the translations of texts held out of its catalogues, 31 % were "
+        "right as they stood (BLEU 21.5, chrF 38.6). Expect to write most of "
+        "them anew."
     )
     model["search"] = {"must_copy": True}
-    model["scores"]["held_out"] = ["git", "bash"]
-    sentence = calibration.quality(model)
-    assert "On programs (git, bash) held out of its catalogues, 28" in sentence
+    model["scores"] |= {"held_out": ["git", "bash"], "texts": 1300}
+    other["chrf"] = 40.0
+    assert calibration.quality(model) == (
+        "Of 1,300 translations of programs (git, bash) held out of its "
+        "catalogues, 28 % were right as they stood (BLEU 21.5, chrF 40.0)."
+    )
     assert calibration.quality({"scores": {"bleu": 3.0}}) is None
 
 

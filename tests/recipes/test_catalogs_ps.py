@@ -71,8 +71,9 @@ def test_a_run_remembers_how_good_it_is(base):
     assert all(len(point) == 2 for point in scores["calibration"])
     assert config_of(results["savedmodel"])["scores"] == scores
     card = pathlib.Path(results["savedmodel"], "README.md").read_text()
-    sentence = f"On programs ({scores['held_out'][0]}) held out of its "
-    assert sentence in card and "of 100 translations were right" in card
+    count, (program,) = scores["texts"], scores["held_out"]
+    assert f"Of {count:,} translations of programs ({program}) held" in card
+    assert "% were right as they stood" in card
 
 
 @pytest.mark.long

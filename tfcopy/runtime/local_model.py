@@ -149,6 +149,7 @@ _FIGURES = {"right": float, "bleu": float, "chrf": float}
 SCORES = {
     **_FIGURES,
     "must_copy": _FIGURES,
+    "texts": int,
     "calibration": [[float]],
     "held_out": [str],
 }

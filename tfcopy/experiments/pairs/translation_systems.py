@@ -158,6 +158,7 @@ def _calibrate(run, data, system):
     right = [x.text.strip() == y for x, (_, y) in zip(answers, pairs)]
     run.results[system] |= {
         "calibration": calibration.fit([x.score for x in answers], right),
+        "texts": len(data.test),
         "held_out": list(data.corpus.held_out),
     }
 
