@@ -110,6 +110,8 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--peer_python", help="an environment with the peer")
     options = parser.parse_args()
+    if options.peer == "eole" and options.peer_python is None:
+        parser.error("eole needs --peer_python.")
     options.workdir = pathlib.Path(options.workdir).absolute()
     options.workdir.mkdir(parents=True, exist_ok=True)
     print(json.dumps(measure(options), indent=2))
