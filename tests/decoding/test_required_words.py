@@ -127,6 +127,66 @@ def test_what_must_not_come_again_hides_no_end():
     assert unpadded(result.ids[1, 0]) == [4, V, tokens.EOS]
 
 
+def narrow_beam(model, row, num_beams, max_length):
+    """The best that ends of a beam that reserves a place for what lacks least.
+
+    Each entry is `(log p, words, number of words that are left)`.
+    """
+    required = collections.Counter(REQUIRED[row])
+    words = [tokens.EOS, tokens.UNK, *range(4, V), *REQUIRED[row]]
+    words = [*dict.fromkeys(words)]
+    alive, finished = [(0.0, [], required.total())], []
+    for step in range(max_length):
+        grown = []
+        for before, ids, left in alive:
+            previous = ids[-1] if ids else tokens.BOS
+            previous = previous if previous < V else tokens.UNK
+            p = probabilities(model, row, step, previous, COPY_IDS[row], "sum")
+            missing = required - collections.Counter(ids)
+            may_follow = [x for x in words if x in missing or x not in required]
+            would_end = max(may_follow, key=p.__getitem__) == tokens.EOS
+            if left and (would_end or left >= max_length - step - 1):
+                may_follow = missing
+            elif left:
+                may_follow.remove(tokens.EOS)
+            grown += [
+                (before + np.log(p[x]), [*ids, x], left - (x in missing))
+                for x in may_follow
+            ]
+        grown.sort(reverse=True)
+        fewest = min(x[2] for x in grown)
+        best = grown[:num_beams]
+        if all(x[2] > fewest for x in best):
+            best[-1] = next(x for x in grown if x[2] == fewest)
+        best = best[: num_beams - len(finished)]
+        finished += [x for x in best if x[1][-1] == tokens.EOS]
+        alive = [x for x in best if x[1][-1] != tokens.EOS]
+        if not alive:
+            break
+    return max(finished or [x for x in alive if not x[2]])[:2]
+
+
+@pytest.mark.few(2, 6)
+@pytest.mark.parametrize(
+    ("seed", "pointing", "eos_logit"),
+    [
+        (i, *x)
+        for i, x in enumerate(itertools.product((-20, -5, 0), (-4, 0, 4)))
+    ],
+)
+def test_a_narrow_beam_has_a_place_for_what_lacks_least(
+    seed, pointing, eos_logit
+):
+    num_beams = 2 + seed % 4
+    model = random_model(seed, SOURCE_IDS, 8, V, eos_logit)
+    model.memory["point"] += pointing
+    result = search(model, num_beams=num_beams, max_length=8)
+    for row in range(2):
+        score, ids = narrow_beam(model, row, num_beams, 8)
+        assert unpadded(result.ids[row, 0]) == ids
+        np.testing.assert_allclose(result.scores[row, 0], score, atol=1e-3)
+
+
 # Of the first source the unknown word counts, which stands there twice, and a
 # word between: as 2 they must be said in their order.
 IN_TURN = np.where(COPY_IDS >= 0, 2, 0).astype("int32")

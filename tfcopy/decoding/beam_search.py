@@ -399,6 +399,10 @@ def _grow(
         log_probs = take_each(total, chosen)
     else:
         log_probs, chosen = top_k(total, beams)
+        if options.must_copy and beams > 1:
+            left = ops.reshape(continuations.left, (-1, beams * number))
+            chosen = required_words.with_fewest_left(chosen, total, left)
+            log_probs = take_each(total, chosen)
     parents, words, copied_from, kinds = continuations.choose(
         ops.cast(chosen, "int32"), source
     )

@@ -70,6 +70,8 @@ class Continuations(NamedTuple):
         kinds: int32, `(B, K, S)`, the kind of each position's continuation,
             from `required_words.ways`. `None` without required tokens.
         following: `following` of `required_words.Left`.
+        left: int32, `(B, K, C + S)`, the number of required tokens that are
+            left after each.
     """
 
     ids: Any
@@ -79,6 +81,7 @@ class Continuations(NamedTuple):
     first_from: Any = None
     kinds: Any = None
     following: Any = None
+    left: Any = None
 
     def words(self, source):
         """Returns the extended ids of all, `(B, K, C + S)`."""

@@ -25,8 +25,9 @@ from tfcopy.layers.tensors import argmax, take_each
 # Minimum of the log-probability of required tokens, which may be the only ones
 # that are allowed.
 LEAST = -1e3
-# More than the number of occurrences of any run.
+# More than the number of occurrences of any run, and of all tokens.
 NO_TURN = 1e6
+_ALL = 2**30
 # Values of `protected`: the first token of an ordered run; a later token of a
 # run.
 IN_TURN, GOES_ON = 2, 3
@@ -388,7 +389,7 @@ def constrain(continuations, source, left, kinds, step, max_length):
         max_length: Maximum number of tokens of a hypothesis, including EOS.
 
     Returns:
-        `Continuations`, with `kinds` and `following`.
+        `Continuations`, with `kinds`, `following` and `left`.
     """
     runs = source.runs
     go_on = ops.expand_dims(_must_go_on(left), 2)
@@ -411,9 +412,36 @@ def constrain(continuations, source, left, kinds, step, max_length):
     other = ops.logical_or(no_more, ops.logical_and(is_end, unfinished))
     bans = ops.logical_and(other, of_all == PLAIN)
     log_probs = ops.where(bans, MASKED, log_probs)
+    in_run = ops.logical_or(of_all == BEGINS, of_all == CONTINUES)
     return continuations._replace(
-        log_probs=log_probs, kinds=kinds, following=left.following
+        log_probs=log_probs,
+        kinds=kinds,
+        following=left.following,
+        left=count - ops.cast(in_run, "int32"),
     )
+
+
+def with_fewest_left(chosen, total, left):
+    """Reserves the last place for one of those that lack the fewest tokens.
+
+    It is the best of them, and has this place unless one of them is among the
+    best anyway. Otherwise hypotheses that say nothing required, and so can
+    never end, would crowd out all others. This is the beam allocation of
+    [Post and Vilar, 2018](https://arxiv.org/abs/1804.06609) with a single place
+    that is not given by score.
+
+    Args:
+        chosen: Indices of the K best continuations, `(B, K)`.
+        total: Log-probabilities of all hypotheses, `(B, N)`.
+        left: Number of required tokens that each lacks, int32 `(B, N)`.
+    """
+    left = ops.where(total > MASKED / 2, left, _ALL)
+    is_fewest = left == ops.min(left, axis=1, keepdims=True)
+    best = argmax(ops.where(is_fewest, total, 2 * MASKED))
+    best = ops.cast(ops.expand_dims(best, 1), chosen.dtype)
+    others = ops.concatenate([chosen[:, :-1], best], axis=1)
+    is_there = ops.any(take_each(is_fewest, chosen), axis=1, keepdims=True)
+    return ops.where(is_there, chosen, others)
 
 
 def places(words, kinds, following, copied, source):
