@@ -33,8 +33,8 @@ PRESETS = {
     "demo": corpus_flags.DEMO_CATALOGS,
     "disk": {
         "catalogs": "/usr/share/locale",
-        "batch_size": 128,
-        "updates": 3_000,
+        "updates": 10_000,
+        "eval_every": 1_000,
         **_REGULARIZED,
     },
     "project": {
