@@ -187,6 +187,33 @@ def test_a_narrow_beam_has_a_place_for_what_lacks_least(
         np.testing.assert_allclose(result.scores[row, 0], score, atol=1e-3)
 
 
+def test_refilled_beams_do_not_end_with_what_is_reserved():
+    """The word that is required comes late, and early ones are improbable."""
+    model = random_model(0, SOURCE_IDS, 8, V)
+    for name, table in model.memory.items():
+        model.memory[name] = np.full_like(table[:1], -9.0 * (name != "logits"))
+    model.memory["logits"][..., tokens.EOS] = -9.0
+    natural = [4, 5, 6, 4, 5, V, tokens.EOS]
+    for step, word in enumerate(natural):
+        model.memory["generate"][0, step] = 0.0
+        model.memory["point"][0, step] = -6 - step
+        if word < V:
+            model.memory["logits"][0, step, :, word] = 3.0
+    model.memory["point"][0, 5] = 0.0
+    model.memory["attention"][..., 0] = 0.0
+    model.memory["logits"][0, :, tokens.UNK, tokens.EOS] = 6.0
+    result = search_sources(
+        model,
+        SOURCE_IDS[1:],
+        COPY_IDS[1:],
+        SearchOptions(must_copy=True, num_beams=2, refill=True, max_length=8),
+        None,
+        {},
+        ops.convert_to_tensor([[True, *[False] * 5]]),
+    )
+    assert unpadded(result.ids[0, 0]) == natural
+
+
 # Of the first source the unknown word counts, which stands there twice, and a
 # word between: as 2 they must be said in their order.
 IN_TURN = np.where(COPY_IDS >= 0, 2, 0).astype("int32")

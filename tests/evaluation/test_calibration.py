@@ -93,6 +93,10 @@ def test_a_sentence_tells_how_many_were_right():
         "catalogues, 28 % were right as they stood (BLEU 21.5, chrF 40.0)."
     )
     assert calibration.quality({"scores": {"bleu": 3.0}}) is None
+    other["texts"] = "x"
+    for count in (None, -5, 1, True, 10**4000, "x"):
+        model["scores"]["texts"] = count
+        assert calibration.quality(model).startswith("Of the translations of")
 
 
 @pytest.mark.parametrize(

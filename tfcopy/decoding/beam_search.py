@@ -399,7 +399,8 @@ def _grow(
         log_probs = take_each(total, chosen)
     else:
         log_probs, chosen = top_k(total, beams)
-        if options.must_copy and beams > 1:
+        # With `refill`, the last place decides which hypotheses end.
+        if options.must_copy and beams > 1 and not options.refill:
             left = ops.reshape(continuations.left, (-1, beams * number))
             chosen = required_words.with_fewest_left(chosen, total, left)
             log_probs = take_each(total, chosen)

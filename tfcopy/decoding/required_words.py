@@ -425,8 +425,9 @@ def with_fewest_left(chosen, total, left):
     """Reserves the last place for one of those that lack the fewest tokens.
 
     It is the best of them, and has this place unless one of them is among the
-    best anyway. Otherwise hypotheses that say nothing required, and so can
-    never end, would crowd out all others. This is the beam allocation of
+    best anyway, until a hypothesis has ended, which then takes the last place.
+    Otherwise hypotheses that say nothing required, and so can never end, would
+    crowd out all others. This is the beam allocation of
     [Post and Vilar, 2018](https://arxiv.org/abs/1804.06609) with a single place
     that is not given by score.
 

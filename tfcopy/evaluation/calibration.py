@@ -97,17 +97,21 @@ def quality(model: Mapping) -> str | None:
         model: The `config` of the export.
     """
     scores = model.get("scores", {})
+    searched = {}
     if model.get("search", {}).get("must_copy"):
-        scores = {**scores, **(scores.get("must_copy") or {})}
-    figures = [scores.get(x) for x in ("right", "bleu", "chrf")]
+        searched = scores.get("must_copy") or {}
+    figures = [
+        searched.get(x, scores.get(x)) for x in ("right", "bleu", "chrf")
+    ]
     if not all(x is not None and math.isfinite(x) for x in figures):
         return None
     right, bleu, chrf = figures
     programs = ", ".join(filter(None, scores.get("held_out") or ()))
     count = scores.get("texts")
+    is_count = type(count) is int and 1 < count < 10**9
     return (
         "Of "
-        + ("the" if count is None else f"{count:,}")
+        + (f"{count:,}" if is_count else "the")
         + " translations of "
         + (f"programs ({programs})" if programs else "texts")
         + f" held out of its catalogues, {right:.0f} % were right as they "

@@ -102,6 +102,15 @@ def test_lines_that_a_translation_keeps_are_pairs(
     assert read(write(tmp_path / "a.po", HEADER + entry)) == expected
 
 
+def test_a_line_of_many_messages_counts_once(tmp_path):
+    entries = "".join(
+        f'msgid "Name {i}\\nOptional."\nmsgstr "Nombre {i}\\nOpcional."\n\n'
+        for i in range(9)
+    )
+    pairs = read(write(tmp_path / "a.po", HEADER + entries))
+    assert pairs.count(("Optional.", "Opcional.")) == 1 and len(pairs) == 10
+
+
 def test_what_is_left_out_is_counted(tmp_path):
     plural = 'msgid "a"\nmsgid_plural "b"\nmsgstr[0] "c"\nmsgstr[1] ""\n\n'
     for i in range(9):

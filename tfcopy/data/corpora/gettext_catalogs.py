@@ -341,15 +341,23 @@ def _is_language(name):
 
 
 def _pairs(catalog) -> Iterator[tuple[str, str]]:
-    """Yields all pairs, with an empty translation if none is reliable."""
+    """Yields all pairs, with an empty translation if none is reliable.
+
+    A line that several messages share counts once.
+    """
+    known = set()
     for entry in catalog.entries:
         if entry.singular and not entry.is_credits:
             for pair in _pairs_of(entry, catalog.header.plural_forms):
                 source, mark, _ = without_mark(pair[0])
                 if mark and letter_of(pair[1], mark):
                     pair = source, pair[1].replace(mark, "")
-                for texts in _lines_of(*pair):
-                    yield tuple(" ".join(text.split()) for text in texts)
+                lines = _lines_of(*pair)
+                for texts in lines:
+                    found = tuple(" ".join(text.split()) for text in texts)
+                    if len(lines) == 1 or found not in known:
+                        yield found
+                    known.add(found)
 
 
 def _lines_of(source, target):
@@ -359,7 +367,7 @@ def _lines_of(source, target):
     ends, others = ([x.replace(" ", "") for x in y[1::2]] for y in lines)
     if ends != others:
         return [(source, target)]
-    return zip(*(x[::2] for x in lines))
+    return [*zip(*(x[::2] for x in lines))]
 
 
 def _pairs_of(entry, formula) -> Iterable[tuple[str, str]]:

@@ -17,8 +17,9 @@ _TAG = re.compile(r"(?s)<(/?)([A-Za-z][\w:.-]*).*?(/?)>")
 _PAIRS = {"(": ")", "[": "]", "{": "}", "「": "」"}
 # Languages differ: closing marks of some open quotations in others.
 _QUOTES = '"“”„‟«»'
-# The first sign of a quotation as GNU's programs once wrote it: `file'.
-_GNU_QUOTE = re.compile("`(?=[^`']*')")
+# The first sign of a quotation as GNU's programs once wrote it, `file', or
+# code; an apostrophe in a word is no last sign.
+_GNU_QUOTE = re.compile(r"(`[^`']*`)|`(?=[^`']*'(?!\w)|[^`'\s]*\s?')")
 # Number of a placeholder, which a translation may add or remove.
 _NUMBER = re.compile(r"(?<=\{)[0-9]+|[0-9]+[$:]|\[[0-9]+\]")
 # Pairs of a lost span and a further one that are compared.
@@ -237,7 +238,7 @@ def _unpaired(spans, names):
 
 def _unpaired_characters(source, answer, names):
     one, other = (
-        _GNU_QUOTE.sub("", replaced_spans(x, names, " ").translate(_WIDE))
+        _GNU_QUOTE.sub(r"\1", replaced_spans(x, names, " ").translate(_WIDE))
         for x in (source, answer)
     )
     for begin, end in _PAIRS.items():
