@@ -133,8 +133,7 @@ def narrow_beam(model, row, num_beams, max_length):
     Each entry is `(log p, words, number of words that are left)`.
     """
     required = collections.Counter(REQUIRED[row])
-    words = [tokens.EOS, tokens.UNK, *range(4, V), *REQUIRED[row]]
-    words = [*dict.fromkeys(words)]
+    words = {tokens.EOS, tokens.UNK, *range(4, V), *REQUIRED[row]}
     alive, finished = [(0.0, [], required.total())], []
     for step in range(max_length):
         grown = []

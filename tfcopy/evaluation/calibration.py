@@ -109,13 +109,13 @@ def quality(model: Mapping) -> str | None:
     programs = ", ".join(filter(None, scores.get("held_out") or ()))
     count = scores.get("texts")
     is_count = type(count) is int and 1 < count < 10**9
-    return (
-        "Of "
-        + (f"{count:,}" if is_count else "the")
-        + " translations of "
-        + (f"programs ({programs})" if programs else "texts")
-        + f" held out of its catalogues, {right:.0f} % were right as they "
-        f"stood (BLEU {bleu:.1f}, chrF {chrf:.1f})."
-        + " Expect to write most of them anew."
-        * (chrf < _LEAST_CHRF)
+    number = f"{count:,}" if is_count else "the"
+    what = f"programs ({programs})" if programs else "texts"
+    sentence = (
+        f"Of {number} translations of {what} held out of its catalogues, "
+        f"{right:.0f} % were right as they stood (BLEU {bleu:.1f}, chrF "
+        f"{chrf:.1f})."
     )
+    if chrf < _LEAST_CHRF:
+        sentence += " Expect to write most of them anew."
+    return sentence

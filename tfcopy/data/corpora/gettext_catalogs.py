@@ -348,26 +348,28 @@ def _pairs(catalog) -> Iterator[tuple[str, str]]:
     known = set()
     for entry in catalog.entries:
         if entry.singular and not entry.is_credits:
-            for pair in _pairs_of(entry, catalog.header.plural_forms):
-                source, mark, _ = without_mark(pair[0])
-                if mark and letter_of(pair[1], mark):
-                    pair = source, pair[1].replace(mark, "")
-                lines = _lines_of(*pair)
-                for texts in lines:
-                    found = tuple(" ".join(text.split()) for text in texts)
-                    if len(lines) == 1 or found not in known:
-                        yield found
-                    known.add(found)
+            pairs = _pairs_of(entry, catalog.header.plural_forms)
+            for lines in itertools.starmap(_lines_of, pairs):
+                for pair in lines:
+                    if len(lines) == 1 or pair not in known:
+                        yield pair
+                    known.add(pair)
 
 
 def _lines_of(source, target):
-    """Returns pairs of lines, if both texts have the same lines and columns."""
+    """Returns pairs of lines if both texts have the same, or else one pair.
+
+    Columns count as lines, and accelerators are removed.
+    """
+    plain, mark, _ = without_mark(source)
+    if mark and letter_of(target, mark):
+        source, target = plain, target.replace(mark, "")
     lines = [lines_of(text.strip()) for text in (source, target)]
     # They may be indented differently.
     ends, others = ([x.replace(" ", "") for x in y[1::2]] for y in lines)
-    if ends != others:
-        return [(source, target)]
-    return [*zip(*(x[::2] for x in lines))]
+    same = zip(*(x[::2] for x in lines))
+    pairs = same if ends == others else [(source, target)]
+    return [tuple(" ".join(text.split()) for text in pair) for pair in pairs]
 
 
 def _pairs_of(entry, formula) -> Iterable[tuple[str, str]]:
