@@ -15,16 +15,17 @@ pytestmark = pytest.mark.optimised_graphs
 
 
 # Made of the parts of others.
-LONGEST = ("softmax", "copynet_head", "pointer_generator")
-LONGEST += ("defined_on_both_sides",)
+TIERS = dict.fromkeys(
+    ("softmax", "copynet_head", "pointer_generator", "defined_on_both_sides"),
+    pytest.mark.slow,
+) | dict.fromkeys(
+    ("defined", "pointer_generator_coverage", "rpag"), pytest.mark.long
+)
 
 
 @pytest.fixture(
     scope="module",
-    params=[
-        pytest.param(name, marks=pytest.mark.slow) if name in LONGEST else name
-        for name in MODELS
-    ],
+    params=[pytest.param(x, marks=TIERS.get(x, ())) for x in MODELS],
 )
 def model(request):
     return MODELS[request.param]()

@@ -30,8 +30,20 @@ WORD_GRU_AXES = {"ids": (0,), "mask": (0,)}
 WITHOUT_GRADIENT = {"transformer_annotations": "bias"}
 
 
-# No copy has the config of one that shares a layer with the rest of a model.
-@pytest.mark.parametrize("name", [x for x in LAYERS if x != "recurrent_reader"])
+VARIANTS = """bidirectional_gru_reset_before copynet_head_of_given_scores
+    coverage_attention_scalar plan_attention_repeat
+    pointer_softmax_head_separate transformer_cell_normalized_last""".split()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(x, marks=pytest.mark.long) if x in VARIANTS else x
+        for x in LAYERS
+        # No copy has the config of one that shares a layer with a model.
+        if x != "recurrent_reader"
+    ],
+)
 def test_keeps_the_contract(name):
     make, inputs = LAYERS[name]
     mixed = "bfloat16" if name in READOUTS else "float32"

@@ -137,7 +137,7 @@ def of_special_ids(kind, head, **options):
         ),
     ],
 )
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 def test_the_probabilities_of_words_sum_to_1(kind, head):
     """So that the loss of `compile` is -log p(word), which search adds up."""
     task = of_special_ids(kind, head)
@@ -287,6 +287,7 @@ def test_what_answers_begin_with_can_be_left_out(task, monkeypatch):
     assert whole.removeprefix("the session").strip() == new.strip()
 
 
+@pytest.mark.long
 def test_presets(task, tmp_path):
     inputs, _, _ = task.preprocessor(PAIRS)
     expected = ops.convert_to_numpy(task(inputs))

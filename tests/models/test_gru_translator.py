@@ -4,6 +4,7 @@ import pytest
 import tensorflow as tf
 
 from tests import helpers
+from tests.models import contract
 from tfcopy import losses
 from tfcopy.layers import (
     PointerSoftmaxHead,
@@ -16,8 +17,8 @@ TINY = {"embedding_dim": 4, "units": 5}
 
 
 def count(*args, **kwargs):
-    """Number of parameters; no weight is ever made."""
-    with keras.StatelessScope(initialize_variables=False):
+    """Number of parameters."""
+    with contract.without_numbers():
         model = gru_translator(*args, **kwargs)
     counts = {}
     for weight in model.weights:

@@ -5,7 +5,7 @@ from keras import ops
 
 from tests import helpers
 from tests.layers.cells.test_gates import numpy_gru
-from tests.models.contract import check_learning, saved
+from tests.models.contract import check_learning, saved, without_numbers
 from tfcopy import losses
 from tfcopy.data.generated.rarest_word_task import RarestWord as Task
 from tfcopy.decoding import SearchOptions, beam_search
@@ -101,7 +101,7 @@ def test_number_of_parameters():
         60: gru + 2 * hidden + 1001 * 540 + 1001 * 7 + switch,
     }
     for num_pointed, number in expected.items():
-        with keras.StatelessScope(initialize_variables=False):
+        with without_numbers():
             model = RarestWord(num_pointed=num_pointed)
         assert model.count_params() == number
         assert model.vocabulary_size == 604 - num_pointed

@@ -14,6 +14,7 @@ from tfcopy.data import Tokenizer
 from tfcopy.data.generated import dialogue
 from tfcopy.experiments.pairs import copynet_steps
 from tfcopy.recipes import dialogue_copynet
+from tfcopy.runtime.answer_lines import Translation
 
 SIZES = {"num_train": 200, "num_test": 180}
 TINY = """--units 8 --embedding_dim 8 --updates 2 --eval_every 2
@@ -102,16 +103,15 @@ def test_scores_of_known_answers():
         ["no", *others, "why?"],
         ["no"],
     ]
-    translations = object()
     asked = []
+    found = [[Translation(x, 0.0) for x in texts] for texts in candidates]
     translator = types.SimpleNamespace(
-        n_best_all=lambda texts: asked.append(list(texts)) or candidates,
-        translate_all=lambda texts: translations,
+        n_best_all=lambda texts: asked.append(list(texts)) or found
     )
     # Blanks that no tokens have are none of the answer's business.
     data = data_of([" hi,  Bo!", "yes", "why?", "never"])
     answers, scores = dialogue_copynet.answer(translator, data)
-    assert answers is translations
+    assert [x.text for x in answers] == ["hi, Bo!", "no", "no", "no"]
     assert asked == [[f"source {i}" for i in range(4)]]
     assert scores["top1"] == 25 and scores["top10"] == 50
     assert scores["top1_interval"] == pytest.approx([4.56, 69.94])

@@ -216,6 +216,7 @@ def test_the_system_that_is_chosen(tmp_path):
         assert found == (best, reason)
 
 
+@pytest.mark.long
 def test_several_runs_make_an_ensemble(run, tmp_path, capsys, monkeypatch):
     found = {}
     monkeypatch.setattr(

@@ -209,11 +209,11 @@ def answer(translator, data):
 
     sources = [source for source, _ in data.test]
     references = through_tokens(data, [target for _, target in data.test])
-    candidates, seconds = timed(translator.n_best_all, sources)
-    answers = translator.translate_all(sources[:SHOWN])
+    found, seconds = timed(translator.n_best_all, sources)
+    candidates = [[answer.text for answer in answers] for answers in found]
     top1 = translations.top_n_accuracy(candidates, references, 1)
     top10 = translations.top_n_accuracy(candidates, references, 10)
-    return answers, {
+    return [best for best, *_ in found[:SHOWN]], {
         **reporting.share("top1", top1, len(references), "top1_interval"),
         "top10": round(top10, 2),
         "seconds_translating": seconds,

@@ -41,7 +41,7 @@ def test_words_of_definitions_count_as_often_as_what_they_define():
     assert words[4:] == ("pet", "small", "large")
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("recipe", "corpus", "read"),
     [

@@ -79,9 +79,8 @@ def test_all_spans_come_back_and_no_others():
         assert sorted(spans_of(answer.decode(), names)) == sorted(expected)
 
 
-@pytest.mark.parametrize(
-    "xla", [False, pytest.param(True, marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("xla", [False, True])
 def test_placeholders_without_numbers_keep_their_order(xla):
     tokenizer = ProtectedTokenizer(Tokenizer("space"), ("placeholders",))
     search = SearchOptions(num_beams=3, max_length=12, must_copy=True)
@@ -127,7 +126,7 @@ def test_no_placeholder_becomes_part_of_a_word():
     assert any(glued)
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("xla", [False, True])
 def test_given_translations_are_said(saying, xla):
     translator = saying.copy(xla=True) if xla else saying

@@ -108,6 +108,7 @@ def test_a_model_without_definitions(tmp_path):
         storage.load(folder, {"dictionary": "x"})
 
 
+@pytest.mark.long
 def test_translators_answer_as_before(eagerly, tmp_path):
     translator = everything()
     again = storage.load(store(translator, tmp_path)).served

@@ -156,6 +156,7 @@ def test_all_texts_have_one_row_per_example(made, function):
         ask(function("entailment"), texts)
 
 
+@pytest.mark.long
 def test_analysis_tells_whose_definitions_are_read(made, function):
     lines = ["run\tbark", "Old\tbig", "Zebras\tfly"]
     found = ask(

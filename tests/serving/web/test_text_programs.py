@@ -49,8 +49,7 @@ def plain(value):
 @pytest.mark.parametrize(
     "name",
     [
-        CASES[0],
-        *(pytest.param(x, marks=pytest.mark.long) for x in CASES[1:]),
+        *(pytest.param(x, marks=pytest.mark.long) for x in CASES),
         *(pytest.param(x, marks=pytest.mark.slow) for x in SLOW),
     ],
 )

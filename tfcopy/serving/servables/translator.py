@@ -22,7 +22,6 @@ from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer, unmarked
 from tfcopy.data.text.tokenization import Tokenizer, string_tensor
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.decoding import SearchOptions, SearchResult
-from tfcopy.decoding.hypotheses import EMPTY
 from tfcopy.layers.copying import MASKED
 from tfcopy.runtime import answer_lines
 from tfcopy.runtime.answer_lines import Translation
@@ -333,7 +332,7 @@ class Translator:
         texts: Iterable[str | bytes],
         batch_size: int = 32,
         progress: bool = True,
-    ) -> list[list[str]]:
+    ) -> list[list[Translation]]:
         """Returns the best answers to many texts.
 
         Args:
@@ -342,31 +341,22 @@ class Translator:
             progress: Whether to show a bar (on a terminal only).
 
         Returns:
-            For each text, in the order of `texts`, up to `num_beams` different
-            answers, the best first.
+            For each text, in the order of `texts`, up to `num_beams`
+            `Translation`s of different texts, the best first.
         """
-
-        def found(row):
-            texts = row["texts"][row["scores"] > EMPTY]
-            return [text.decode() for text in texts]
-
         count = self.options.num_beams
-        names = "texts", "scores"
-        return self._all(texts, batch_size, progress, count, found, names)
+        read = answer_lines.translations_of
+        return self._all(texts, batch_size, progress, count, read)
 
-    def _all(self, texts, batch_size, progress, count, read, names=None):
-        """Returns what a function reads off the outputs for each text.
-
-        Args:
-            names: Of the outputs that are read; `None` for all.
-        """
+    def _all(self, texts, batch_size, progress, count, read):
+        """Returns what a function reads off the outputs for each text."""
         options = self.search_options(count)
 
         def translate(batch):
             outputs = self._answers(string_tensor(batch), options)
             # Words are aligned by `analyse` alone.
             outputs.pop("attention", None)
-            outputs = {k: outputs[k].numpy() for k in names or outputs}
+            outputs = {k: x.numpy() for k, x in outputs.items()}
             return map(read, answer_lines.rows(outputs, len(batch)))
 
         return in_batches(
