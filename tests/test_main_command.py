@@ -103,6 +103,7 @@ prepare --train a a --output out
 """
 
 
+@pytest.mark.long
 def test_no_command_shows_what_tensorflow_says(tmp_path):
     catalog = """
 msgid ""

@@ -19,7 +19,8 @@ TIERS = dict.fromkeys(
     ("softmax", "copynet_head", "pointer_generator", "defined_on_both_sides"),
     pytest.mark.slow,
 ) | dict.fromkeys(
-    ("defined", "pointer_generator_coverage", "rpag"), pytest.mark.long
+    ("defined", "pointer_generator_coverage", "rpag", "transformer"),
+    pytest.mark.long,
 )
 
 

@@ -183,6 +183,7 @@ def test_compiled_by_xla():
             assert f'"known_trip_count":{{"n":"{T}"}}' in line, line
 
 
+@pytest.mark.long
 @pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="the loop of TensorFlow"
 )

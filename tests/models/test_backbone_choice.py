@@ -214,7 +214,7 @@ def update(model):
     }
 
 
-@pytest.mark.few(2, 5)
+@pytest.mark.few(1, 5)
 @pytest.mark.parametrize("kind", MAIN_KINDS)
 def test_a_frozen_backbone_does_not_change(kind, tmp_path):
     backbone = make_backbone(kind, num_layers=1)
@@ -328,6 +328,7 @@ def test_a_smaller_vocabulary_and_other_special_words():
     helpers.assert_close(embedding(ids)[0], table[expected])
 
 
+@pytest.mark.long
 def test_other_backbones_are_refused():
     import keras_hub
 
@@ -380,7 +381,7 @@ def test_the_part_of_a_network_that_reads_text(tmp_path):
 
 
 @pytest.mark.parametrize("kind", MAIN_KINDS)
-@pytest.mark.few(1, 3)
+@pytest.mark.few(0, 3)
 def test_mixed_precision_keeps_logs_and_weights_in_float32(kind):
     expected = run(random_model(kind))
     with helpers.dtype_policy("mixed_bfloat16"):

@@ -164,6 +164,7 @@ def test_the_probabilities_of_words_sum_to_1(kind, head):
     helpers.assert_close(ops.mean(found, axis=0), expected, atol=1e-5)
 
 
+@pytest.mark.long
 def test_a_task_stored_without_the_option_answers_as_before():
     task = of_special_ids("bart", "pointer_generator", normalize=False)
     config = task.get_config()

@@ -239,7 +239,7 @@ def test_every_weight_has_a_gradient(model):
     check_learning(cost, model.trainable_weights, "score_bias")
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", MODELS)
 def test_mixed_precision_keeps_logs_and_weights_in_float32(name):
     expected = helpers.probabilities(run(MODELS[name]()))
@@ -255,7 +255,7 @@ def test_mixed_precision_keeps_logs_and_weights_in_float32(name):
         assert keras.backend.standardize_dtype(x.dtype) == "float32"
 
 
-@pytest.mark.few(2, 6)
+@pytest.mark.few(1, 6)
 def test_one_graph_for_all_sizes(model):
     axes = {name: (0, 1) for name in INPUTS}
     graph = helpers.compiled(
@@ -351,7 +351,7 @@ def test_candidates_train_the_same_weights(model):
     assert touched[3]
 
 
-@pytest.mark.few(2, 6)
+@pytest.mark.few(1, 6)
 def test_saving_keeps_candidates(model, tmp_path):
     restricted = model.with_candidates()
     inputs = {**INPUTS, **among(CANDIDATES, 0.5)}

@@ -157,6 +157,7 @@ def make_model(path, folder, **flags):
     return pretrained.make_model(config, "pointer_generator", pieces)
 
 
+@pytest.mark.long
 def test_flags_say_what_is_trained_with_which_dropout(preset, tmp_path):
     def trained(**flags):
         model = make_model(preset("bart"), tmp_path, dropout=0.25, **flags)

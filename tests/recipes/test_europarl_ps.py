@@ -394,8 +394,11 @@ def test_shown_sentences_are_among_those_that_the_demo_has_to_know():
 @pytest.mark.parametrize(
     ("name", "size", "num_train"),
     [
-        ("parliament_sentences.txt", "large", 20_000),
         ("small_parliament_sentences.txt", "small", 10_000),
+        pytest.param(
+            *("parliament_sentences.txt", "large", 20_000),
+            marks=pytest.mark.long,
+        ),
         pytest.param(
             *("parliament_sentences.txt", "large", 200_000),
             marks=pytest.mark.slow,

@@ -35,6 +35,7 @@ def test_the_score_of_an_answer_is_that_of_the_search(translator):
         assert found.words == len(answer.tokens) + 1
 
 
+@pytest.mark.long
 def test_pairs_keep_their_order_whatever_their_lengths(translator):
     pairs = [(f"the {'x ' * i}", "x " * (1 + i % 3)) for i in range(5)]
     pairs.insert(2, ("the", " "))

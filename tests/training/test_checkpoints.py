@@ -209,6 +209,7 @@ def test_no_size_of_a_disk_ends_training(tmp_path, capsys):
     assert_same_bits(weights_of(trainer), model.get_weights())
 
 
+@pytest.mark.long
 def test_best_weights_of_another_phase_are_sought_anew(folder, capsys):
     checkpoints = Checkpoints(folder / "checkpoints")
     _, weights = checkpoints.load_best(standin.build_model())
@@ -232,6 +233,7 @@ def test_keeps_the_newest_two(tmp_path):
     assert names == ["checkpoint-000000020.npz", "checkpoint-000000010.npz"]
 
 
+@pytest.mark.long
 def test_best_weights_are_written_once_there_is_room(tmp_path, monkeypatch):
     trainer = standin.make_trainer(
         log_dir=tmp_path, steps=14, eval_every=7, save_every=10

@@ -204,6 +204,7 @@ def test_the_penalty_moves_the_weights():
     assert np.abs(one_step(1.0) - one_step(0.0)).max() > 0
 
 
+@pytest.mark.long
 def test_patience_begins_the_next_phase():
     options = {"eval_every": 2, "patience": 2, "start": 30, "clip_norm": 0.0}
     trainer, flag = make_trainer_phases(**options)

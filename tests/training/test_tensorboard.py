@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 import tensorflow as tf
 from tensorboard.backend.event_processing import (
     plugin_event_accumulator as event_accumulator,
@@ -93,6 +94,7 @@ def test_resumed_run_has_no_step_twice(tmp_path):
     assert values_of(read(tmp_path), "loss") == expected
 
 
+@pytest.mark.long
 def test_weights_that_are_scored_again_are_shown_once(tmp_path):
     """A kill between a checkpoint and the best weights repeats a score."""
     options = {"log_dir": tmp_path, "eval_every": 5, "save_every": 5}

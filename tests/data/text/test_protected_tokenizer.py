@@ -231,7 +231,13 @@ def test_docutils_reads_inline_markup_beside_all_signs():
 MARKS = {"\x05": 1, "\x06": 2, "\x07": 3}
 
 
-@pytest.fixture(scope="module", params=["bart", "t5", "own"])
+@pytest.fixture(
+    scope="module",
+    params=[
+        "own",
+        *(pytest.param(x, marks=pytest.mark.long) for x in ("bart", "t5")),
+    ],
+)
 def cutting(request, pieces, tmp_path_factory):
     """A tokenizer that cuts spans into pieces."""
     inner = pieces

@@ -68,6 +68,7 @@ def run(built, texts):
     return batch, built.model({name: batch[name] for name in built.model.input})
 
 
+@pytest.mark.long
 def test_pairs_show_labels_and_what_is_defined(tmp_path):
     examples = [
         ({"premise": x.split(), "hypothesis": ["the", "wug"]}, {"label": i % 3})

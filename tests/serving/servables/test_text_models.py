@@ -18,6 +18,8 @@ from tests.serving.servables.text_models import (
 )
 from tfcopy.serving.servables.text_model import NUM_SPECIALS
 
+pytestmark = pytest.mark.long
+
 
 def words_of(served, texts):
     words = {k: served.tokenizer.tokenize(x) for k, x in texts.items()}
@@ -33,7 +35,6 @@ def words_of(served, texts):
     }
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", CASES)
 def test_the_table_gives_what_reading_gives(made, function, name):
     served, model, features = made[name]
@@ -79,7 +80,6 @@ def test_the_table_gives_what_reading_gives(made, function, name):
             assert found["next_words"][i].tolist() == words
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", CASES)
 def test_a_request_changes_the_answers_to_its_own_examples_alone(
     made, function, name
@@ -105,7 +105,6 @@ def test_a_request_changes_the_answers_to_its_own_examples_alone(
         assert_close(ask(function(name), alone, given), expected)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", CASES)
 def test_lines_that_define_nothing_are_ignored(made, function, name):
     texts = texts_of(made[name][0])
@@ -127,7 +126,6 @@ def test_lines_that_define_nothing_are_ignored(made, function, name):
     assert_close(ask(function(name), texts, mixed), expected)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", CASES)
 def test_any_texts_are_answered(made, function, name):
     served = made[name][0]
@@ -149,14 +147,12 @@ def test_any_texts_are_answered(made, function, name):
     assert {len(x) for x in empty.values()} == {0}
 
 
-@pytest.mark.long
 def test_all_texts_have_one_row_per_example(made, function):
     texts = texts_of(made["entailment"][0], ["a"], ["a", "b"])
     with pytest.raises(tf.errors.InvalidArgumentError, match="one row per"):
         ask(function("entailment"), texts)
 
 
-@pytest.mark.long
 def test_analysis_tells_whose_definitions_are_read(made, function):
     lines = ["run\tbark", "Old\tbig", "Zebras\tfly"]
     found = ask(
@@ -200,7 +196,6 @@ def test_an_answer_is_cut_out_as_it_is_typed(made, function):
         assert blank[name][0] == value
 
 
-@pytest.mark.long
 def test_surprisals_add_up(made, function):
     texts = texts_of(made["language"][0])
     found = ask(function("language"), texts, [["zebra\tfly"]] * 4)

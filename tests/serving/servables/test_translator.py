@@ -179,7 +179,7 @@ def test_what_is_cut_off_may_be_the_best_answer(eagerly, random):
     assert (answers[True] != answers[False]).any()
 
 
-def test_analyse_tells_where_words_come_from(random):
+def test_analyse_tells_where_words_come_from(eagerly, random):
     texts = ["the session of Łukasz is open .", "北京 .", ""]
     best = random.translate(tf.constant(texts))
     outputs = {
