@@ -26,7 +26,7 @@ _MULTIPLE = 8
 _SHORT = 1 / 3
 
 
-def run(search, state, records, options):
+def run(search, size, records, options):
     """Runs a search to its end.
 
     Args:
@@ -34,6 +34,8 @@ def run(search, state, records, options):
 
             - `sentences(numbers)`: returns the inputs of a step for the
               sentences with these numbers, `(B,)`;
+            - `first_state(sentences)`: returns their state before the first
+              step;
             - `step(step, state, records, sentences)`: returns
               `(state, records)`;
             - `unfinished(state)`: returns which sentences need more steps,
@@ -42,7 +44,7 @@ def run(search, state, records, options):
               `(B, ...)`;
             - `take(state, places)`: returns the state of some sentences,
               `(B,)`.
-        state: State of all sentences before the first step.
+        size: The number of sentences.
         records: `Records`.
         options: `SearchOptions`.
 
@@ -51,13 +53,13 @@ def run(search, state, records, options):
         sentence, and `Records`.
     """
     if options.static_shapes or keras.backend.backend() != "tensorflow":
-        return _run_static(search, state, records, options)
+        return _run_static(search, size, records, options)
     max_length = options.max_length
     multiple = _MULTIPLE if options.same_in_every_batch else 1
-    size = tf.shape(search.unfinished(state))[0]
     numbers = tf.range(size)
-    step = tf.constant(0)
-    outcome = search.outcome(step, state, search.sentences(numbers))
+    sentences = search.sentences(numbers)
+    step, state = tf.constant(0), search.first_state(sentences)
+    outcome = search.outcome(step, state, sentences)
 
     def anything_left(step, numbers, state, *_):
         return (step < max_length) & tf.reduce_any(search.unfinished(state))
@@ -117,9 +119,9 @@ def _rooms(state, options):
     return [math.ceil(_SHORT * longest), longest]
 
 
-def _run_static(search, state, records, options):
-    size = ops.shape(search.unfinished(state))[0]
+def _run_static(search, size, records, options):
     sentences = search.sentences(ops.arange(size, dtype="int32"))
+    state = search.first_state(sentences)
     variables = ops.convert_to_tensor(0), state, records
     for room in _rooms(state, options):
 

@@ -118,7 +118,7 @@ def beam_search(
     rows = batch * options.num_beams * (2 if twice else 1)
     step, finished, records = batch_loop.run(
         search,
-        search.first_state(),
+        batch,
         record.first_records(
             rows * options.max_length,
             size if options.return_attention else None,
@@ -184,10 +184,9 @@ class _Search:
         self.prefix = prefix
         self.memory, self.first = model.encode(*source[:2], **(inputs or {}))
 
-    def first_state(self):
+    def first_state(self, sentences):
         """Returns the `_State` of all sentences before the first step."""
-        source = self._describe(self.source)
-        alive, finished = first_hypotheses(source, self.options)
+        alive, finished = first_hypotheses(sentences.source, self.options)
         return _State(
             words=ops.full_like(alive.last, tokens.BOS),
             model=with_beams(self.first, self.options.num_beams),
@@ -197,15 +196,8 @@ class _Search:
 
     def sentences(self, numbers):
         """Returns the `_Sentences` with these numbers, `(B,)`."""
-        return _Sentences(
-            memory=self.memory.take(numbers),
-            source=self._describe([take(x, numbers) for x in self.source]),
-            prefix=None if self.prefix is None else take(self.prefix, numbers),
-        )
-
-    def _describe(self, source):
-        ids, copy_ids, *protected = source
-        return describe_source(
+        ids, copy_ids, *protected = (take(x, numbers) for x in self.source)
+        source = describe_source(
             ids,
             copy_ids,
             self.model.vocabulary_size,
@@ -213,6 +205,8 @@ class _Search:
             *(protected or [None]),
             self.options.sample,
         )
+        prefix = None if self.prefix is None else take(self.prefix, numbers)
+        return _Sentences(self.memory.take(numbers), source, prefix)
 
     def take(self, state, places):
         """Returns the `_State` of the sentences at these indices, `(B,)`."""
