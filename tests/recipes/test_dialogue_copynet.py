@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import shutil
 import types
 
 import pytest
@@ -12,6 +13,7 @@ from tests.recipes import exporting, starting
 from tests.recipes.starting import results
 from tfcopy.data import Tokenizer
 from tfcopy.data.generated import dialogue
+from tfcopy.experiments import run as run_module
 from tfcopy.experiments.pairs import copynet_steps
 from tfcopy.recipes import dialogue_copynet
 from tfcopy.runtime.answer_lines import Translation
@@ -27,7 +29,18 @@ start = functools.partial(starting.start, dialogue_copynet, TINY)
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     folder = tmp_path_factory.mktemp("finished")
-    assert start(folder) == 0
+    assert start(folder, "--datasets", "[DS-II]") == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def finished_both(tmp_path_factory, finished):
+    """A run that went on with the other set, which is the first one."""
+    folder = tmp_path_factory.mktemp("both") / "copy"
+    shutil.copytree(finished, folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run_module, "export", lambda *_, **__: "served/1")
+        assert start(folder) == 0
     return folder
 
 
@@ -47,22 +60,32 @@ def test_results_hold_what_was_agreed(finished):
     assert found["recipe"] == "dialogue_copynet" and found["preset"] == "demo"
     assert found["config"]["num_train"] == 200
     assert found["paper"]["copynet"]["DS-II"] == {"top1": 50.5, "top10": 64.8}
-    scores = found["systems"]["copynet"]
-    assert list(scores) == ["DS-I", "DS-II", "top1", "top10"]
+    check_scores(found["systems"]["copynet"], "DS-II")
+
+
+def check_scores(scores, *names):
+    assert list(scores) == [*names, "top1", "top10"]
     expected = """parameters updates top1 top10 top1_interval
         perplexity seconds_training target_tokens_per_second"""
-    for name in ("DS-I", "DS-II"):
+    for name in names:
         assert set(expected.split()) <= set(scores[name])
         assert scores[name]["updates"] == 2
+
+
+@pytest.mark.long
+def test_each_set_has_scores_and_words_of_its_own(finished_both):
+    scores = results(finished_both)["systems"]["copynet"]
+    check_scores(scores, "DS-I", "DS-II")
     # Other words, so another size of the vocabulary.
     assert scores["DS-I"]["parameters"] != scores["DS-II"]["parameters"]
 
 
-def test_ceilings_are_those_of_the_test_sets(finished):
-    for name, ceiling in results(finished)["ceilings"].items():
+@pytest.mark.long
+def test_ceilings_are_those_of_the_test_sets(finished_both):
+    for name, ceiling in results(finished_both)["ceilings"].items():
         made = dialogue.load(name, **SIZES)
         assert ceiling == {"top1": round(made.ceiling_top1, 2)}
-    assert list(results(finished)["ceilings"]) == ["DS-I", "DS-II"]
+    assert list(results(finished_both)["ceilings"]) == ["DS-I", "DS-II"]
 
 
 def test_export_answers_and_says_what_it_is(finished):
@@ -88,8 +111,11 @@ def data_of(references):
 def test_the_command_rebuilds_what_was_exported(finished, capsys):
     exporting.check_rebuilt(finished)
     assert "DS-II/copynet, which the run exported" in capsys.readouterr().out
-    run = finished / "logs" / "demo"
-    capsys.readouterr()
+
+
+@pytest.mark.long
+def test_a_system_of_both_sets_must_be_named_whole(finished_both, capsys):
+    run = finished_both / "logs" / "demo"
     assert exporting.export(run, "--system", "copynet") == 2
     assert "several end in this name" in capsys.readouterr().err
 
