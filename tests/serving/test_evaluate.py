@@ -7,6 +7,7 @@ import os
 import pytest
 
 from tfcopy.runtime import exported_model
+from tfcopy.runtime.answer_lines import Translation
 from tfcopy.serving import evaluate
 
 SOURCES = ["the session", "Łukasz the x", "x", "the Wug session"]
@@ -97,6 +98,34 @@ def pipe_of(content):
     os.close(other)
     yield f"/dev/fd/{end}"
     os.close(end)
+
+
+@pytest.mark.parametrize(
+    ("flags", "tokenize"), [([], "char"), (["--tokenize", "intl"], "intl")]
+)
+def test_bleu_is_of_characters_for_japanese(
+    texts, flags, tokenize, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(
+        evaluate, "read_config", lambda _: {"target_language": "ja_JP"}
+    )
+    monkeypatch.setattr(evaluate, "find_version", lambda x: str(x))
+    monkeypatch.setattr(evaluate, "load", lambda *_, **__: Echo())
+    assert not run(texts, texts / "other", tmp_path, *flags, "--json")
+    for found in json.loads(capsys.readouterr().out).values():
+        assert f"|tok:{tokenize}|" in found["bleu"]["signature"]
+
+
+class Echo(contextlib.nullcontext):
+    """A model that says what it is told."""
+
+    translates = True
+
+    def __enter__(self):
+        return self
+
+    def translate(self, texts):
+        return [Translation(text, 0.0) for text in texts]
 
 
 @pytest.mark.parametrize("name", ["nonsense", "", "13A"])

@@ -54,7 +54,8 @@ class Options(commands.LoadingOptions):
         source: file of source texts, one per line
         reference: files of references, one per line
         tokenize: sacrebleu's tokenisation (none for text that is already
-            tokenised; zh, ja-mecab, char ...)
+            tokenised; zh, ja-mecab, char ...); by default that of the target
+            language of the first exported model, else 13a
         vocabulary: file of words that a model can generate, one per line
         batch_size: texts in a batch
         samples: bootstrap samples
@@ -69,7 +70,7 @@ class Options(commands.LoadingOptions):
     metrics: list[Literal[*_NAMES, "rouge"]] = flag(
         ["bleu", "chrf", "ter"], "of bleu, chrf, ter, rouge"
     )
-    tokenize: str = "13a"
+    tokenize: str | None = None
     vocabulary: File | None = None
     batch_size: PositiveInt = 32
     samples: PositiveInt = 1_000
@@ -79,6 +80,8 @@ class Options(commands.LoadingOptions):
         # Imported late, so that --help is fast.
         from sacrebleu import BLEU
 
+        if self.tokenize is None:
+            return
         if self.tokenize not in BLEU.TOKENIZERS:
             raise ValueError(
                 f"--tokenize: {self.tokenize!r} is none of "
@@ -165,6 +168,15 @@ def _engines_line(path):
     return f"{printable(path)}, engines: {printable(engines)}\n"
 
 
+def _tokenize(systems):
+    """Returns the tokenisation for the first exported model's language."""
+    # Imported late, so that --help is fast.
+    from tfcopy.data.text.languages import bleu_tokenize
+
+    known = (_config(x) for x in systems if filesystem.isdir(x))
+    return bleu_tokenize(next(known, {}).get("target_language") or "")
+
+
 def _scores(answers, references, options):
     """Returns the scores of each system by name."""
     from tfcopy.evaluation import translations
@@ -173,7 +185,7 @@ def _scores(answers, references, options):
         answers,
         references,
         [x for x in options.metrics if x in _NAMES],
-        options.tokenize,
+        options.tokenize or _tokenize(options.systems),
         options.samples,
     )
     first, *others = answers

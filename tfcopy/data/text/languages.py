@@ -17,6 +17,8 @@ from babel.core import get_global
 # Codes that CLDR does not know, or keeps apart; Argos Translate has the first
 # two, and `no` is written for Bokmål.
 _ALIASES = {"pb": "pt_BR", "zt": "zh_Hant", "no": "nb"}
+# Of languages that are written without blanks.
+_BLEU_TOKENIZE = {"zh": "zh", "ja": "char", "th": "char"}
 # Modifiers of gettext's codes that are scripts.
 _SCRIPTS = {"cyrillic": "Cyrl", "devanagari": "Deva", "latin": "Latn"}
 
@@ -33,6 +35,11 @@ class _Code(NamedTuple):
 def base_language(code: str) -> str:
     """Returns a language's ISO 639 code without its country and its script."""
     return _parsed(code).language
+
+
+def bleu_tokenize(code: str) -> str:
+    """Returns sacreBLEU's tokenization for texts in a language."""
+    return _BLEU_TOKENIZE.get(base_language(code), "13a")
 
 
 def normal_code(code: str) -> str:

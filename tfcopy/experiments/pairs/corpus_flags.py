@@ -110,15 +110,11 @@ class TranslationConfig(CorpusConfig, VocabulariesConfig):
     )
 
 
-# Of languages that are written without blanks.
-_BLEU_TOKENIZE = {"zh": "zh", "ja": "char", "th": "char"}
-
-
 def bleu_tokenize(config: TranslationConfig) -> str:
     """Returns --bleu_tokenize, or that of the target language."""
-    from tfcopy.data.text.languages import base_language
+    from tfcopy.data.text import languages
 
-    own = _BLEU_TOKENIZE.get(base_language(config.target_language), "13a")
+    own = languages.bleu_tokenize(config.target_language)
     return config.bleu_tokenize or own
 
 
