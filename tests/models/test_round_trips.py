@@ -103,7 +103,7 @@ OWN_PARTS = ("t5_untied", "t5gemma", "t5gemma2", "gemma3", "opt")
 
 def cases():
     first = ("gpt2", "int8")
-    yield first
+    yield pytest.param(*first, marks=pytest.mark.long)
     for case in itertools.product(KINDS, MODES):
         if case != first:
             kind, mode = case
