@@ -51,7 +51,7 @@ def make_model(head, dtype="float32"):
 
 
 @pytest.mark.parametrize("head", OF_HEAD)
-@pytest.mark.few(0)
+@pytest.mark.long
 def test_in_mixed_precision_nearly_the_same(head):
     mixed = make_model(head, "mixed_bfloat16")
     plain = make_model(head)

@@ -32,7 +32,7 @@ def check_learning(cost, weights, idle=()):
 
 
 def without_numbers():
-    """Where models are made whose weights have shapes and no numbers.
+    """Returns a context in which weights have shapes, and no numbers.
 
     Millions of numbers are not drawn in a graph that never runs.
     """

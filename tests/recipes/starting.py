@@ -2,10 +2,13 @@
 
 import os
 import re
+import shutil
+
+import pytest
 
 from tfcopy import atomic_files
 from tfcopy.checked_files import read_json
-from tfcopy.experiments import command_line
+from tfcopy.experiments import command_line, run
 
 
 def start(recipe, settings, folder, *arguments):
@@ -29,6 +32,25 @@ def start(recipe, settings, folder, *arguments):
         )
     except SystemExit as error:
         return error.code
+
+
+def go_on(start, finished, folder, *arguments):
+    """Goes on with a copy of a finished run, and exports nothing.
+
+    Args:
+        start: Function of a folder and arguments, as of a test's file.
+        finished: Folder of the run.
+        folder: Folder that does not exist yet.
+        arguments: More flags than those of `start`.
+
+    Returns:
+        The systems' results.
+    """
+    shutil.copytree(finished, folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "export", lambda *_, **__: "served/1")
+        assert start(folder, *arguments) == 0
+    return results(folder)["systems"]
 
 
 def results(folder):

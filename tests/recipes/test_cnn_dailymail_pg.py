@@ -1,7 +1,6 @@
 """The whole command on tiny files, and what can be wrong in it."""
 
 import functools
-import shutil
 import types
 
 import pytest
@@ -12,7 +11,6 @@ from tests.recipes import exporting, starting
 from tests.recipes.starting import results
 from tfcopy import models, training
 from tfcopy.data.text import vocabulary
-from tfcopy.experiments import run as run_module
 from tfcopy.experiments.pairs import pair_data, pair_training
 from tfcopy.recipes import cnn_dailymail_pg
 
@@ -54,14 +52,9 @@ def finished(tmp_path_factory, corpus):
 
 
 @pytest.mark.long
-def test_a_run_goes_on_with_the_baseline(
-    finished, corpus, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(run_module, "export", lambda *_, **__: "served/1")
-    folder = tmp_path / "copy"
-    shutil.copytree(finished, folder)
-    assert start(folder, "--train", corpus) == 0
-    systems = results(folder)["systems"]
+def test_a_run_goes_on_with_the_baseline(finished, corpus, tmp_path):
+    flags = ["--train", corpus]
+    systems = starting.go_on(start, finished, tmp_path / "copy", *flags)
     assert list(systems) == list(cnn_dailymail_pg.SYSTEMS)
     assert systems["seq2seq_attention"]["generate_probability"] == 100
 

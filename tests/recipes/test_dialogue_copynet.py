@@ -3,7 +3,6 @@
 import functools
 import json
 import os
-import shutil
 import types
 
 import pytest
@@ -13,7 +12,6 @@ from tests.recipes import exporting, starting
 from tests.recipes.starting import results
 from tfcopy.data import Tokenizer
 from tfcopy.data.generated import dialogue
-from tfcopy.experiments import run as run_module
 from tfcopy.experiments.pairs import copynet_steps
 from tfcopy.recipes import dialogue_copynet
 from tfcopy.runtime.answer_lines import Translation
@@ -37,10 +35,7 @@ def finished(tmp_path_factory):
 def finished_both(tmp_path_factory, finished):
     """A run that went on with the other set, which is the first one."""
     folder = tmp_path_factory.mktemp("both") / "copy"
-    shutil.copytree(finished, folder)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run_module, "export", lambda *_, **__: "served/1")
-        assert start(folder) == 0
+    starting.go_on(start, finished, folder)
     return folder
 
 

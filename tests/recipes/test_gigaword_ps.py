@@ -3,7 +3,6 @@
 import csv
 import functools
 import re
-import shutil
 import types
 
 import numpy as np
@@ -126,14 +125,9 @@ def test_results_hold_what_was_agreed(finished):
 
 
 @pytest.mark.long
-def test_a_run_goes_on_with_the_baseline(
-    finished, corpus, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(run_module, "export", lambda *_, **__: "served/1")
-    folder = tmp_path / "copy"
-    shutil.copytree(finished, folder)
-    assert start(folder, "--train", corpus) == 0
-    systems = results(folder)["systems"]
+def test_a_run_goes_on_with_the_baseline(finished, corpus, tmp_path):
+    flags = ["--train", corpus]
+    systems = starting.go_on(start, finished, tmp_path / "copy", *flags)
     assert list(systems) == ["nmt_lvt", "pointer_softmax_lvt"]
     check_scores(systems)
     assert systems["nmt_lvt"]["copy_rate"] == 0

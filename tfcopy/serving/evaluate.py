@@ -77,11 +77,11 @@ class Options(commands.LoadingOptions):
     json: bool = False
 
     def __post_init__(self):
+        if self.tokenize is None:
+            return
         # Imported late, so that --help is fast.
         from sacrebleu import BLEU
 
-        if self.tokenize is None:
-            return
         if self.tokenize not in BLEU.TOKENIZERS:
             raise ValueError(
                 f"--tokenize: {self.tokenize!r} is none of "
