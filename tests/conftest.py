@@ -1,5 +1,6 @@
 import collections
 import gc
+import itertools
 import os
 import random
 import signal
@@ -33,7 +34,9 @@ for _number, _handler in (
 
 import pytest  # noqa: E402
 
-from tests import time_budget  # noqa: E402
+from tests import checkout, time_budget  # noqa: E402
+
+_NUMBERS = itertools.count()
 
 # The process that only hands out the tests does without Keras.
 
@@ -53,6 +56,23 @@ def without(monkeypatch):
             monkeypatch.delitem(sys.modules, name)
 
     return without
+
+
+@pytest.fixture(autouse=True, scope="session")
+def empty_folder(tmp_path_factory):
+    """Fixtures and tests find nothing in the folder that they run in."""
+    folder = tmp_path_factory.mktemp("folder")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        yield folder
+
+
+@pytest.fixture(autouse=True)
+def own_folder(empty_folder, monkeypatch):
+    """Each test runs in a folder of its own, and leaves the checkout alone."""
+    folder = empty_folder / str(next(_NUMBERS))
+    folder.mkdir()
+    monkeypatch.chdir(folder)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -106,6 +126,8 @@ def pytest_configure(config):
     )
     hypothesis.settings.load_profile("unhurried")
     config.pluginmanager.register(time_budget.Clock())
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(checkout.Guard(config.rootpath))
 
 
 def pytest_collection_modifyitems(config, items):
