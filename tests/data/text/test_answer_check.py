@@ -8,6 +8,14 @@ from tfcopy.data.text.rst_markup import apart, markup_of
 
 ALL = ["rst", "html", "printf", "brace"]
 AFTER = "a letter right after %s"
+HALVES = [
+    ('<bx id="1" rid="1"/>', '<ex id="2" rid="1"/>'),
+    ('<bpt id="1"/>', '<ept id="1"/>'),
+    ('<sc id="1"/>', '<ec id="2" startRef="1"/>'),
+    ('<sm id="1"/>', '<em startRef="1"/>'),
+    ('<x id="START_LINK_1"/>', '<x id="CLOSE_LINK"/>'),
+]
+B1, B2, E1, E2 = (f'<{x} id="{i}"/>' for x in ("bx", "ex") for i in (1, 2))
 
 
 @pytest.mark.parametrize(
@@ -70,6 +78,26 @@ AFTER = "a letter right after %s"
             ["unmatched <i>", "unmatched </i>"],
         ),
         ("a<br/>b<p>c", "c<p>a<br/>", "html", []),
+        *(
+            (f"{x}a{y} b", f"{y}{x} b", "html", [f"{y} before {x}"])
+            for x, y in HALVES
+        ),
+        # They may overlap, and Angular ends all links alike.
+        (B1 + B2 + E1 + E2, B2 + E2 + B1 + E1, "html", []),
+        (
+            B1 + B2 + E1 + E2,
+            B1 + E2 + B2 + E1,
+            "html",
+            [f"{E2} before {B2}"],
+        ),
+        (
+            '<x id="START_LINK"/>a<x id="CLOSE_LINK"/>'
+            '<x id="START_LINK_1"/>b<x id="CLOSE_LINK"/>',
+            '<x id="START_LINK_1"/>b<x id="CLOSE_LINK"/>'
+            '<x id="START_LINK"/>a<x id="CLOSE_LINK"/>',
+            "html",
+            [],
+        ),
         ("<b>a", "a", "html", ["lost <b>"]),
         ("a `b` c", "a `b c", "html", ["unmatched `"]),
         ("no `%s' in `b'", "« %s » manque dans « b »", "printf", []),

@@ -21,6 +21,7 @@ from tfcopy.data.text.span_patterns import (
 
 PARTS = ["``a b``", ":func:`é`", "`x`", "](u(v))", "<b>", "&amp;", "%(n)s"]
 PARTS += ["%5.2f", "{0!r}", "{{", "http://a.b/c,", "é@b.org", "<a", "`", " "]
+PARTS += ["%ld%%", "%2$#@é-b@", "%arg%%", "@a@b.c", "%to%"]
 PARTS += ["|x|", "[1]_", "%dé", "100% of", "\u2003", "Ł", "}", "__"]
 
 
@@ -101,6 +102,23 @@ def test_spans_are_replaced():
             "__n__ $HOME :attr @user %1 %L2 %@",
         ),
         ("placeholders", "a: b, c:d, e@f, $5, 5%", ""),
+        # Xcode's; %to% is a name, %ld% none.
+        (
+            "placeholders",
+            "%#@a@ %2$#@b.c@, %arg %arg%%",
+            "%#@a@ %2$#@b.c@ %arg %arg%%",
+        ),
+        ("objc-format", "%#@a@ %2$#@b@ %@", "%#@a@ %2$#@b@ %@"),
+        *(
+            ("placeholders", f"{x}%% of %name%", f"{x} %% %name%")
+            for x in ("%lu", "%lf", "%ld", "%zu", "%lli", "%hhx", "%Lf", "%ls")
+        ),
+        ("placeholders", "%to%, %last%%", "%to% %last%"),
+        (
+            "placeholders html",
+            "<b>@a.b, @a@b</b>@c@d-e.f.",
+            "<b> @a @a@b </b> @c@d-e.f",
+        ),
         ("rst", "|xy| |a b| a|b", "|xy| |a b|"),
         ("python-brace-format brace", "{{a}} {b}", "{{ }} {b}"),
         ("kde-format printf", "%1% of %2", "%1 %2"),

@@ -84,16 +84,16 @@ def test_wrong_flags_are_told(tmp_path, fill, capfd):
 
 
 def test_spans_are_those_of_the_flag_or_the_export(tmp_path, fill, model):
-    text = HEADER + 'msgid "forget %d and <a>"\nmsgstr ""\n'
-    for flags, lost in (((), None), (["--protect", "html", "<a>"], "<a>")):
-        path = write(tmp_path / "a.po", text.replace("%d", ""))
-        fill(path, *flags)
-        found = re.findall("lost (.*)", pathlib.Path(path).read_text())
-        assert found == ([lost] if lost else [])
-    model.config["source_tokenizer"] = {"protect": ["printf"]}
-    path = write(tmp_path / "b.po", text)
-    fill(path)
-    assert "# tfcopy: lost %d, <a>\n" in pathlib.Path(path).read_text()
+    text = HEADER + 'msgid "forget {n} of %d at a@b.c and <a>"\nmsgstr ""\n'
+    for protect in (None, ["printf"]):
+        model.config["source_tokenizer"] = {"protect": protect}
+        for flags, lost in (
+            ([], "{n}, %d, a@b.c, <a>"),
+            (["--protect", "html", "<a>"], "<a>"),
+        ):
+            path = write(tmp_path / "a.po", text)
+            fill(path, *flags)
+            assert f"# tfcopy: lost {lost}\n" in pathlib.Path(path).read_text()
     path = write(tmp_path / "c.po", text)
     fill(path, "--protect", "printf")
     assert "# tfcopy: lost %d\n" in pathlib.Path(path).read_text()

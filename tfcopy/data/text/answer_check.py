@@ -14,6 +14,13 @@ from tfcopy.data.text.span_formats import in_order, named
 from tfcopy.data.text.span_patterns import replaced_spans, spans_of
 
 _TAG = re.compile(r"(?s)<(/?)([A-Za-z][\w:.-]*).*?(/?)>")
+# Empty elements of XLIFF that begin or end something, by a number that may also
+# overlap others, or by Angular's name of an element, such as START_LINK.
+_HALF = re.compile(
+    r"(?s)<(?:(?:(bx|bpt|sc|sm)|ex|ept|ec|em)\b"
+    r'.*\b(?:id|rid|startRef)="([^"]*)"'
+    r'|(?:x|ph)\b.*?\bid="(?:(START)|CLOSE)_(\w+?)(?:_[0-9]+)?").*/>'
+)
 _PAIRS = {"(": ")", "[": "]", "{": "}", "「": "」"}
 # Languages differ: closing marks of some open quotations in others.
 _QUOTES = '"“”„‟«»'
@@ -196,44 +203,64 @@ def _numbered(spans, rows):
     ]
 
 
+class _Tag(NamedTuple):
+    span: str
+    name: str
+    is_end: bool
+
+
+def _tags(spans):
+    """Returns tags in groups whose tags nest, without `<br/>` and the like."""
+    groups = collections.defaultdict(list)
+    for span in spans:
+        half, tag = _HALF.fullmatch(span), _TAG.fullmatch(span)
+        if half:
+            begins, number, starts, name = half.groups()
+            tag = _Tag(span, number or name, not (begins or starts))
+            groups[number].append(tag)
+        elif tag and not tag[3]:
+            groups[()].append(_Tag(span, tag[2], bool(tag[1])))
+    return groups
+
+
 def _unpaired_tags(wanted, found):
-    names = {x[2] for x in map(_TAG.fullmatch, wanted) if x and x[1]}
-    if not _unpaired(wanted, names):
-        yield from _unpaired(found, names)
+    groups = _tags(found)
+    for group, tags in _tags(wanted).items():
+        names = {tag.name for tag in tags if tag.is_end}
+        if not _unpaired(tags, names):
+            yield from _unpaired(groups[group], names)
 
 
-def _unpaired(spans, names):
+def _unpaired(tags, names):
     """Returns remarks on tags of these names that are not in pairs."""
     told, is_open = [], []
-    tags = [x for x in map(_TAG.fullmatch, spans) if x and x[2] in names]
+    tags = [x for x in tags if x.name in names]
     begun, ended = collections.Counter(), collections.Counter()
     later = collections.defaultdict(collections.deque)
     for tag in tags:
-        if not tag[1]:
-            later[tag[2]].append(tag[0])
+        if not tag.is_end:
+            later[tag.name].append(tag.span)
     for tag in tags:
-        name = tag[2]
-        if not tag[1]:
+        name = tag.name
+        if not tag.is_end:
             later[name].popleft()
-        if tag[3]:  # <br/>
-            continue
-        if not tag[1] and ended[name]:
+        if not tag.is_end and ended[name]:
             ended[name] -= 1
-        elif not tag[1]:
+        elif not tag.is_end:
             is_open.append(tag)
             begun[name] += 1
         elif begun[name]:
-            while is_open[-1][2] != name:
-                begun[is_open[-1][2]] -= 1
-                told.append(f"unmatched {is_open.pop()[0]}")
+            while is_open[-1].name != name:
+                begun[is_open[-1].name] -= 1
+                told.append(f"unmatched {is_open.pop().span}")
             is_open.pop()
             begun[name] -= 1
         elif later[name]:
-            told.append(f"{tag[0]} before {later[name][0]}")
+            told.append(f"{tag.span} before {later[name][0]}")
             ended[name] += 1
         else:
-            told.append(f"unmatched {tag[0]}")
-    return told + [f"unmatched {tag[0]}" for tag in is_open]
+            told.append(f"unmatched {tag.span}")
+    return told + [f"unmatched {tag.span}" for tag in is_open]
 
 
 def _unpaired_characters(source, answer, names):

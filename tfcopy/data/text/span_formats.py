@@ -96,10 +96,12 @@ _TILDE = (
 )
 # A specifier of a replacement field: fields within it, but no further ones.
 _SPEC = r"[^{}]*(?:\{[^{}]*\}[^{}]*)*"
+# A variable of a string of Xcode, such as %#@files@.
+XCODE = r"%(?:[0-9]+\$)?#@[^\s%@]+@"
 FORMATS = {
     "c": _percent(_C),
     # `%@` is an object.
-    "objc": _percent(_C.replace("pnm%]", "pnm%@]")),
+    "objc": _percent(f"{XCODE}|{_C.replace('pnm%]', 'pnm%@]')}"),
     # `std::format`.
     "c++": _braces(rf"\{{[0-9]*(?::{_SPEC})?\}}", r"\{(?=[:}])", "{}"),
     "python": _percent(

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 import re2
 
-from tfcopy.data.text.span_formats import FORMATS, SUFFIX
+from tfcopy.data.text.span_formats import FORMATS, SUFFIX, XCODE
 
 # All blanks of `tokenization.normalize_blanks`.
 BLANKS = re.compile(
@@ -30,7 +30,10 @@ _PERCENT = r"%(?:\([^()]+\)|[0-9]+\$)?"
 _WIDTH = r"(?:\*|[0-9]+)?(?:\.(?:\*|[0-9]+))?"
 _CONVERSION = r"(?:hh|h|ll|l|L|q|j|z|t)?[diouxXeEfFgGaAcrsp]"
 _PERCENTS = (
-    r"%[A-Za-z][A-Za-z]\w*%\B"  # %name%
+    # In %ld%%, %ld% is no name.
+    r"%(?:(?:hh|h|ll|l|[qjz])[diouxX]|t[diuxX]|[lL][eEfFgGaA]|l[cs])\b|%arg%%"
+    r"|%[A-Za-z][A-Za-z]\w*%\B"  # %name%
+    rf"|{XCODE}|%arg\b"
     rf"|{_PERCENT}[-+ #0]*{_WIDTH}{_CONVERSION}\b"
     # A letter may be right behind: %dMB, %(count)ds. After a blank it would be
     # one of a word: 100% of it.
@@ -44,7 +47,8 @@ WITHOUT_PERCENT = (
     # ${count}, %{count}, #{count}, {0:%H:%M}
     r"|[$%#]?\{[^{}\s]*(?:\{[^{}\s]*\}[^{}\s]*)*\}"
     r"|\{\w*(?:[.!][\w.]*|\[\w+\])*:[^{},]*\}|\{\{|\}\}"
-    r"|\$[A-Za-z_]\w*|\b__[A-Za-z]\w*__\b|\B[:@][A-Za-z_]\w*\b"
+    r"|\$[A-Za-z_]\w*|\b__[A-Za-z]\w*__\b"
+    r"|\B@[A-Za-z_]\w*@[\w-]+(?:\.[\w-]+)*|\B[:@][A-Za-z_]\w*\b"
 )
 # Placeholders that are identified by position alone, as whole spans.
 ORDERED = rf"%[-+ #0]*{_WIDTH}(?:{_CONVERSION}|@)|\{{(?::[^{{}}]*)?\}}"

@@ -63,9 +63,7 @@ class CatalogModel:
         # Formats that the model copies as a whole; empty if unknown.
         known = options.model_protect or tokenizer.get("protect")
         self.known = tuple(known or ())
-        usual = _USUAL if self.known or not config else ()
-        own = self.known or _PROTECT
-        names = dict.fromkeys((*own, *usual))
+        names = dict.fromkeys((*(self.known or _PROTECT), *_USUAL))
         # Specific formats come first, such as a link of reST before a tag.
         ranks = {name: rank for rank, name in enumerate(KINDS)}
         self.protect = options.protect or sorted(
