@@ -9,7 +9,7 @@ from tfcopy.data.text.rst_markup import apart, markup_of
 ALL = ["rst", "html", "printf", "brace"]
 AFTER = "a letter right after %s"
 HALVES = [
-    ('<bx id="1" rid="1"/>', '<ex id="2" rid="1"/>'),
+    ('<bx id="4"/>', '<ex id="5"/>'),
     ('<bpt id="1"/>', '<ept id="1"/>'),
     ('<sc id="1"/>', '<ec id="2" startRef="1"/>'),
     ('<sm id="1"/>', '<em startRef="1"/>'),

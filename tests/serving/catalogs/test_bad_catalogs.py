@@ -120,7 +120,7 @@ def test_each_charset_is_kept_or_refused(tmp_path, fill):
     body = 'msgid "b"\nmsgstr ""\n'
     done = '# tfcopy: score -0.12\n#, fuzzy\nmsgid "b"\nmsgstr "B"\n'
     statuses = set()
-    for charset in {*encodings.aliases.aliases.values()}:
+    for charset in {*encodings.aliases.aliases.values(), "idna", "undefined"}:
         header = HEADER.replace("UTF-8", charset)
         path = write(tmp_path / "a.po", header + body)
         status, _, error = fill(path)

@@ -1,5 +1,6 @@
 """XLIFF 1.2 and 2: which units wait, and what a filled file looks like."""
 
+import encodings.aliases
 import re
 import xml.etree.ElementTree as ElementTree
 
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tfcopy.serving.catalogs.catalog_file import CatalogFile
 from tfcopy.serving.catalogs.entries import Left, Suggestion
 from tfcopy.serving.catalogs.xliff import filled, units_of
 
@@ -182,6 +184,35 @@ def test_the_command_fills_files(tmp_path, fill, model, text, encoding):
     before = path.read_bytes()
     assert fill(path)[:2] == (0, f"{path}: nothing to fill.\n")
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"]
+)
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_wide_characters_need_no_byte_order_mark(tmp_path, encoding, mark):
+    path = tmp_path / "a.xlf"
+    text = mark + FIRST.replace("UTF-8", "UTF-16").replace("New", "Ñew")
+    for text in (text, mark + SECOND):
+        path.write_bytes(text.encode(encoding))
+        file = CatalogFile(path)
+        assert file.charset == encoding.upper()
+        keys = [x.key for x in file.open_entries]
+        file.write({key: suggested("ñ") for key in keys})
+        expected = filled("f", text, dict.fromkeys(keys, suggested("ñ")))
+        assert path.read_bytes() == expected.encode(encoding)
+
+
+def test_each_encoding_is_kept_or_refused(tmp_path, fill):
+    path, statuses = tmp_path / "a.xlf", set()
+    for name in {*encodings.aliases.aliases.values(), "idna", "undefined"}:
+        before = FIRST.replace("UTF-8", name)
+        path.write_text(before)
+        status, _, error = fill(path)
+        statuses.add(status)
+        assert (path.read_text() == before) == bool(status), name
+        assert bool(status) == (f"{path}, line 1: " in error), error
+    assert statuses == {0, 2}
 
 
 def test_a_file_of_other_languages_is_refused(tmp_path, fill):

@@ -447,7 +447,7 @@ def charset_of(path, content: bytes) -> str:
     charset = found[1].decode() if found else "UTF-8"
     if charset.lower().replace("-", "_") in _NO_CHARSET:
         charset = "UTF-8"
-    if not _is_like_ascii(charset):
+    if not is_like_ascii(charset):
         line = content.count(b"\n", 0, found.start()) + 1
         raise CorpusError(
             f"{path}, line {line}: the header names the charset {charset}, "
@@ -480,9 +480,10 @@ def decoded(path, content: bytes) -> tuple[str, str]:
 _ASCII = 'msgid "\\a"\n\\u0041 \\x41 +AEE- ~{AA~}'
 
 
-def _is_like_ascii(charset):
-    """Returns whether a charset decodes all of ASCII to itself."""
+def is_like_ascii(charset):
+    """Returns whether a charset of texts decodes all of ASCII to itself."""
     try:
+        _ASCII.encode(charset, "replace")  # IDNA replaces nothing.
         return _ASCII.encode().decode(charset) == _ASCII
     except (LookupError, UnicodeError):
         return False

@@ -18,7 +18,7 @@ _TAG = re.compile(r"(?s)<(/?)([A-Za-z][\w:.-]*).*?(/?)>")
 # overlap others, or by Angular's name of an element, such as START_LINK.
 _HALF = re.compile(
     r"(?s)<(?:(?:(bx|bpt|sc|sm)|ex|ept|ec|em)\b"
-    r'.*\b(?:id|rid|startRef)="([^"]*)"'
+    r'.*\b(?:id|startRef)="([^"]*)"'
     r'|(?:x|ph)\b.*?\bid="(?:(START)|CLOSE)_(\w+?)(?:_[0-9]+)?").*/>'
 )
 _PAIRS = {"(": ")", "[": "]", "{": "}", "「": "」"}
@@ -209,26 +209,30 @@ class _Tag(NamedTuple):
     is_end: bool
 
 
-def _tags(spans):
+def _tags(spans, numbers):
     """Returns tags in groups whose tags nest, without `<br/>` and the like."""
     groups = collections.defaultdict(list)
     for span in spans:
         half, tag = _HALF.fullmatch(span), _TAG.fullmatch(span)
         if half:
             begins, number, starts, name = half.groups()
-            tag = _Tag(span, number or name, not (begins or starts))
+            number = number if number in numbers else ""
+            tag = _Tag(span, name or number, not (begins or starts))
             groups[number].append(tag)
         elif tag and not tag[3]:
-            groups[()].append(_Tag(span, tag[2], bool(tag[1])))
+            groups[None].append(_Tag(span, tag[2], bool(tag[1])))
     return groups
 
 
 def _unpaired_tags(wanted, found):
-    groups = _tags(found)
-    for group, tags in _tags(wanted).items():
+    halves = [x.groups() for x in map(_HALF.fullmatch, wanted) if x]
+    # Numbers of a begin and an end. Without any, an `rid` makes them a pair.
+    begun, ended = ({x[1] for x in halves if bool(x[0]) == y} for y in (1, 0))
+    others = _tags(found, begun & ended)
+    for group, tags in _tags(wanted, begun & ended).items():
         names = {tag.name for tag in tags if tag.is_end}
         if not _unpaired(tags, names):
-            yield from _unpaired(groups[group], names)
+            yield from _unpaired(others[group], names)
 
 
 def _unpaired(tags, names):

@@ -22,7 +22,7 @@ from tfcopy.data.text.xml_units import XML_LANG, XmlReader
 _AROUND = ("xliff", "file", "body", "group")
 # Inline elements whose content is text; the content of others is code.
 _TEXTS = ("g", "pc", "mrk")
-_IDENTITIES = ("id", "mid", "startRef", "rid", "hex")
+_IDENTITIES = ("id", "mid", "startRef", "hex")
 _UNTRANSLATED = ("new", "initial", "needs-translation")
 _SPAN = re.compile(r"(<[^<>]*>)")
 # XML parsers would read another end of line.

@@ -5,14 +5,13 @@ comments in a catalogue. Each inline element of a source, such as `<g id="7">`,
 is a span of the text, and is copied to the target.
 """
 
-import codecs
 import io
 import itertools
 import re
 from collections.abc import Mapping
 from xml.sax.saxutils import escape
 
-from tfcopy.data.corpora.catalog_lines import Header
+from tfcopy.data.corpora.catalog_lines import Header, is_like_ascii
 from tfcopy.data.corpora.gettext_catalogs import Catalog
 from tfcopy.data.text.languages import normal_code
 from tfcopy.data.text.span_patterns import with_texts
@@ -28,7 +27,11 @@ _ENCODING = re.compile(rb"""<\?xml[^>]*\sencoding\s*=\s*["']([\w.:-]+)""")
 _NO_XML = dict.fromkeys("\ufffe\uffff", " ")
 # End of a start tag.
 _OPEN = re.compile(rb"\s*/?>\Z")
-_MARKS = {codecs.BOM_UTF16_LE: "UTF-16-LE", codecs.BOM_UTF16_BE: "UTF-16-BE"}
+# Wide charsets by the first bytes of a file, a byte order mark or "<".
+_WIDE = re.compile(
+    rb"(?P<UTF_32_LE>(?:\xff\xfe|<\0)\0\0)|(?P<UTF_32_BE>\0\0(?:\xfe\xff|\0<))"
+    rb"|(?P<UTF_16_LE>\xff\xfe|<\0)|(?P<UTF_16_BE>\xfe\xff|\0<)"
+)
 
 
 def is_xliff(path) -> bool:
@@ -62,11 +65,20 @@ def decoded(path, content: bytes) -> tuple[str, str]:
     found = _ENCODING.match(content)
     charset = found[1].decode() if found else "UTF-8"
     # A byte order mark is part of the text, and stays.
-    charset = _MARKS.get(content[:2], charset)
+    if wide := _WIDE.match(content):
+        charset = wide.lastgroup.replace("_", "-")
+    elif not is_like_ascii(charset):
+        raise AskError(
+            f"{path}, line 1: the file declares the encoding {charset}, which "
+            "it cannot have. Convert it to UTF-8."
+        )
     try:
         return content.decode(charset), charset
-    except (LookupError, UnicodeError):
-        raise AskError(f"{path}, line 1: not in {charset}.") from None
+    except UnicodeError:
+        raise AskError(
+            f"{path}, line 1: not in {charset}. Declare its encoding in its "
+            "first line, or convert it to UTF-8."
+        ) from None
 
 
 def units_of(path, text: str) -> list[Unit]:
