@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import itertools
 import os
 from typing import Annotated
 
@@ -187,6 +188,8 @@ def _fill(files, options, tell):
         for file in files if options.language is None else ():
             file.header.check_language(asked.language)
         fill_all(files, asked, _memory(options, asked), options, tell)
+        for remark in itertools.chain(*(file.remarks for file in files)):
+            _print(remark)
         if asked.quality:
             _print(asked.quality)
 

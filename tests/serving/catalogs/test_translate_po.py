@@ -1,5 +1,6 @@
 """The command that fills catalogues."""
 
+import contextlib
 import difflib
 import os
 import pathlib
@@ -35,6 +36,59 @@ def test_a_catalogue_is_filled(tmp_path, fill, model):
     before = os.stat(path)
     assert fill(path) == (0, f"{path}: nothing to fill.\n", "")
     assert os.stat(path) == before and len(model.asked) == 6
+
+
+def test_a_file_keeps_its_attributes(tmp_path, fill, monkeypatch):
+    path = write(tmp_path / "a.po", HEADER + BODY)
+    with contextlib.suppress(OSError):
+        os.setxattr(path, "user.tfcopy", b"x")
+    names = os.listxattr(path)
+    os.chmod(path, 0o4750)
+    os.utime(path, (0, 0))
+    os.link(path, tmp_path / "b.po")
+    owners = []
+    monkeypatch.setattr(os, "chown", lambda _, *ids: owners.append(ids))
+    _, output, error = fill(path)
+    assert output.splitlines()[1:] == [
+        f"{path}: hard links to the earlier file (1) keep its content."
+    ]
+    status = os.stat(path)
+    assert (status.st_mode & 0o7777, error) == (0o4750, "")
+    assert status.st_mtime > 0 and os.listxattr(path) == names
+    assert owners == [(status.st_uid, -1), (-1, status.st_gid)]
+    assert (tmp_path / "b.po").read_text() == HEADER + BODY
+
+    def refuse(_, user, group):
+        if user >= 0:
+            raise PermissionError
+
+    monkeypatch.setattr(os, "chown", refuse)
+    path = write(tmp_path / "c.po", HEADER + BODY)
+    assert fill(path)[1].endswith(f"{path}: the file has another owner now.\n")
+
+
+def test_a_read_only_file_is_not_changed(tmp_path, fill):
+    path = write(tmp_path / "a.po", HEADER + BODY)
+    os.chmod(path, 0o444)
+    status, output, error = fill(path)
+    assert (status, output) == (2, "") and f"{path}: the file is read" in error
+    other = tmp_path / "b.po"
+    for _ in range(2):
+        assert fill(path, "--output", other)[0] == 0
+    assert other.read_text() == HEADER + FILLED
+    path = str(other)
+    os.chmod(path, 0o444)
+    assert fill(path) == (0, f"{path}: nothing to fill.\n", "")
+
+
+@pytest.mark.parametrize("ending", ["po", "xlf"])
+def test_no_pipe_is_waited_for(tmp_path, fill, ending):
+    pipe = tmp_path / f"pipe.{ending}"
+    os.mkfifo(pipe)
+    file = write(tmp_path / "a.po", HEADER + BODY)
+    for arguments in ([pipe], [file, "--output", pipe]):
+        status, output, error = fill(*arguments)
+        assert (status, output) == (2, "") and f"{pipe}: a pipe or" in error
 
 
 def test_the_outcome_has_another_place(tmp_path, fill):

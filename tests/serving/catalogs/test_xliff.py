@@ -123,6 +123,15 @@ def test_what_is_left_says_why_once(text):
     assert without == re.sub(r'<note from="tfcopy">old</note>', "", text)
 
 
+def test_the_ends_of_line_of_a_target_are_those_of_its_file():
+    text = FIRST.replace("New<", "One\nT<x\n id='1'/>wo<")
+    for end in ("\n", "\r\n"):
+        own = text.replace("\n", end)
+        new = filled("f", own, outcomes(own, suggested))
+        assert new.count("T<") == 2
+        assert {*re.findall(r"\r?\n", new)} == {end}
+
+
 @pytest.mark.parametrize(
     "answer", ['<g id="7">a', '</g>a<g id="7">', '<x id="8"/></g>']
 )

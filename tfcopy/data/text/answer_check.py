@@ -154,13 +154,14 @@ def touched(text: str, names) -> Iterator[tuple[str, str]]:
     Yields:
         Placeholders, each with the letter's side, "before" or "after".
     """
-    own = span_patterns.pattern_of([x for x in names if x not in MARKUP])
+    own = [x for x in names if x not in MARKUP]
+    own = re2.compile(span_patterns.pattern_of(own))
     text = text.encode(errors="replace").decode()
     places = span_patterns.places_of(text, names)
     edges = [0, *itertools.chain(*places), len(text)]
     parts = [text[begin:end] for begin, end in itertools.pairwise(edges)]
     for before, span, after in zip(parts[::2], parts[1::2], parts[2::2]):
-        if re2.fullmatch(own, span):
+        if own.fullmatch(span):
             if re2.fullmatch(ENDS_WITH_LETTER, before):
                 yield span, "before"
             if re2.fullmatch(BEGINS_WITH_LETTER, after):

@@ -3,7 +3,10 @@
 A module for each format, gettext or XLIFF, reads, decodes and fills it.
 """
 
+import contextlib
 import os
+import shutil
+import stat
 from collections.abc import Mapping
 
 from tfcopy import filesystem
@@ -24,6 +27,9 @@ class CatalogFile:
             existing file must be the same catalogue, with entries filled.
         language: Target language, if no header names it.
 
+    Attributes:
+        remarks: What writing the file has changed besides its content.
+
     Raises:
         AskError: If it cannot be filled; the message names the line.
         CorpusError: If it is not a catalogue; the message names the line.
@@ -34,12 +40,15 @@ class CatalogFile:
         self.name = os.fspath(output or path)
         # Keeps links.
         self._target = filesystem.realpath(self.name)
+        self.remarks = []
+        is_there = filesystem.exists(self._target)
+        for file in {self.path, self._target} if is_there else [self.path]:
+            _check_regular(file)
         self._form = xliff if xliff.is_xliff(path) else entries
         catalog = self._form.read(self.path)
         _check_header(self.path, catalog, language)
         self.header = catalog.header
         self._text, self.charset = self._decoded(self.path)
-        is_there = filesystem.exists(self._target)
         if is_there and not filesystem.samefile(path, self._target):
             other = self._form.read(self.name)
             if not _is_continued(catalog.entries, other.entries):
@@ -53,6 +62,11 @@ class CatalogFile:
         self.open_entries = [x for x in is_open if not x.is_credits]
         # Credits, which only translators can fill.
         self.num_credits = len(is_open) - len(self.open_entries)
+        if self.open_entries and is_there and _is_read_only(self._target):
+            raise AskError(
+                f"{self.name}: the file is read-only. Make it writable, or "
+                "choose another --output."
+            )
 
     def _decoded(self, path):
         """Reads a text, and a charset that encodes it to the same bytes."""
@@ -81,13 +95,53 @@ class CatalogFile:
         text = self._form.filled(self.name, before or self._text, outcomes)
         if text == before:
             return False
-        source = self.path if before is None else self._target
         with replacement(self._target) as new:
             with open(new, "wb") as file:
                 file.write(text.encode(self.charset))
-            if not filesystem.is_url(source):
-                os.chmod(new, os.stat(source).st_mode & 0o7777)
+            if before is not None and not filesystem.is_url(self._target):
+                self.remarks += _keep_attributes(self._target, new)
+            elif before is None and not filesystem.is_url(self.path):
+                os.chmod(new, os.stat(self.path).st_mode & 0o7777 | 0o200)
         return True
+
+
+def _check_regular(path):
+    """Refuses pipes and devices, whose readers may wait for ever."""
+    with contextlib.suppress(FileNotFoundError):
+        if not (filesystem.is_url(path) or stat.S_ISREG(os.stat(path).st_mode)):
+            raise AskError(
+                f"{path}: a pipe or device. Expected a file that can be read "
+                "again."
+            )
+
+
+def _is_read_only(path):
+    """Returns whether a file is not to be changed, not even by root."""
+    if filesystem.is_url(path):
+        return False
+    return not (os.stat(path).st_mode & 0o222 and os.access(path, os.W_OK))
+
+
+def _keep_attributes(path, new):
+    """Gives a new file the attributes of the old one, but for its time.
+
+    Returns:
+        Remarks on those that it cannot have.
+    """
+    old, remarks = os.stat(path), []
+    for name, *owner in (("owner", old.st_uid, -1), ("group", -1, old.st_gid)):
+        try:
+            os.chown(new, *owner)
+        except PermissionError:
+            remarks.append(f"{path}: the file has another {name} now.")
+    shutil.copystat(path, new)
+    os.utime(new)
+    if old.st_nlink > 1:
+        remarks.append(
+            f"{path}: hard links to the earlier file ({old.st_nlink - 1}) keep "
+            "its content."
+        )
+    return remarks
 
 
 _ADVICE = "`msginit` makes a catalogue with a header of a template"

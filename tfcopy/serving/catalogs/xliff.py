@@ -199,6 +199,8 @@ def _translated(unit, data, found):
     else:
         tag = _with_state(tag, b"needs-review-translation")
     tag = _OPEN.sub(b">", tag)
+    if b"\r\n" in data:  # Parsers read both ends of line alike.
+        found = re.sub(rb"(?<!\r)\n", b"\r\n", found)
     new = b"%s%s%s</%s>" % (blanks, tag, found, name)
     return [*edits, (unit.target_place, new)]
 
