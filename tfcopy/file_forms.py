@@ -7,11 +7,13 @@ files that are not text.
 """
 
 import contextlib
+import csv
 import importlib
 import io
 import json
 import re
 import zipfile
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tfcopy import filesystem
@@ -229,6 +231,78 @@ class _Plain(io.RawIOBase):
             super().close()
             for file in self._files:
                 file.close()
+
+
+# A language in the first row of terms whose languages are not known.
+_CODE = re.compile(r"[a-z]{2}|[a-z]{2,3}[-_][a-z]{2,4}")
+
+
+def read_csv_terms(
+    path,
+    languages: tuple[str | None, str | None],
+    base: Callable[[str], str] = lambda code: re.split("[-_]", code)[0],
+) -> Iterator[tuple[str, str, str]]:
+    """Reads terms of CSV: a phrase, its translation, perhaps their languages.
+
+    Commas, semicolons or tabs separate columns. A first row of the languages'
+    codes, or of names such as `source` and `target`, is no term.
+
+    Args:
+        path: The file, plain or compressed.
+        languages: Codes of source and target; `None` if unknown.
+        base: Function from a code to the language alone: `en` for `en-us`.
+
+    Yields:
+        `(place, phrase, translation)`, the place for messages.
+
+    Raises:
+        OSError: If the file cannot be read.
+        ValueError: naming the file and the line, if it is no such file.
+    """
+    with open_plain(path) as file:
+        try:
+            text = file.read().decode()
+        except UnicodeDecodeError:
+            raise ValueError(f"{path}: not valid UTF-8.") from None
+    known = [base(x.lower()) for x in languages if x]
+    for number, (place, row) in enumerate(_csv_rows(path, text)):
+        codes = [x.strip().lower() for x in row]
+        bases = [*map(base, codes)]
+        is_named = [x[:6] for x in codes[:2]] == ["source", "target"]
+        is_alike = not known and all(map(_CODE.fullmatch, codes[:2]))
+        if number == 0 and (is_named or is_alike or bases[:2] == known):
+            continue
+        # An eng of four columns may be an en.
+        if bases[2:] != known and [*map(len, known + bases[2:])] == [2] * 4:
+            raise ValueError(
+                f"{place}: a term from {row[2]} to {row[3]}. Expected one from "
+                f"{known[0]} to {known[1]}."
+            )
+        yield place, *row[:2]
+
+
+def _csv_rows(path, text):
+    """Returns rows with the first delimiter that all of them have."""
+    faults = []
+    for delimiter in ",;\t":
+        lines = io.StringIO(text, newline="")
+        reader = csv.reader(lines, delimiter=delimiter, strict=True)
+        try:
+            rows = [
+                (f"{path}, line {reader.line_num}", x) for x in reader if any(x)
+            ]
+        except csv.Error as error:
+            place = f"{path}, line {reader.line_num}"
+            faults.append(f"{place}: not valid CSV ({error}).")
+            continue
+        odd = next((x for x in rows if len(x[1]) not in (2, 4)), None)
+        if odd is None:
+            return rows
+        faults.append(
+            f"{odd[0]}: expected a phrase and its translation. Received: "
+            f"{len(odd[1])} columns."
+        )
+    raise ValueError(faults[0])
 
 
 class JsonError(ValueError):

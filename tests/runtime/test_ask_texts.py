@@ -1,10 +1,13 @@
 import functools
 import json
+import types
 
 import pytest
 import tensorflow as tf
 
 from tests.serving.servables.text_models import make, plain
+from tfcopy.runtime.ask_texts import read_glossary
+from tfcopy.runtime.signatures import AskError
 from tfcopy.serving import ask, evaluate
 from tfcopy.serving.saved_model import export
 
@@ -108,3 +111,17 @@ def test_only_translations_are_evaluated(folder, capsys):
     assert error == f"evaluate: {folder / 'language'}: " + (
         "the model does not translate.\n"
     )
+
+
+def test_a_glossary_may_be_csv(tmp_path):
+    model = types.SimpleNamespace(
+        name="m",
+        signatures=["with_glossary"],
+        config={"source_language": "en", "target_language": "fr"},
+    )
+    path = tmp_path / "a.csv"
+    path.write_bytes("\ufeffen-US;fr-FR\r\nhash  table;é\r\n".encode())
+    assert read_glossary(model, str(path)) == ["hash table\té".encode()]
+    path.write_text("a,b\nc\n")
+    with pytest.raises(AskError, match="--glossary: .*a.csv, line 2: expected"):
+        read_glossary(model, str(path))

@@ -79,7 +79,10 @@ def read_dictionary(path, flag="--dictionary", form="headword<TAB>definition"):
 
 
 def read_glossary(model, path) -> list[bytes]:
-    """Reads a glossary, lines `phrase<TAB>translation`, for a model.
+    """Reads a glossary, lines `phrase<TAB>translation` or CSV, for a model.
+
+    Returns:
+        The lines, as `bytes`.
 
     Raises:
         AskError: If the model reads no glossary, or the file is not one.
@@ -89,7 +92,17 @@ def read_glossary(model, path) -> list[bytes]:
             f"{model.name}: the model was trained without --protect, and "
             "reads no --glossary."
         )
-    return read_dictionary(path, "--glossary", "phrase<TAB>translation")
+    if not file_forms.plain_name(path).lower().endswith(".csv"):
+        return read_dictionary(path, "--glossary", "phrase<TAB>translation")
+    pair = tuple(map(model.config.get, ("source_language", "target_language")))
+    lines = []
+    with reading("--glossary", path, AskError):
+        for place, *fields in file_forms.read_csv_terms(path, pair):
+            phrase, translation = (" ".join(x.split()) for x in fields)
+            if not phrase or not translation:
+                raise ValueError(f"{place}: a blank phrase or translation.")
+            lines.append(f"{phrase}\t{translation}".encode())
+    return lines
 
 
 def parse(line: bytes, number: int, texts) -> dict:

@@ -321,15 +321,34 @@ def test_terms_of_tbx(tmp_path, capsys, name):
         Glossary.load(path)
 
 
-@pytest.mark.parametrize("head", ["", "source,target\n", "EN,es\n"])
-def test_terms_of_csv(tmp_path, head):
-    text = f'{head}"printer, small",impresora\nink,"tinta ""negra"""\n'
-    path = write(tmp_path / "a.csv", text)
-    glossary = Glossary.load(path, ("en", "es"))
-    assert glossary.terms == (
-        ("printer, small", "impresora"),
+HEADS = ["", "source,target\n", "EN,es\n", "SourceTerm,TargetTerm\n"]
+CSV = '"printer, small",impresora\nink,"tinta ""negra"""\n'
+
+
+@pytest.mark.parametrize("head", [*HEADS, "en-US,es-MX\n", "eng,spa\n"])
+@pytest.mark.parametrize("delimiter", ",;\t")
+def test_terms_of_csv(tmp_path, head, delimiter):
+    text = (head + CSV).replace(",", delimiter)
+    terms = (
+        (f"printer{delimiter.strip()} small", "impresora"),
         ("ink", 'tinta "negra"'),
     )
+    for form in (text, "\ufeff" + text.replace("\n", "\r\n") + 2 * delimiter):
+        path = write(tmp_path / "a.csv", form)
+        assert Glossary.load(path, ("en", "es")).terms == terms
+    four = text.replace("\n", f"{delimiter}en{delimiter}es-MX\n")
+    path = write(tmp_path / "a.csv", four)
+    assert Glossary.load(path, ("en", "es")).terms == terms
+
+
+def test_without_languages_codes_are_a_head(tmp_path):
+    for head in ("en,fr", "en-US,fr-FR", "eng_US,fra_FR"):
+        path = write(tmp_path / "a.csv", f"{head}\ncat,gat\n")
+        assert Glossary.load(path).terms == (("cat", "gat"),)
+    path = write(tmp_path / "a.csv", "cat,gat\nit,es\n")
+    assert Glossary.load(path).terms == (("cat", "gat"), ("it", "es"))
+    path = write(tmp_path / "a.csv", "it,es\n")
+    assert Glossary.load(path, ("en", "de")).terms == (("it", "es"),)
 
 
 @pytest.mark.parametrize(
@@ -340,6 +359,8 @@ def test_terms_of_csv(tmp_path, head):
         (b"a,\xff\n", "not valid UTF-8"),
         ("a,b\na,c\n", "line 2: 'a' is listed twice"),
         ("a, \n", "line 1: a blank phrase"),
+        ("a;b;en;es\nc;d;en;fr\n", "line 2: a term from en to fr. Expected"),
+        ("a,b,c\n", "line 1: expected a phrase .* 3 columns"),
     ],
 )
 def test_bad_terms_are_named(tmp_path, text, message):

@@ -7,15 +7,17 @@ span that `--protect html` keeps.
 """
 
 import collections
-import csv
 import dataclasses
 import functools
-import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from tfcopy import file_forms
-from tfcopy.data.text.languages import best_language, normal_code
+from tfcopy.data.text.languages import (
+    base_language,
+    best_language,
+    normal_code,
+)
 from tfcopy.data.text.xliff_units import XliffReader
 from tfcopy.data.text.xml_units import XML_LANG, Element, XmlReader
 
@@ -132,8 +134,7 @@ def read_terms(
 ) -> Iterator[tuple[str, str, str]]:
     """Reads the terms of TBX or CSV.
 
-    CSV has two columns, and a first row of the languages' codes, or of
-    `source` and `target`, is no term. Of a TBX entry each term of the source
+    CSV is read by `read_csv_terms`. Of a TBX entry each term of the source
     language goes with the first of the target's.
 
     Args:
@@ -148,7 +149,7 @@ def read_terms(
         ValueError: naming the file, if it is no such file.
     """
     if not file_forms.plain_name(path).lower().endswith(".tbx"):
-        yield from _csv_terms(path, languages)
+        yield from file_forms.read_csv_terms(path, languages, base_language)
         return
     if None in languages:
         raise ValueError(f"{path}: the languages of its terms are not known.")
@@ -157,32 +158,6 @@ def read_terms(
         terms, translations = (texts.get(x, ()) for x in codes)
         for term in terms if translations else ():
             yield f"{path}, entry {number}", term, translations[0]
-
-
-def _csv_terms(path, languages):
-    with file_forms.open_plain(path) as file:
-        try:
-            text = file.read().decode()
-        except UnicodeDecodeError:
-            raise ValueError(f"{path}: not valid UTF-8.") from None
-    heads = ("source", "target"), tuple(map(_code, languages))
-    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
-    try:
-        for row in rows:
-            place = f"{path}, line {rows.line_num}"
-            names = tuple(_code(x.strip()) for x in row)
-            if rows.line_num == 1 and names in heads:
-                continue
-            if len(row) != 2:
-                raise ValueError(
-                    f"{place}: expected a phrase and its translation. "
-                    f"Received: {len(row)} columns."
-                )
-            yield place, *row
-    except csv.Error as error:
-        raise ValueError(
-            f"{path}, line {rows.line_num}: not valid CSV ({error})."
-        ) from None
 
 
 def _read(reader):
