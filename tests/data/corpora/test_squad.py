@@ -90,6 +90,16 @@ def test_an_answer_beside_its_start_is_found_nearby(tmp_path, start, found):
     assert first.answers[0] == Answer("Łukasz", found)
 
 
+@pytest.mark.parametrize("id", [{"id": 7}, {"id": None}, {}])
+def test_an_identifier_may_be_a_number_or_missing(tmp_path, id):
+    (question, *_) = paragraph(CONTEXT, EXAMPLES)["qas"]
+    del question["id"]
+    article = {"paragraphs": [{"context": CONTEXT, "qas": [id | question]}]}
+    path = write(tmp_path / "a.json", [article])
+    (example,) = squad.load(path, path, path).test
+    assert example.id == ("7" if id.get("id") else "")
+
+
 def test_whole_articles_are_held_out(tmp_path):
     path = write(tmp_path / "a.json", numbered(40))
     corpus = squad.load(path, num_held_out=10)

@@ -51,6 +51,20 @@ def test_what_has_no_letters_is_not_asked(text):
     assert page(text, model=None) == (text, [], [])
 
 
+TIMES = ["1:02.5 --> 1:04.25 align:start line:0", "0:01,5-->0:02,0 X1:40"]
+
+
+@pytest.mark.parametrize(
+    "text", [*TIMES, "@user@host.org", "@a, b@c", "a@b.c http://d.e/f"]
+)
+@pytest.mark.parametrize("protect", [None, ()])
+def test_times_and_addresses_are_not_asked(text, protect):
+    assert plain(text, protect, model=None) == (text, [], [])
+    text = f"<p>1</p><b>{html.escape(text)}</b>"
+    assert page(text, protect, model=None) == (text, [], [])
+    assert plain("12 --> twelve")[1] == ["12 --> twelve"]
+
+
 def test_a_line_is_cut_into_sentences_only_if_it_is_too_long():
     text = 'One two. "Three four!" 5.6 seven (eight?) nine. '
     assert plain(text)[1] == [text.strip()]

@@ -42,7 +42,7 @@ class Example(NamedTuple):
     """A question.
 
     Attributes:
-        id: Its identifier.
+        id: Its identifier; "" if the file has none.
         context: The paragraph that answers it.
         question: The question itself.
         answers: One or more answers; annotators may differ.
@@ -212,9 +212,10 @@ def _example(node: Node, context: str) -> Example:
         if place is None:
             raise answer.error(_not_found(text, start))
         answers.append(Answer(text, place))
-    return Example(
-        node.text("id"), context, node.text("question"), tuple(answers)
-    )
+    # Some files number their questions, or name none.
+    id = node.object.get("id", "")
+    id = str(id) if type(id) is int else node.text("id") if id else ""
+    return Example(id, context, node.text("question"), tuple(answers))
 
 
 def _place(context: str, text: str, start: int) -> int | None:

@@ -25,17 +25,23 @@ from tfcopy.data.text.span_patterns import (
 
 _BLANKS = re.compile(r"(\s+)")
 _BREAK = re.compile(r"[\t\n\r\f\v\x1c-\x1e\x85\u2028\u2029]")
+# Of subtitles, SubRip's or WebVTT's, with settings such as align:start.
+_TIME_LINE = re.compile(r"\s*\d[\d:.,]*\s*-->\s*\d[\d:.,]*(?:\s.*)?")
 _SENTENCE_END = re.compile(r"[.!?…][\"')\]»”’]*$|[。！？]$")
 
 
 def has_words(text: str, names: Sequence[str] = ()) -> bool:
     """Returns whether there is anything to translate: a letter.
 
+    A line of the times of a subtitle has nothing.
+
     Args:
         text: The text.
         names: Formats whose spans do not count, as in
             `span_patterns.pattern_of`.
     """
+    if _TIME_LINE.fullmatch(text):
+        return False
     rest = replaced_spans(text, names, " ") if names else text
     return any(char.isalpha() for char in rest)
 

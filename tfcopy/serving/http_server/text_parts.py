@@ -33,6 +33,8 @@ _NAME = re.compile(f"{_OPEN}([\U000f0000-\U0010ffff]){_CLOSE}")
 # Such characters in a text are spans, as are the marks of glossaries.
 _MARKS = "[\ue000-\ue004]+"
 _PRIVATE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010fffd]")
+# Addresses and handles: a@b.org, @user@host, @user.
+ADDRESS = r"@?[\w.+-]+@[\w-]+(?:\.[\w-]+)*|\B@\w+"
 
 
 class Source:
@@ -287,7 +289,7 @@ class PlainText(Parts):
         segment = Segment(text)
         if protect is not None and has_words(text):
             segment = segment_of(self._source, protect, phrases, *place)
-        if not has_words(segment.text):
+        if not has_words(segment.text, [ADDRESS, "links"]):
             return self._source.written(*place)
         return _Asked(segment, functools.partial(self._written, segment, place))
 

@@ -39,11 +39,11 @@ from tfcopy.serving.http_server.served_models import (
     Translating,
     detected,
 )
-from tfcopy.serving.http_server.text_parts import PlainText
+from tfcopy.serving.http_server.text_parts import ADDRESS, PlainText
 from tfcopy.terminal import one_line
 
-# Weblate's stand-in for a placeholder.
-_ALWAYS_KEPT = (r"\[X[0-9]+X\]",)
+# Weblate's stand-in for a placeholder, and addresses.
+_ALWAYS_KEPT = (r"\[X[0-9]+X\]", ADDRESS)
 # Weblate's test of a server's address: languages and text.
 _WEBLATE_CHECK = "en", "de", ["test"]
 # Maximum phrases of a glossary; each is searched in each line.
