@@ -107,7 +107,7 @@ class Options(commands.LoadingOptions):
     protect: list[str] = flag(
         [],
         "formats, or regular expressions of RE2, that all answers keep "
-        "(besides [X1X], which Weblate writes for a placeholder)",
+        "(besides addresses, and [X1X], Weblate's placeholder)",
     )
     weblate: bool = False
     batch_size: PositiveInt = 32

@@ -193,14 +193,17 @@ def test_nothing_but_open_entries_changes(tmp_path_factory, catalog, answer):
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
-    "part", ["a", ":a", "`", " ", "a  b", "\\\\", '\\"', "a\\n"]
+    ("flag", "part"),
+    [
+        *(("fuzz", x) for x in ["a", ":a", "`", " ", "a  b", "\\\\", '\\"']),
+        ("c-format", "a\\n"),
+    ],
 )
-def test_long_entries_take_no_longer_than_they_are(tmp_path, fill, part):
+def test_long_entries_take_no_longer_than_they_are(tmp_path, fill, flag, part):
     def write_entry(size):
         text = part * (size // len(part))
-        return write(
-            tmp_path / "a.po", f'{HEADER}msgid "b{text}."\nmsgstr ""\n'
-        )
+        body = f'#, {flag}\nmsgid "b{text}."\nmsgstr ""\n'
+        return write(tmp_path / "a.po", HEADER + body)
 
     check_linear(fill, write_entry, SHORT)
     assert "# tfcopy: " in (tmp_path / "a.po").read_text()

@@ -156,15 +156,16 @@ def touched(text: str, names) -> Iterator[tuple[str, str]]:
     """
     own = [x for x in names if x not in MARKUP]
     own = re2.compile(span_patterns.pattern_of(own))
+    end, begin = map(re2.compile, (ENDS_WITH_LETTER, BEGINS_WITH_LETTER))
     text = text.encode(errors="replace").decode()
     places = span_patterns.places_of(text, names)
     edges = [0, *itertools.chain(*places), len(text)]
-    parts = [text[begin:end] for begin, end in itertools.pairwise(edges)]
+    parts = [text[slice(*x)] for x in itertools.pairwise(edges)]
     for before, span, after in zip(parts[::2], parts[1::2], parts[2::2]):
         if own.fullmatch(span):
-            if re2.fullmatch(ENDS_WITH_LETTER, before):
+            if end.fullmatch(before):
                 yield span, "before"
-            if re2.fullmatch(BEGINS_WITH_LETTER, after):
+            if begin.fullmatch(after):
                 yield span, "after"
 
 

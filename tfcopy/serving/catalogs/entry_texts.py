@@ -247,18 +247,22 @@ class _Form:
             text = rst_markup.apart(text, spans)
         return self._in_order(text) if self.ordered else text
 
-    def _doubled(self, text):
-        """Doubles signs that would otherwise begin a placeholder."""
+    @functools.cached_property
+    def _doubling(self):
+        """Returns the signs to double, and the pattern of what keeps them."""
         rows = [row for row in map(named, self.names) if row and row.doubled]
-        if not rows:
-            return text
-        rest = replaced_spans(self.text, self.names, " ")
-        own = sorted(spans_of(self.text, self.names), key=len, reverse=True)
+        rest = replaced_spans(self.text, self.names, " ") if rows else ""
+        own = {*spans_of(self.text, self.names)} if rows else ()
         signs = {x for row in rows for x in row.doubled if x not in rest}
         # Java's apostrophe is literal in a text without placeholders.
-        if not signs or not own:
+        own = [*map(re.escape, sorted(own, key=len, reverse=True))]
+        return signs if own else (), "|".join([*own, _IS_PLACE.pattern])
+
+    def _doubled(self, text):
+        """Doubles signs that would otherwise begin a placeholder."""
+        signs, spans = self._doubling
+        if not any(sign in text for sign in signs):
             return text
-        spans = "|".join([*map(re.escape, own), _IS_PLACE.pattern])
         parts = re.split(f"({spans})", text)
         for sign in signs:
             parts[::2] = [x.replace(sign, 2 * sign) for x in parts[::2]]
