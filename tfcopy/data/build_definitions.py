@@ -83,7 +83,7 @@ def _count(path) -> collections.Counter:
     from tfcopy.data.text.vocabulary import count_words
 
     lines = ((line,) for line in read_lines(path, once=True))
-    return count_words(lines, [Tokenizer()])[0]
+    return count_words(lines, [Tokenizer(keeps="")])[0]
 
 
 @dataclasses.dataclass(kw_only=True)

@@ -27,6 +27,7 @@ from google.protobuf import (
 
 from tfcopy.atomic_files import check_not_read, check_outputs, write_atomically
 from tfcopy.data.corpora.text_pairs import read_lines
+from tfcopy.data.text import blanks
 from tfcopy.data.text.span_patterns import CHOICES, check_flag
 from tfcopy.flags import File, Parser, PositiveInt, flag
 from tfcopy.terminal import quiet, status_of
@@ -88,7 +89,7 @@ def train(
         nonlocal num_lines
         try:
             for line in lines:
-                for part in _parts(" ".join(_words(line))):
+                for part in _parts(_normalized(line)):
                     num_lines += 1
                     yield part
         except Exception as error:
@@ -144,8 +145,8 @@ def _without_path(model: bytes) -> bytes:
     return message.SerializeToString(deterministic=True)
 
 
-def _words(line):
-    return line.replace(_RESERVED, " ").split()
+def _normalized(line):
+    return blanks.normalized(line.replace(_RESERVED, " "))
 
 
 def _parts(line):
@@ -193,8 +194,8 @@ def train_bpe(lines: Iterable[str], merges: int, path, **options):
     """
     alphabet = set()
     for line in lines:
-        alphabet.update(*_words(line))
-    others = len(alphabet | {"▁"}) + 3  # which SentencePiece reserves
+        alphabet.update(_normalized(line))
+    others = len(alphabet - {" "} | {"▁"}) + 3  # which SentencePiece reserves
     try:
         train(
             lines,

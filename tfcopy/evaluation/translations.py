@@ -295,8 +295,14 @@ def _corpus_score(metric, hypotheses, references):
     return {"score": score, "signature": str(metric.get_signature())}
 
 
+_SPACES = " \t\r\n"
+
+
 def exact_match(hypotheses: Sequence[str], references: Sequence[str]) -> float:
-    """Computes the share of hypotheses that equal their stripped references."""
+    """Computes the share of hypotheses that equal their stripped references.
+
+    No U+00A0 or other blank that carries meaning is stripped.
+    """
     return top_n_accuracy([[text] for text in hypotheses], references, 1)
 
 
@@ -317,7 +323,7 @@ def top_n_accuracy(
     """
     check_lengths(candidate_lists, references)
     hits = sum(
-        reference.strip() in {text.strip() for text in candidates[:n]}
+        reference.strip(_SPACES) in {x.strip(_SPACES) for x in candidates[:n]}
         for candidates, reference in zip(candidate_lists, references)
     )
     return 100 * hits / len(candidate_lists)

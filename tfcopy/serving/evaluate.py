@@ -9,6 +9,7 @@ from typing import Literal
 
 from tfcopy import filesystem
 from tfcopy.data.corpora.text_pairs import aligned_lines, read_lines
+from tfcopy.data.text.blanks import is_word
 from tfcopy.flags import File, Parser, PositiveInt, flag
 from tfcopy.runtime import commands
 from tfcopy.runtime.exported_model import load
@@ -234,7 +235,7 @@ def _vocabulary(options):
         return None
     words = frozenset(read_lines(path, once=True))
     for word in words:
-        if word.split() != [word]:
+        if not is_word(word):
             raise AskError(
                 f"{path}: expected one word per line. Received: {word[:80]!r}."
             )

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.data.corpora import corpus_files
 from tfcopy.data.corpora import gigaword
 from tfcopy.data.corpora.corpus import CorpusError
-from tfcopy.data.text.span_patterns import BLANKS
+from tfcopy.data.text import blanks
 from tfcopy.data.text.tokenization import normalize_blanks
 
 PAIRS = [
@@ -137,13 +137,14 @@ def test_faults_are_named(tmp_path, changes, message):
 @settings(deadline=None, max_examples=100)
 def test_blanks_are_those_of_the_tokeniser(text):
     encoded = text.encode("utf-8", "replace")
-    tokens = tf.strings.split(normalize_blanks(tf.constant(encoded))).numpy()
-    found = [x for x in BLANKS.split(encoded.decode()) if x]
-    assert [token.decode() for token in tokens] == found
+    for kept in ("", blanks.KEPT):
+        normal = normalize_blanks(tf.constant(encoded), kept).numpy().decode()
+        expected = blanks.normalized(encoded.decode(), kept)
+        assert normal == expected * bool(expected.strip(f" {blanks.KEPT}"))
 
 
 def test_every_blank_of_unicode_is_known():
     every = "".join(chr(i) for i in range(0x110000) if not 0xD800 <= i < 0xE000)
     normal = normalize_blanks(tf.constant([c.encode() for c in every])).numpy()
     blank = {c for c, x in zip(every, normal.tolist()) if not x}
-    assert blank == set(re.findall(BLANKS.pattern[:-1], every))
+    assert blank == set(re.findall(blanks.pattern("")[:-1], every))

@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from tests.data.real_corpora import real
 from tfcopy.data import train_sentencepiece
 from tfcopy.data.text import tokenization as module
+from tfcopy.data.text.blanks import KEPT, is_word
+from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
 from tfcopy.data.text.tokenization import (
     LANGUAGES,
@@ -15,10 +17,12 @@ from tfcopy.data.text.tokenization import (
     covering_span,
     cut_out,
     detokenize,
+    knowing,
     readable_text,
     tokenize,
     tokenize_with_offsets,
 )
+from tfcopy.data.text.vocabulary import Vocabulary
 
 # Words that must come through as they are, whatever stands around them.
 WORDS = """O'Brien-Şahin Łukasz 北京 Москва Ἀθῆναι עִבְרִית हिन्दी ไทย 😀
@@ -120,12 +124,12 @@ def test_round_trip(text, language):
 def test_only_blanks_change(language, text):
     tokens = tokens_of(text, language=language)
     plain = tokens_of(text, mode="space")
-    assert all(token and token.split() == [token] for token in tokens)
+    assert all(map(is_word, tokens))
     assert "".join(tokens) == "".join(plain)
     words = tf.ragged.constant([tokens], tf.string, ragged_rank=1)
     back = detokenize(words, language=language).numpy()[0].decode()
     assert back.replace(" ", "") == "".join(plain)
-    assert back == back.strip()
+    assert back == back.strip(" ")
 
 
 @pytest.mark.parametrize("mode", ["moses", "characters"])
@@ -133,12 +137,20 @@ def test_only_blanks_change(language, text):
 @settings(max_examples=60)
 def test_any_bytes_give_valid_text(mode, data):
     for token in tokenize(tf.constant([data]), mode=mode).to_list()[0]:
-        assert token.decode().split() == [token.decode()]
+        assert is_word(token.decode())
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
-    "text", ["", "   ", "\x00\t\n\x1f", "\u00a0\u2003\u3000\u200b\ufeff"]
+    "text",
+    [
+        "",
+        "\u00a0",
+        "\u200b\u3000",
+        "   ",
+        "\x00\t\n\x1f",
+        "\u00a0\u2003\u3000\u200b\ufeff",
+    ],
 )
 def test_blank_text_has_no_tokens(text, mode):
     assert tokens_of(text, mode=mode) == []
@@ -146,7 +158,47 @@ def test_blank_text_has_no_tokens(text, mode):
 
 
 def test_control_characters_are_blanks():
-    assert tokens_of("a\x00b\x01c\x02d\u0085e\u00a0f") == list("abcdef")
+    assert tokens_of("a\x00b\x01c\x02d\u0085e\u2003f") == list("abcdef")
+    assert tokens_of("a\u00a0b", blanks="\u202f") == ["a", "b"]
+
+
+WITH_BLANKS = [
+    "Erreur\u00a0: «\u00a0l'eau\u00a0» à 10\u202f000\u202f%\u202f!",
+    "\u200bកម្មវិធី\u200bត្រូវ\u200bតែ\u200bហៅ libpam ម្ដង",
+    "\u3000一、東京\u3000大阪。\u3000次",
+    "a\u00a0\u00a0b\u202f\u200b(\u00a0c\u00a0)\u00a0",
+    "https://x.org/a\u00a0: oui www.x.org\u202f; p.\u00a012, etc.\u00a0puis",
+]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("language", ["en", "fr", "other"])
+def test_blanks_that_carry_meaning_are_tokens(mode, language):
+    options = {"mode": mode, "language": language}
+    for text in WITH_BLANKS:
+        tokens = tokens_of(text, **options)
+        assert [x for x in tokens if x in KEPT] == [
+            x for x in text if x in KEPT
+        ]
+        assert round_trip(text, **options) == text
+        # One that is unknown is a space.
+        plain = "".join(" " if x in KEPT else x for x in text)
+        assert tokens_of(text, blanks="", **options) == tokens_of(
+            plain, blanks="", **options
+        )
+    assert "https://x.org/a" in tokens_of(text)
+
+
+def test_blanks_outside_a_vocabulary_are_spaces():
+    vocabulary = Vocabulary(["<pad>", "<unk>", "<s>", "</s>", "\u00a0:"])
+    known = knowing(Tokenizer(language="fr"), vocabulary)
+    text = tf.constant(["10\u202f000\u00a0: x\u200by"])
+    expected = ["10", "000", "\u00a0", ":", "x", "y"]
+    assert known.tokenize(text).to_list() == [[x.encode() for x in expected]]
+    assert knowing(known, vocabulary) is known
+    protected = ProtectedTokenizer(Tokenizer(), ("links",))
+    assert knowing(protected, vocabulary).blanks == "\u00a0"
+    assert protected.blanks == KEPT
 
 
 def test_space_mode_leaves_tokens_alone():
@@ -192,12 +244,14 @@ def test_characters_keep_blanks(language, words):
 
 def test_a_blank_is_a_character_except_in_chinese():
     text = " I  am\u3000我\t们 ▁\x00x"
-    expected = {"en": [*"I▁am▁我▁们▁", "▁▁", *"▁x"]}
-    expected["zh"] = [*"Iam我们", "▁▁", "x"]
+    expected = {"en": [*"I▁am\u3000我▁们▁", "▁▁", *"▁x"]}
+    expected["zh"] = [*"Iam\u3000我们", "▁▁", "x"]
     for language, tokens in expected.items():
         options = {"mode": "characters", "language": language}
         assert tokens_of(text, **options) == tokens
-    assert round_trip(text, mode="characters", language="zh") == "Iam我们▁x"
+    assert (
+        round_trip(text, mode="characters", language="zh") == "Iam\u3000我们▁x"
+    )
 
 
 def test_characters_without_their_case_are_one():
@@ -226,7 +280,12 @@ def test_fingerprints_name_mode_and_language():
         ({"mode": "characters", "language": "zh"}, "characters-zh-1"),
         ({"mode": "characters", "language": "ja"}, "characters-other-1"),
     ):
-        assert Tokenizer(**options).fingerprint == fingerprint
+        assert Tokenizer(**options, keeps="").fingerprint == fingerprint
+        with_blanks = fingerprint.replace("1", "2")
+        assert Tokenizer(**options).fingerprint == with_blanks
+        assert Tokenizer(**options, keeps="\u00a0").fingerprint == (
+            f"{with_blanks}-a0"
+        )
 
 
 def folded(words, **options):
@@ -255,7 +314,7 @@ def test_folding_twice_changes_nothing_and_leaves_words(text):
     words = tokens_of(text)
     once = folded(words, lowercase=True)
     assert folded(once, lowercase=True) == once
-    assert all(word.split() == [word] for word in once)
+    assert all(map(is_word, once))
 
 
 def test_unknown_options_are_named():
@@ -401,7 +460,7 @@ def test_words_of_any_place_are_cut_out_in_a_graph():
     found = answer(
         tf.constant([text.encode() for text in offset_texts]),
         tf.constant([1, 0, 3, 1, 1]),
-        tf.constant([4, 1, 3, 1, 9]),
+        tf.constant([5, 1, 3, 1, 9]),
     ).numpy()
     expected = ["don't\u00a0sing", "", "", "", "d"]
     assert [text.decode() for text in found] == expected

@@ -28,8 +28,8 @@ def test_most_frequent_words_first_then_by_spelling():
 
 
 def test_spans_with_blanks_are_left_out():
-    counts = {":ref:`a b`": 9, "``x``": 5, "a\u00a0b": 3, "c": 1}
-    assert Vocabulary.build(counts).words[4:] == ("``x``", "c")
+    counts = {":ref:`a b`": 9, "``x``": 5, "a\u2003b": 3, "\u00a0": 2, "c": 1}
+    assert Vocabulary.build(counts).words[4:] == ("``x``", "\u00a0", "c")
 
 
 def test_counts_both_sides_in_one_pass():

@@ -35,6 +35,7 @@ from tfcopy.data.corpora.corpus import (
     splits,
 )
 from tfcopy.data.text.accelerators import letter_of, without_mark
+from tfcopy.data.text.blanks import normalized
 from tfcopy.data.text.languages import (
     base_language,
     normal_code,
@@ -369,7 +370,7 @@ def _lines_of(source, target):
     ends, others = ([x.replace(" ", "") for x in y[1::2]] for y in lines)
     same = zip(*(x[::2] for x in lines))
     pairs = same if ends == others else [(source, target)]
-    return [tuple(" ".join(text.split()) for text in pair) for pair in pairs]
+    return [tuple(normalized(x.strip()) for x in pair) for pair in pairs]
 
 
 def _pairs_of(entry, formula) -> Iterable[tuple[str, str]]:

@@ -26,8 +26,8 @@ from tfcopy.data.corpora.corpus import (
     translation_corpus,
 )
 from tfcopy.data.corpora.text_pairs import aligned_lines, line_error
+from tfcopy.data.text import blanks
 from tfcopy.data.text.entities import MARK, NO_TAG
-from tfcopy.data.text.span_patterns import BLANKS
 from tfcopy.tokens import SPECIAL_TOKENS, UNK
 
 NAME = "gigaword"
@@ -133,7 +133,7 @@ def _read(texts, tags) -> Iterator[tuple[str, str]]:
 
 def _marked(number, text, tags):
     """Marks the entities of a line; the paths are for errors."""
-    words, labels = ([x for x in BLANKS.split(y) if x] for _, y in (text, tags))
+    words, labels = (blanks.normalized(y, "").split() for _, y in (text, tags))
     if len(words) != len(labels):
         expected = f"a tag for each of the {len(words)} tokens of {text[0]}"
         raise line_error(tags[0], number, expected, len(labels))

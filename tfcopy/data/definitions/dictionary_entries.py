@@ -235,7 +235,7 @@ def _tokenize(texts):
     """Tokenizes English texts; equal tokens are one object."""
     rows = token_rows(
         texts,
-        Tokenizer(),
+        Tokenizer(keeps=""),
         total=len(texts),
         description="Cutting definitions into tokens",
     )

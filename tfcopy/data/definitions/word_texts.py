@@ -196,7 +196,7 @@ class TokenizedQuestion:
 
 def tokenize_questions(
     examples: Iterable[Example],
-    tokenizer: Tokenizer = Tokenizer(language="en"),
+    tokenizer: Tokenizer = Tokenizer(keeps=""),
 ) -> Iterator[TokenizedQuestion]:
     """Yields the questions as tokens, in order.
 

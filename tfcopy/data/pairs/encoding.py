@@ -18,7 +18,7 @@ from tfcopy.data.corpora.corpus import fingerprint
 from tfcopy.data.pairs import copy_ids
 from tfcopy.data.parallel import map_chunks
 from tfcopy.data.text.sentencepiece_tokenizer import sampled
-from tfcopy.data.text.tokenization import Tokenizer, string_tensor
+from tfcopy.data.text.tokenization import Tokenizer, knowing, string_tensor
 from tfcopy.data.text.vocabulary import Vocabulary
 
 # Part of the fingerprint: raise it when the arrays of the same text change.
@@ -341,7 +341,7 @@ def _as_numbers(truncate, max_length):
 def _encoding_graph(vocabularies, tokenizers, **options):
     """Makes the function of texts and limits to a dict of arrays."""
     source_vocabulary, target_vocabulary = vocabularies
-    source_tokenizer, target_tokenizer = tokenizers
+    source_tokenizer, target_tokenizer = map(knowing, tokenizers, vocabularies)
     source_vocabulary.table(), target_vocabulary.table()
     texts, limits = tf.TensorSpec([None], tf.string), tf.TensorSpec(2, tf.int64)
 

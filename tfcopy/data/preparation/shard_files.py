@@ -40,6 +40,7 @@ import tqdm
 
 from tfcopy import atomic_files, checked_files, filesystem
 from tfcopy.data.pairs.encoding import COUNTS, SIDES, EncodedCorpus
+from tfcopy.data.text.blanks import is_word
 
 # === Texts ===
 
@@ -94,7 +95,7 @@ def write_counts(path, counts: Mapping[str, int], num_sections: int) -> None:
     """
     sections = [[] for _ in range(num_sections)]
     for word, count in counts.items():
-        if word.split() == [word]:
+        if is_word(word):
             data = word.encode()
             section = sections[zlib.crc32(data) % num_sections]
             section.append(b"%d %s\n" % (count, data))

@@ -66,7 +66,7 @@ class BytePairTokenizer(PieceTokenizer):
 
     def tokenize(self, text):
         """Cuts text of shape `(B,)` into ragged tokens, `(B, None)`."""
-        text = normalize_blanks(text)
+        text = normalize_blanks(text, self.blanks)
         marked = tf.strings.regex_replace(text, _WORD, rf"{_EDGE}\0")
         words = _cut_long(_without_empty(tf.strings.split(marked, _EDGE)))
         different, places = tf.unique(words.flat_values)

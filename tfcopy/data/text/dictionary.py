@@ -15,6 +15,7 @@ import tensorflow as tf
 
 from tfcopy.atomic_files import write_atomically
 from tfcopy.data.corpora.text_pairs import decoded_lines, line_error
+from tfcopy.data.text.blanks import is_word
 from tfcopy.data.text.vocabulary import table
 
 
@@ -134,7 +135,7 @@ def _entry(path, number, text):
         raise line_error(path, number, expected, text)
     word, translation, probability = fields
     for field in (word, translation):
-        if field.split() != [field]:
+        if not is_word(field):
             raise line_error(path, number, "single words without blanks", text)
     try:
         value = float(probability)

@@ -18,6 +18,7 @@ from tfcopy import file_forms
 from tfcopy.data.corpora.text_pairs import decoded_lines, line_error
 from tfcopy.data.ragged_rows import join
 from tfcopy.data.text import exchange_formats
+from tfcopy.data.text.blanks import KEPT, normalized
 from tfcopy.data.text.tokenization import normalize_blanks
 
 # A mark: private characters of Unicode around the phrase's number.
@@ -25,6 +26,7 @@ _OPEN, _CLOSE = "\ue001", "\ue002"
 MARK = f"{_OPEN}[0-9]+{_CLOSE}"
 # Blanks are normalised: text holds no control characters.
 _EDGE, _WORD_EDGE = "\x03", "\x04"
+_IN_ASCII = dict(zip(KEPT, "\t\r\f\n"))
 _WORD = r"[\pL\pN\pM_]+"
 _PUNCTUATION = r"[!-/:-@\[-^`{-~]"  # of ASCII, all but the underscore
 
@@ -38,7 +40,7 @@ class Glossary:
 
     def __init__(self, terms: Iterable[tuple[str, str]]):
         self.terms = tuple((str(x), str(y)) for x, y in terms)
-        phrases = [" ".join(x.split()) for x, _ in self.terms]
+        phrases = [normalized(x, "") for x, _ in self.terms]
         for phrase, count in collections.Counter(phrases).items():
             if not phrase or count > 1:
                 raise ValueError(
@@ -69,7 +71,8 @@ class Glossary:
                 exchange_formats.read_terms, languages=languages
             )
         for place, *fields in read(path):
-            phrase, translation = (" ".join(x.split()) for x in fields)
+            phrase = normalized(fields[0], "")
+            translation = normalized(fields[1])
             if not phrase or not translation:
                 raise ValueError(f"{place}: a blank phrase or translation.")
             if terms.setdefault(phrase, translation) is not translation:
@@ -90,7 +93,9 @@ class Glossary:
     @property
     def phrases(self):
         """Strings `(G,)`."""
-        return tf.constant([x for x, _ in self.terms], tf.string)
+        return tf.constant(
+            [normalized(x, "") for x, _ in self.terms], tf.string
+        )
 
     @property
     def translations(self):
@@ -124,7 +129,9 @@ def fields_of(lines):
     """
     flat = tf.strings.split(tf.reshape(lines, [-1]), "\t")
     flat = flat.to_tensor("", shape=[None, 2])
-    phrases, translations = tf.unstack(normalize_blanks(flat), axis=1)
+    phrases, translations = tf.unstack(flat, axis=1)
+    phrases = normalize_blanks(phrases, "")
+    translations = normalize_blanks(translations)
     is_term = (phrases != "") & (translations != "")
     return tuple(
         tf.reshape(tf.where(is_term, x, ""), tf.shape(lines))
@@ -140,7 +147,8 @@ def without_marks(text):
 def mark(text, phrases, protect: str, numbers=None):
     """Replaces phrases in texts by marks, the longest first.
 
-    A phrase is found as whole words, in the case in which it is given.
+    A phrase is found as whole words, in the case in which it is given, whatever
+    blanks there are between its words.
 
     Args:
         text: Strings, `(B,)`.
@@ -156,7 +164,7 @@ def mark(text, phrases, protect: str, numbers=None):
     phrases, numbers = tf.gather(phrases, places), tf.gather(numbers, places)
 
     def marked():
-        parts, is_span = cut(text, f"(?:{protect})")
+        parts, is_span = cut(text, f"(?:{protect})", KEPT)
         flat = parts.flat_values
         delimited = tf.where(is_span, flat, _delimited(flat))
         pattern = tf.strings.join(["(?:", _any_of(phrases), ")"])
@@ -216,13 +224,33 @@ def unmark(text, translations):
     return tf.reshape(joined, tf.shape(text))
 
 
-def cut(text, pattern):
-    """Cuts texts at matches; returns ragged parts, and which of them match."""
-    edged = tf.strings.regex_replace(text, pattern, rf"{_EDGE}\0{_EDGE}")
+def cut(text, pattern, blanks=""):
+    """Cuts texts at matches; returns ragged parts, and which of them match.
+
+    Args:
+        text: Strings `(B,)`.
+        pattern: Regular expression of RE2.
+        blanks: Some of `blanks.KEPT`, which patterns take for blanks.
+    """
+    edged = tf.strings.regex_replace(
+        in_ascii(text, blanks), pattern, rf"{_EDGE}\0{_EDGE}"
+    )
     # Outside, inside, outside and so on; there may be nothing outside.
     parts = tf.strings.split(edged, _EDGE)
+    for blank in blanks:
+        flat = tf.strings.regex_replace(
+            parts.flat_values, _IN_ASCII[blank], blank
+        )
+        parts = parts.with_flat_values(flat)
     places = tf.ragged.range(parts.row_lengths()).flat_values
     return parts, places % 2 == 1
+
+
+def in_ascii(text, blanks: str):
+    """Replaces some of `blanks.KEPT` by blanks of ASCII, `\\s` to RE2."""
+    for blank in blanks:
+        text = tf.strings.regex_replace(text, blank, _IN_ASCII[blank])
+    return text
 
 
 def _delimited(text):
@@ -237,6 +265,7 @@ def _any_of(phrases):
     )
     delimited = _delimited(tf.gather(phrases, order))
     escaped = tf.strings.regex_replace(delimited, _PUNCTUATION, r"\\\0")
+    escaped = tf.strings.regex_replace(escaped, " ", f"[ {KEPT}]")
     return tf.strings.reduce_join(escaped, separator="|")
 
 
@@ -244,7 +273,7 @@ def _numbered(edged, phrases, numbers):
     """Replaces the phrases among the parts of delimited texts by marks."""
     parts = tf.strings.split(edged, _EDGE)
     flat = tf.strings.regex_replace(parts.flat_values, _WORD_EDGE, "")
-    both = tf.unique(tf.concat([phrases, flat], axis=0))
+    both = tf.unique(tf.concat([phrases, normalize_blanks(flat, "")], axis=0))
     count = tf.size(phrases)
     first = tf.math.unsorted_segment_min(
         tf.range(tf.size(both.idx)), both.idx, tf.size(both.y)

@@ -16,7 +16,8 @@ import tensorflow as tf
 
 from tfcopy.data.ragged_rows import append, join, keep, rows_of
 from tfcopy.data.text import answer_check
-from tfcopy.data.text.glossary import MARK, cut
+from tfcopy.data.text.blanks import KEPT
+from tfcopy.data.text.glossary import MARK, cut, in_ascii
 from tfcopy.data.text.rst_markup import PLURAL_BLANK
 from tfcopy.data.text.span_patterns import ORDERED, pattern_of
 from tfcopy.data.text.tokenization import normalize_blanks
@@ -30,10 +31,10 @@ _LETTER = r"[\pL\pN_]"
 # Inline markup of reStructuredText is none right after a text, or before one.
 _INLINE_MARKUP = r"(?s)``.*``|:[^`]*:`.*`|\|.*\||\[.*\]_"
 # Of ASCII docutils names the signs, of the rest it takes all punctuation, but
-# no bracket that is on its other side.
+# no bracket that is on its other side. U+200B (`\f`, see `in_ascii`) is none.
 _NO_SIGN = r"[^\x00-\x7f\s\p{Pi}\p{Pf}\p{Pd}\p{Po}\p{%s}]"
-_NO_BEGIN = rf"(?s).*(?:[!#-&)-,.0-9;=-Z\\\]-z|}}~]|{_NO_SIGN % 'Ps'})"
-_NO_END = rf"(?s)(?:[#-&(*+0-9<=@-Z\[^-z{{|~]|{_NO_SIGN % 'Pe'}).*"
+_NO_BEGIN = rf"(?s).*(?:[\f!#-&)-,.0-9;=-Z\\\]-z|}}~]|{_NO_SIGN % 'Ps'})"
+_NO_END = rf"(?s)(?:[\f#-&(*+0-9<=@-Z\[^-z{{|~]|{_NO_SIGN % 'Pe'}).*"
 _PLURAL = r"(?s)s(?:[^\pL\pN_`|].*)?"
 _TARGET = r"(?s)<.*>`__?"  # of a link, after its text
 # Before the pieces of a span: the first piece, the first piece of a span whose
@@ -46,26 +47,27 @@ _SPAN_EDGES = ("`", "<", ">", r"\{", r"\}", r"\|")
 _EDGE = "\x03"  # Blanks are normalised: text holds no control characters.
 
 
-def cut_out(text, names):
+def cut_out(text, names, blanks=KEPT):
     """Replaces each span of texts by `SPAN`; returns the spans as well.
 
     Args:
         text: Strings `(B,)`.
         names: As `ProtectedTokenizer`'s `protect`.
+        blanks: The blanks that stay, some of `blanks.KEPT`.
 
     Returns:
         `(rest, spans)`: strings `(B,)`, and all spans in their order, `(N,)`.
     """
-    parts, is_span, spans = _parts(text, names)
+    parts, is_span, spans = _parts(text, names, blanks)
     rest = parts.with_flat_values(tf.where(is_span, SPAN, parts.flat_values))
     return join(rest), spans
 
 
-def _parts(text, names):
+def _parts(text, names, blanks):
     """Cuts texts into ragged parts; returns which are spans, and the spans."""
-    text = normalize_blanks(text)
+    text = normalize_blanks(text, blanks)
     text = tf.strings.regex_replace(text, SPAN, _LOST)
-    parts, is_span = cut(text, f"(?:{pattern_of(names)})")
+    parts, is_span = cut(text, f"(?:{pattern_of(names)})", blanks)
     return parts, is_span, tf.gather(parts.values, tf.where(is_span)[:, 0])
 
 
@@ -98,6 +100,11 @@ class ProtectedTokenizer:
         return self.inner.cuts_words
 
     @property
+    def blanks(self) -> str:
+        """Like `Tokenizer.blanks`."""
+        return self.inner.blanks
+
+    @property
     def pattern(self) -> str:
         """The regular expression of a span, or of a glossary's mark."""
         return pattern_of(self._names)
@@ -113,12 +120,12 @@ class ProtectedTokenizer:
         """
         if self.in_pieces:
             return self._with_runs(text)
-        rest, spans = cut_out(text, self._names)
+        rest, spans = cut_out(text, self._names, self.blanks)
         return _replaced(self._separate(self.inner.tokenize(rest)), spans)
 
     def _with_runs(self, text):
         """Cuts text into tokens with marks at pieces of spans."""
-        parts, is_span, spans = _parts(text, self._names)
+        parts, is_span, spans = _parts(text, self._names, self.blanks)
         is_term = _matches(spans, MARK)
         edged = tf.strings.join([SPAN, parts.values, SPAN])
         edged = tf.where(_matches(parts.values, MARK), SPAN, edged)
@@ -172,6 +179,7 @@ class ProtectedTokenizer:
         """
         if isinstance(words, tf.RaggedTensor):
             return words.with_flat_values(self.is_span(words.flat_values))
+        words = in_ascii(words, self.blanks)
         if self.in_pieces:
             words = tf.strings.regex_replace(words, BLANK, " ")
             edges = [x for x in _SPAN_EDGES if x in self.pattern]
@@ -298,6 +306,7 @@ class ProtectedTokenizer:
             `(before, after)`, strings `(N,)`, each a blank or nothing; before
             a plural's letter one that reStructuredText does not show.
         """
+        parts, spans = (in_ascii(x, self.blanks) for x in (parts, spans))
         left = tf.strings.regex_replace(parts, r"(?s)^(?:.*\s)?(\S*)$", r"\1")
         words = tf.strings.regex_replace(spans, MARK, "word")
         right = tf.strings.join([parts, words])
@@ -313,7 +322,7 @@ class ProtectedTokenizer:
             is_markup = _matches(spans, _INLINE_MARKUP)
             ends_markup = is_markup | _matches(spans, _TARGET)
         # The end of the span before, where nothing is between them.
-        left = tf.where(parts == "", tf.concat([[""], words[:-1]], 0), left)
+        left = tf.where(parts == "", tf.concat([[""], words[:-1]], 0), parts)
         before |= is_mark & _matches(left, rf"(?s).*{_LETTER}")
         before |= is_markup & _matches(left, _NO_BEGIN)
         after |= is_mark & _matches(right, rf"(?s){_LETTER}.*")

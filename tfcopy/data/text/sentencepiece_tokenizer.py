@@ -13,8 +13,13 @@ import numpy as np
 import tensorflow as tf
 
 from tfcopy import filesystem
+from tfcopy.data.text.blanks import KEPT
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
-from tfcopy.data.text.tokenization import Tokenizer, normalize_blanks
+from tfcopy.data.text.tokenization import (
+    Tokenizer,
+    names_of,
+    normalize_blanks,
+)
 from tfcopy.terminal import quiet
 
 _STRINGS = tf.TensorSpec([None], tf.string)
@@ -27,6 +32,8 @@ class PieceTokenizer:
     # As in `Tokenizer`.
     reach: ClassVar[int] = 8
     cuts_words: ClassVar[bool] = True
+    # No blank but the space.
+    blanks = ""
 
     def fold(self, words):
         """Returns pieces as they are, for look-up and matching."""
@@ -44,17 +51,20 @@ class SentencepieceTokenizer(PieceTokenizer):
 
     A model keeps text as it was typed only if it was trained not to normalise
     it, as `tfcopy.data.train_sentencepiece` does; a `▁` in the text becomes a
-    blank in any case.
+    blank in any case. Blanks that carry meaning are kept if the model has them
+    as pieces, and it does not fall back on bytes, as pretrained ones do.
 
     Args:
         model_file: The file that SentencePiece wrote, `<name>.model`.
+        keeps: The blanks that may be kept; see `tokenization.knowing`.
     """
 
     model_file: str
+    keeps: str = KEPT
 
     def tokenize(self, text):
         """Cuts text of shape `(B,)` into ragged tokens, `(B, None)`."""
-        return self._functions[0](normalize_blanks(text))
+        return self._functions[0](normalize_blanks(text, self.blanks))
 
     def detokenize(self, tokens):
         """Joins ragged tokens, `(B, None)`, to text of shape `(B,)`."""
@@ -66,7 +76,19 @@ class SentencepieceTokenizer(PieceTokenizer):
     def fingerprint(self) -> str:
         """Changes whenever a text may get other tokens."""
         digest = hashlib.sha256(self.model).hexdigest()[:16]
-        return f"sentencepiece-{digest}"
+        return f"sentencepiece-{digest}{names_of(self.blanks)}"
+
+    @functools.cached_property
+    def blanks(self) -> str:
+        """The blanks of `blanks.KEPT` that are kept."""
+        import sentencepiece
+
+        model = sentencepiece.SentencePieceProcessor(model_proto=self.model)
+        unknown = model.unk_id()
+        if model.piece_to_id("<0x00>") != unknown:
+            return ""
+        known = (x for x in self.keeps if model.piece_to_id(x) != unknown)
+        return "".join(known)
 
     @functools.cached_property
     def model(self) -> bytes:
@@ -183,7 +205,7 @@ class SampledPieces(PieceTokenizer):
         """Cuts text of shape `(B,)` into ragged tokens, `(B, None)`."""
         pieces, lengths = tf.numpy_function(
             self._draw_all,
-            [normalize_blanks(text)],
+            [normalize_blanks(text, self.tokenizer.blanks)],
             [tf.string, tf.int64],
             stateful=False,
         )

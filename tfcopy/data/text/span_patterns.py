@@ -7,18 +7,13 @@ RE2 runs the patterns here, without TensorFlow, as it does in graphs. Unlike
 import collections
 import functools
 import itertools
-import re
 from collections.abc import Iterable
 
 import re2
 
+from tfcopy.data.text import blanks
 from tfcopy.data.text.span_formats import FORMATS, SUFFIX, XCODE
 
-# All blanks of `tokenization.normalize_blanks`.
-BLANKS = re.compile(
-    "[\x00-\x20\x7f-\xa0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000"
-    "\ufeff]+"
-)
 # The longest alternatives come first. Runs and exports store names of patterns,
 # which therefore never change: better patterns have new names.
 _ROLE = r"(?:[A-Za-z][\w.+-]*:)*[A-Za-z][\w.+-]*"
@@ -152,14 +147,13 @@ def spans_of(text: str, names) -> list[str]:
         text: A string.
         names: As in `pattern_of`.
     """
-    text = BLANKS.sub(" ", text).strip(" ").encode(errors="replace")
-    matches = _compiled(pattern_of(names)).finditer(text)
-    return [match[0].decode() for match in matches]
+    text = blanks.normalized(text).encode(errors="replace").decode()
+    return [text[begin:end] for begin, end in places_of(text, names)]
 
 
 def places_of(text: str, names) -> list[tuple[int, int]]:
     """Finds begin and end of the spans of a line, in characters."""
-    text = text.encode(errors="replace").decode()
+    text = blanks.with_tabs(text).encode(errors="replace").decode()
     return [x.span() for x in _compiled(pattern_of(names)).finditer(text)]
 
 
@@ -169,11 +163,11 @@ def replaced_spans(text: str, names, replacement: str) -> str:
     Args:
         text: A string.
         names: As in `pattern_of`.
-        replacement: A string without backslashes.
+        replacement: A string.
     """
-    found = _compiled(pattern_of(names))
-    text = text.encode(errors="replace")
-    return found.sub(replacement.encode(), text).decode()
+    text = text.encode(errors="replace").decode()
+    texts = itertools.repeat(replacement)
+    return with_texts(text, places_of(text, names), texts)
 
 
 def with_texts(text, places: Iterable, texts: Iterable):

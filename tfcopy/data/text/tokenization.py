@@ -8,6 +8,8 @@ matches whole tokens (a lexer), since RE2 has no look-around; the two places
 that depend on the following text are marked beforehand with control characters,
 which can no longer occur in the text.
 
+A blank that carries meaning, such as U+00A0, is a token; see `blanks`.
+
 It departs from the Moses script to keep words whole, because a model that
 copies must return a word as it was typed: names with an apostrophe, URLs,
 e-mail addresses, numbers with `:` or `/`, codes with parentheses, `and/or`,
@@ -28,6 +30,8 @@ import tensorflow as tf
 
 from tfcopy.data.parallel import map_each
 from tfcopy.data.ragged_rows import join, keep, rows_of
+from tfcopy.data.text import blanks as blanks_of_text
+from tfcopy.data.text.blanks import KEPT
 
 
 def string_tensor(texts: Iterable) -> tf.Tensor:
@@ -61,13 +65,12 @@ LANGUAGES = ("en", "fr", "zh", "other")
 
 # Part of the fingerprint of encoded corpora: raise it with every change here
 # that changes a token.
-VERSION = 1
+VERSION = 2
 
 # A blank in character mode; if the text has this character itself, its token is
 # doubled, so that the text can be restored.
 _BLANK = "▁"
 
-_BLANKS = r"[\pZ\p{Cc}\x{200B}\x{FEFF}]+"
 _STOP = "\x01"  # a full stop that belongs to the word before it
 _SUFFIX = "\x02"  # in a contraction, after its apostrophe
 
@@ -80,6 +83,7 @@ _PUNCTUATION = (
     r"\x{3001}-\x{3004}\x{3008}-\x{3020}\x{30FB}\x{FF01}-\x{FF0F}"
     r"\x{FF1A}-\x{FF20}\x{FF3B}-\x{FF40}\x{FF5B}-\x{FF65}،؛؟۔।॥։՜-՞׀׃"
     r"\x{1361}-\x{1368}\x{17D4}-\x{17DA}\x{104A}-\x{104F}\x{0F0B}-\x{0F12}"
+    rf"{KEPT}"
 )
 _SYMBOLS = (
     r"\x{2190}-\x{2BFF}\x{3030}\x{303D}\x{3297}\x{3299}\x{1F000}-\x{1FAFF}"
@@ -96,8 +100,8 @@ _MARKS = r"\x{0300}-\x{036F}\x{20D0}-\x{20FF}\x{FE00}-\x{FE0F}"
 _EMOJI_PART = rf"[{_SYMBOLS}{_MARKS}\x{{E0020}}-\x{{E007F}}]"  # tags: flags
 _EMOJI = rf"[{_SYMBOLS}](?:{_EMOJI_PART}|\x{{200D}}\S)*"
 _URL = (
-    r"(?i:https?://|ftp://|www\.)[^ <>\"«»“”]*[^ <>\"«»“”.,;:!?'’)\]}"
-    rf"{_STOP}{_SUFFIX}]"
+    rf"(?i:https?://|ftp://|www\.)[^ {KEPT}<>\"«»“”]*"
+    rf"[^ {KEPT}<>\"«»“”.,;:!?'’)\]}}{_STOP}{_SUFFIX}]"
 )
 _ACRONYM = rf"{_LETTER}(?:\.{_LETTER}{{1,2}})+\."
 _ABBREVIATIONS = {
@@ -108,7 +112,9 @@ _ABBREVIATIONS = {
     "fr": r"[A-ZÀ-ÖØ-Þ]|MM|Dr|Prof|Mgr|St|Ste|cf|vs|etc|env|ndlr|Jr|Sr",
     "other": r"[A-ZÀ-ÖØ-Þ]|Dr|Prof|St",
 }
-_BEFORE_FIGURE = r"\b(Nos?|nos?|Nr|Art|Arts|art|pp?|vol|Vol|chap)\.( *[0-9])"
+_BEFORE_FIGURE = (
+    rf"\b(Nos?|nos?|Nr|Art|Arts|art|pp?|vol|Vol|chap)\.([ {KEPT}]*[0-9])"
+)
 _CONTRACTION = r"s|t|re|ve|ll|d|m|S|T|RE|VE|LL|D|M"
 _ELISION = (
     r"(?i:[cdjlmnst]|qu|aujourd|entr|jusqu|lorsqu|presqu|puisqu|quelqu|quoiqu)"
@@ -122,6 +128,7 @@ def _abbreviations(language):
 def _lexer(language):
     """Returns the regular expression of one token."""
     alternatives = [
+        f"[{KEPT}]",
         _URL,
         r"<unk>",
         r"[:;]-[)(DPp|]",
@@ -133,27 +140,38 @@ def _lexer(language):
         rf"\S(?:[{_MARKS}]|{_STOP})*",
     ]
     if language == "en":
-        alternatives.insert(2, rf"{_APOSTROPHE}{_SUFFIX}[A-Za-z]+{_STOP}?")
+        alternatives.insert(3, rf"{_APOSTROPHE}{_SUFFIX}[A-Za-z]+{_STOP}?")
     if language == "fr":
-        alternatives.insert(2, rf"{_ELISION}{_APOSTROPHE}")
+        alternatives.insert(3, rf"{_ELISION}{_APOSTROPHE}")
     return "(?:" + "|".join(alternatives) + ")"
 
 
-def normalize_blanks(text):
-    """Makes text valid UTF-8 whose only blanks are single spaces.
+def normalize_blanks(text, kept: str = KEPT):
+    """Makes text valid UTF-8 whose blanks are single spaces, or kept.
 
     Invalid bytes become U+FFFD; control characters and all Unicode blanks
-    (with the zero-width space and the byte-order mark) become spaces.
+    (with the zero-width space and the byte-order mark) that are not kept become
+    spaces. A text of blanks alone becomes empty.
 
     Args:
         text: String tensor of any shape.
+        kept: The blanks that are kept, some of `blanks.KEPT`.
 
     Returns:
         String tensor of the same shape.
     """
     text = tf.strings.unicode_transcode(text, "UTF-8", "UTF-8")
-    text = tf.strings.regex_replace(text, _BLANKS, " ")
+    text = _without_blank_texts(text, kept)
+    text = tf.strings.regex_replace(text, blanks_of_text.pattern(kept), " ")
     return tf.strings.strip(text)
+
+
+def _without_blank_texts(text, kept):
+    if not kept:
+        return text
+    return tf.strings.regex_replace(
+        text, rf"^{blanks_of_text.pattern('')}$", ""
+    )
 
 
 def _check(mode, language):
@@ -165,7 +183,7 @@ def _check(mode, language):
         )
 
 
-def tokenize(text, *, mode="moses", language="en"):
+def tokenize(text, *, mode="moses", language="en", blanks=KEPT):
     """Cuts text into tokens.
 
     Args:
@@ -175,18 +193,22 @@ def tokenize(text, *, mode="moses", language="en"):
             `"▁"` (U+2581), and that character itself is `"▁▁"`.
         language: `"en"` splits contractions (`don 't`, `Parliament 's`),
             `"fr"` elisions (`l' eau`), `"zh"` and `"other"` neither. In `"zh"`
-            blanks are not tokens.
+            spaces are not tokens.
+        blanks: The blanks that are tokens, some of `blanks.KEPT`; others are
+            spaces.
 
     Returns:
         Ragged string tensor of shape `(B, None)`; no token is empty or holds a
-        blank; blank text has no tokens.
+        blank, unless it is one of `blanks`; blank text has no tokens.
     """
     _check(mode, language)
-    text = normalize_blanks(text)
+    text = normalize_blanks(text, blanks)
     if mode == "characters":
         return _characters(text, language)
     if mode == "moses":
         text = _separate(text, language)
+    elif blanks:
+        text = tf.strings.regex_replace(text, f"[{blanks}]", r" \0 ")
     return tf.strings.split(text)
 
 
@@ -208,13 +230,15 @@ def _separate(text, language):
     """Puts a space before each token. Text: any shape, blanks normalised."""
     replace = tf.strings.regex_replace
     # A full stop before a lower-case word ends an abbreviation.
-    text = replace(text, r"([\pL\pM\pN])\.( \p{Ll})", rf"\1{_STOP}\2")
+    text = replace(
+        text, rf"([\pL\pM\pN])\.([ {KEPT}]\p{{Ll}})", rf"\1{_STOP}\2"
+    )
     text = replace(text, _BEFORE_FIGURE, rf"\1{_STOP}\2")
     if language == "en":
         text = replace(
             text,
             rf"([\pL\pM\pN.])({_APOSTROPHE})({_CONTRACTION})"
-            rf"([^\pL\pM\pN\p{{Cf}}]|$)",
+            rf"([^\pL\pM\pN\p{{Cf}}]|[{KEPT}]|$)",
             rf"\1 \2{_SUFFIX}\3\4",
         )
     text = replace(text, _lexer(language), r" \0")
@@ -223,6 +247,7 @@ def _separate(text, language):
 
 
 _CLOSING = r",!?%)\]}”…"
+_BESIDE_KEPT = rf" ?([{KEPT}]) ?", r"\1"
 _CJK = r"。，、！？；：「」『』（）《》【】〈〉"
 
 
@@ -230,7 +255,8 @@ def detokenize(tokens, *, mode="moses", language="en"):
     """Joins tokens to text: the inverse of `tokenize` on normal text.
 
     Only blanks between tokens are dropped; no token changes, except for the
-    tokens of `"characters"` for a blank and for `"▁"`.
+    tokens of `"characters"` for a blank and for `"▁"`. There is no space beside
+    a token that is a blank of `blanks.KEPT`.
 
     Args:
         tokens: Ragged string tensor of shape `(B, None)`.
@@ -247,11 +273,11 @@ def detokenize(tokens, *, mode="moses", language="en"):
         tokens = _swap(_swap(tokens, _BLANK, " "), 2 * _BLANK, _BLANK)
         return join(tokens)
     if mode == "space":
-        separator = "" if language == "zh" else " "
-        return join(tokens, separator)
+        text = join(tokens, "" if language == "zh" else " ")
+        return tf.strings.regex_replace(text, *_BESIDE_KEPT)
     text = join(tokens, " ")
     text = tf.strings.join([" ", text, " "])
-    for pattern, rewrite in _joints(language):
+    for pattern, rewrite in [*_joints(language), _BESIDE_KEPT]:
         text = tf.strings.regex_replace(text, pattern, rewrite)
     return tf.strings.strip(text)
 
@@ -315,11 +341,13 @@ class Tokenizer:
         lowercase: Whether words that differ only in case are one word of the
             vocabulary, and match. Tokens still stay as typed, so that a copied
             word comes back with its capitals; see `fold`.
+        keeps: The blanks that are tokens, as in `tokenize`; see `knowing`.
     """
 
     mode: str = "moses"
     language: str = "en"
     lowercase: bool = False
+    keeps: str = KEPT
 
     # If a text is cut off, so many of its last tokens may differ; a word such
     # as `a-b(c)` is three tokens without its end.
@@ -337,7 +365,9 @@ class Tokenizer:
 
     def tokenize(self, text):
         """Cuts text of shape `(B,)` into ragged tokens, `(B, None)`."""
-        return tokenize(text, mode=self.mode, language=self.language)
+        return tokenize(
+            text, mode=self.mode, language=self.language, blanks=self.keeps
+        )
 
     def fold(self, words):
         """Folds words to the form that is counted, looked up and matched.
@@ -355,10 +385,45 @@ class Tokenizer:
         return detokenize(tokens, mode=self.mode, language=self.language)
 
     @property
+    def blanks(self) -> str:
+        """The blanks of `blanks.KEPT` that are tokens."""
+        return self.keeps
+
+    @property
     def fingerprint(self) -> str:
         """Changes whenever a text may get other tokens."""
         case = "-lower" if self.lowercase else ""
-        return f"{self.mode}-{self.language}-{VERSION}{case}"
+        # Without these blanks tokens are those of version 1.
+        version = VERSION if self.keeps else 1
+        known = "" if self.keeps == KEPT else names_of(self.keeps)
+        return f"{self.mode}-{self.language}-{version}{case}{known}"
+
+
+def names_of(blanks: str) -> str:
+    """Returns the part of a fingerprint that names blanks that are kept."""
+    return "".join(f"-{ord(x):x}" for x in blanks)
+
+
+def knowing(tokenizer, vocabulary):
+    """Returns a tokenizer that reads blanks outside a vocabulary as spaces.
+
+    A text pasted from a web page has U+00A0; a model that never saw one reads
+    and answers as if it were a space.
+
+    Args:
+        tokenizer: A tokenizer, perhaps of another one.
+        vocabulary: The `Vocabulary` of its tokens.
+    """
+    for name in {"inner", "tokenizer"} & vars(tokenizer).keys():
+        inner = getattr(tokenizer, name)
+        known = {name: knowing(inner, vocabulary)}
+        same = known[name] is inner
+        return tokenizer if same else dataclasses.replace(tokenizer, **known)
+    letters = set().union(*vocabulary.words)
+    had = getattr(tokenizer, "blanks", "")
+    keeps = "".join(x for x in had if x in letters)
+    same = keeps == had
+    return tokenizer if same else dataclasses.replace(tokenizer, keeps=keeps)
 
 
 def tokenize_with_offsets(text, tokenizer: Tokenizer):
@@ -450,8 +515,11 @@ def covering_span(
 def _places(text, tokenizer):
     """Returns positions of the code points in tokens: ragged `(B, None)`."""
     text = tf.strings.unicode_transcode(text, "UTF-8", "UTF-8")
+    text = _without_blank_texts(text, tokenizer.blanks)
     characters = tf.strings.unicode_split(text, "UTF-8")
-    is_blank = tf.strings.regex_full_match(characters.flat_values, _BLANKS)
+    is_blank = tf.strings.regex_full_match(
+        characters.flat_values, blanks_of_text.pattern(tokenizer.blanks)
+    )
     is_kept = characters.with_flat_values(~is_blank)
     places = tf.ragged.range(tf.cast(characters.row_lengths(), tf.int32))
     places = characters.with_flat_values(places.flat_values)

@@ -13,6 +13,7 @@ from tfcopy import tokens as special
 from tfcopy.atomic_files import write_atomically
 from tfcopy.data.corpora.text_pairs import decoded_lines
 from tfcopy.data.parallel import map_chunks
+from tfcopy.data.text.blanks import is_word
 from tfcopy.data.text.tokenization import Tokenizer, string_tensor
 
 
@@ -61,9 +62,7 @@ class Vocabulary:
         words = [
             word
             for word, count in counts.items()
-            if count >= min_count
-            and word not in specials
-            and word.split() == [word]
+            if count >= min_count and word not in specials and is_word(word)
         ]
         words.sort(key=lambda word: (-counts[word], word))
         return cls((*specials, *words)[:max_size])
@@ -270,7 +269,7 @@ def _check(words, path):
             )
     lines = {}
     for number, word in enumerate(words, start=1):
-        if not word or word.split() != [word]:
+        if not is_word(word):
             raise ValueError(
                 f"{place}, line {number}: expected one word without blanks. "
                 f"Received: {word!r}."

@@ -222,7 +222,7 @@ def _print_sizes(data):
 
 def tokenizer_of(corpus: Corpus) -> Tokenizer:
     """Returns the tokenizer of a corpus, which keeps the case of words."""
-    return Tokenizer(mode="space" if corpus.tokenized else "moses")
+    return Tokenizer("space" if corpus.tokenized else "moses", keeps="")
 
 
 def load_labelled(

@@ -283,10 +283,13 @@ def anonymised_rouge(data, answers, limits):
     pairs = anonymise(data.test, data.entities, data.tokenizers, limits)
     hypotheses, references = [], []
     for (source, target), answer in zip(pairs, answers):
-        known = dict(zip(answer.source_tokens, source.split()))
+        known = dict(zip(answer.source_tokens, source.split(" ")))
         words = [known.get(word, word) for word in answer.tokens]
         # ROUGE reads letters and digits only: `@2` is not the number 2.
-        for texts, some in ((hypotheses, words), (references, target.split())):
+        for texts, some in (
+            (hypotheses, words),
+            (references, target.split(" ")),
+        ):
             texts.append(" ".join(some).replace("@", "entity"))
     scores = summaries.rouge(hypotheses, references, split=False)
     return {name: round(score, 2) for name, score in scores.items()}

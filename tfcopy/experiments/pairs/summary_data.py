@@ -14,6 +14,7 @@ from tfcopy.data.corpora import (
 from tfcopy.data.corpora.corpus import SPLITS
 from tfcopy.data.generated import demo_news
 from tfcopy.data.ragged_rows import join
+from tfcopy.data.text.blanks import normalized
 from tfcopy.data.text.tokenization import Tokenizer, string_tensor
 from tfcopy.evaluation import summaries, translations
 from tfcopy.experiments import flag_checks, reporting
@@ -114,7 +115,7 @@ def plain_text(text, entities=None) -> str:
     """Removes the tags of entities from a text, if it has such tags."""
     if entities is None or entities.pattern is not None:
         return as_text(text)
-    words = tf.constant(as_text(text).split(), tf.string)
+    words = tf.constant(normalized(as_text(text)).split(" "), tf.string)
     words = entities.surfaces(words).numpy().tolist()
     return " ".join(word.decode() for word in words)
 
@@ -208,7 +209,7 @@ class TestSet:
 
     def _bleu(self, answers):
         texts = [answer.text for answer in answers]
-        references = [" ".join(pair[1].split()) for pair in self.pairs]
+        references = [normalized(pair[1]) for pair in self.pairs]
         bleu = translations.bleu(texts, references, self._bleu_tokenize)
         return {"bleu": bleu["score"], "bleu_signature": bleu["signature"]}
 
@@ -251,9 +252,7 @@ def best_on_validation(run, data) -> ExportChoice:
 
 def print_examples(test, answers, count=3):
     """Shows answers, with the words that were copied marked [so]."""
-    pairs = [
-        (source, " ".join(target.split())) for source, target in test.pairs
-    ]
+    pairs = [(source, normalized(target)) for source, target in test.pairs]
     unit = "pieces" if test.reads_pieces else "words"
     reporting.print_marked_examples(pairs, answers, range(count), unit)
 

@@ -155,7 +155,7 @@ def _calibrate(run, data, system):
     pairs = [*itertools.islice(data.corpus.validation, _NUM_CALIBRATED)]
     served = run.systems[system].served
     answers = served.translate_all([source for source, _ in pairs])
-    right = [x.text.strip() == y for x, (_, y) in zip(answers, pairs)]
+    right = [x.text == y for x, (_, y) in zip(answers, pairs)]
     run.results[system] |= {
         "calibration": calibration.fit([x.score for x in answers], right),
         "texts": len(data.test),

@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import re2
 
+from tfcopy.data.text.blanks import normalized
 from tfcopy.data.text.segments import has_words, lines_of, sentences_of
 from tfcopy.data.text.span_patterns import pattern_of, with_texts
 from tfcopy.runtime.answer_lines import may_be_cut
@@ -185,7 +186,7 @@ def segment_of(
             places.append([first, last])
     named = with_texts(part, places, map(name_of, itertools.count()))
     spans = (source.written(begin + x, begin + y) for x, y in places)
-    words = " ".join(named.split())
+    words = normalized(named, "")
     return Segment(
         named, tuple(spans), tuple(x for x in phrases if x[0] in words)
     )

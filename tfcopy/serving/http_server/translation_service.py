@@ -20,6 +20,7 @@ from prometheus_client import (
 )
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
+from tfcopy.data.text.blanks import normalized
 from tfcopy.data.text.span_patterns import NAMES, PATTERNS, lost_spans
 from tfcopy.runtime.remote_model import RemoteModel, RequestError
 from tfcopy.runtime.signatures import AskError
@@ -342,9 +343,7 @@ def _terms(glossary):
         raise invalid(f"glossary must have at most {_MOST_TERMS} phrases")
     terms = {}
     for phrase, translation in glossary.items():
-        phrase, translation = (
-            " ".join(x.split()) for x in (phrase, translation)
-        )
+        phrase, translation = normalized(phrase, ""), normalized(translation)
         if not phrase or not translation:
             raise invalid(
                 "glossary must have a translation for each phrase, and no "

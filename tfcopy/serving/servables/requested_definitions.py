@@ -73,7 +73,7 @@ class RequestedDefinitions(tf.Module):
         fields = tf.strings.split(tf.reshape(lines, [-1]), "\t")
         fields = fields.to_tensor("", shape=[None, 2])
         headwords, texts = tf.unstack(
-            tokenization.normalize_blanks(fields), axis=1
+            tokenization.normalize_blanks(fields, ""), axis=1
         )
         is_line = (headwords != "") & (texts != "")
         headwords, texts, examples = (

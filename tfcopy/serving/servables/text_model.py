@@ -85,6 +85,10 @@ class TextModel:
     def __post_init__(self):
         reader = getattr(self.embedding, "reader", None)
         self.reads_definitions = reader is not None
+        # Their answers are labels and parts of the text as it was typed.
+        for name in ("tokenizer", "definition_tokenizer"):
+            if isinstance(own := getattr(self, name), Tokenizer):
+                setattr(self, name, dataclasses.replace(own, keeps=""))
         self._check()
         self._vocabularies = _vocabularies(self.features)
 

@@ -19,7 +19,12 @@ from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.entities import Entities
 from tfcopy.data.text.glossary import Glossary, is_mark
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer, unmarked
-from tfcopy.data.text.tokenization import Tokenizer, string_tensor
+from tfcopy.data.text.tokenization import (
+    Tokenizer,
+    knowing,
+    normalize_blanks,
+    string_tensor,
+)
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.decoding import SearchOptions, SearchResult
 from tfcopy.layers.copying import MASKED
@@ -137,7 +142,10 @@ class Translator:
                 "`xla` has no program of a search with `definitions` or a "
                 "`shortlist`."
             )
+        vocabularies = self.source_vocabulary, self.target_vocabulary
         tokenizers = self.source_tokenizer, self.target_tokenizer
+        tokenizers = tuple(map(knowing, tokenizers, vocabularies))
+        self.source_tokenizer, self.target_tokenizer = tokenizers
         self.protects = all(
             isinstance(x, ProtectedTokenizer) for x in tokenizers
         )
@@ -455,6 +463,7 @@ class Translator:
         if options.must_copy:
             must_have = tokenizer.needed
         if self.glossary is not None or lines is not None:
+            text = normalize_blanks(text, tokenizer.blanks)
             text, terms = mark_terms(
                 text, self.glossary, lines, tokenizer.pattern
             )

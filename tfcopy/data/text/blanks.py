@@ -1,0 +1,44 @@
+"""Blanks: those that carry meaning, and spaces between words.
+
+French has U+00A0 or U+202F before `:` and within `« »`, Khmer has U+200B
+between words, and Japanese and Chinese have U+3000. These four stay in texts,
+tokens and answers. All other blanks and control characters are spaces.
+"""
+
+import re
+
+# The blanks that carry meaning.
+KEPT = "\u00a0\u202f\u200b\u3000"
+# All others, within brackets of a regular expression.
+_SPACES = "\x00-\x20\x7f-\x9f\u1680\u2000-\u200a\u2028\u2029\u205f\ufeff"
+
+
+def pattern(kept: str = KEPT) -> str:
+    """Returns the regular expression of a run of spaces, for `re` and RE2.
+
+    Args:
+        kept: The blanks that are no spaces, some of `KEPT`.
+    """
+    spaces = "".join(x for x in KEPT if x not in kept)
+    return f"[{_SPACES}{spaces}]+"
+
+
+def normalized(text: str, kept: str = KEPT) -> str:
+    """Returns a text whose spaces are single, without any around it.
+
+    Args:
+        text: A string.
+        kept: As in `pattern`.
+    """
+    return re.sub(pattern(kept), " ", text).strip(" ")
+
+
+def with_tabs(text: str) -> str:
+    """Replaces `KEPT` by tabulators, which are blanks to all patterns."""
+    return re.sub(f"[{KEPT}]", "\t", text)
+
+
+def is_word(text: str) -> bool:
+    """Returns whether a text can be a line of a file of words."""
+    text = re.sub(f"[{KEPT}]", "_", text)
+    return text.split() == [text]
