@@ -21,6 +21,8 @@ from tfcopy.tokens import BOS, EOS, PAD, UNK
 
 def test_exact_match_is_a_percentage():
     assert translations.exact_match(["a ", "b", "c", "d"], list("axyz")) == 25
+    answers = ["a :", "a\u00a0:", "a\u00a0", "a"]
+    assert translations.exact_match(answers, ["a\u00a0:"] * 3 + ["\ta"]) == 50
 
 
 def test_top_n_accuracy_looks_at_the_n_best():

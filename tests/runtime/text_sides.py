@@ -8,6 +8,7 @@ import tensorflow as tf
 from tests.data.text import hub_tokenizers
 from tests.serving.servables.translators import SOURCE, TARGET, Copier
 from tfcopy.data import Dictionary, Tokenizer, Vocabulary, hub_pieces
+from tfcopy.data.text.blanks import is_word
 from tfcopy.data.text.entities import Entities
 from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
@@ -27,6 +28,7 @@ ODD = [
     "Hello,world! 1,000.5 e-mail@a.b http://x.y/z?q=1#f (x) No. 5 p. 3 etc.",
     "« the session », said he: 'open'; “is” [it] -- is... $ 5 ▁ ▁▁ 。",
     "MR. O'BRIEN-ŞAHIN n'est pas « ici » : 5% … Art. 3 WWW.ſ.com Kk \ue001",
+    "http://x.y\u00a0: «\u202f%s\u202f» is\u00a0open ``a\u00a0b``\u200bx\u3000",
     "العربية (test) שלום ‏%d‎ 😀 🏳️‍🌈 Kowalski Anna anna Anna",
 ]
 ODD = [*map(str.encode, ODD), b"\xff\xfe abc \xed\xa0\x80 \xc3"]
@@ -103,7 +105,7 @@ def open_vocabulary(tokenizer, words):
     """Returns a vocabulary of the tokens of odd texts, and of some words."""
     tokens = tokenizer.tokenize(tf.constant(ODD)).flat_values.numpy().tolist()
     tokens = [x.decode(errors="replace") for x in tokens]
-    tokens = [x for x in tokens if x.split() == [x] and len(x) < 99]
+    tokens = [x for x in tokens if is_word(x) and len(x) < 99]
     return Vocabulary([*dict.fromkeys([*words, *tokens])])
 
 

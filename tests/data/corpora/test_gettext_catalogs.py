@@ -93,6 +93,11 @@ def test_translated_entries_are_pairs(tmp_path):
         (r"a\n  b\n", r"c \nd", [("a", "c"), ("b", "d")]),
         (r"a\nb", "c", [("a b", "c")]),
         (r"a\nb", "", []),
+        (  # Blanks that carry meaning stay.
+            "a\u00a0:  b",
+            "«\u00a0a\u00a0»\u202f:\u2003 ត្រូវ\u200bតែ 北\u3000京",
+            [("a\u00a0: b", "«\u00a0a\u00a0»\u202f: ត្រូវ\u200bតែ 北\u3000京")],
+        ),
     ],
 )
 def test_lines_that_a_translation_keeps_are_pairs(

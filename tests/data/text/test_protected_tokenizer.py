@@ -19,6 +19,7 @@ from tfcopy.data import (
     train_sentencepiece,
 )
 from tfcopy.data.text.answer_check import touched
+from tfcopy.data.text.blanks import KEPT
 from tfcopy.data.text.protected_tokenizer import SPAN, ProtectedTokenizer
 from tfcopy.data.text.rst_markup import markup_of
 from tfcopy.data.text.span_patterns import spans_of
@@ -68,6 +69,28 @@ def test_each_span_is_a_token(name):
     plain = "A plain text: 100% of it, 5 < 6, f(x)."
     inner = words_of(Tokenizer(), plain)
     assert words_of(tokenizer, plain) == inner
+
+
+def test_blanks_that_carry_meaning_end_spans_and_stay(pieces):
+    names = ("rst", "placeholders", "html")
+    text = "https://x.org\u00a0: «\u202f%s\u202f» {a}\u200bb <a\u00a0href='c'>"
+    spans = ["https://x.org", "%s", "{a}", "<a\u00a0href='c'>"]
+    assert spans_of(text, names) == spans
+    for inner in (Tokenizer(language="fr"), Tokenizer("characters")):
+        tokenizer = ProtectedTokenizer(inner, names)
+        assert [x for x in words_of(tokenizer, text) if x in spans] == spans
+        assert there_and_back(tokenizer, [text]) == [text]
+    # The model of the pieces has none of these.
+    tokenizer = ProtectedTokenizer(pieces, names)
+    plain = text.translate(dict.fromkeys(map(ord, KEPT), " "))
+    assert words_of(tokenizer, text) == words_of(tokenizer, plain)
+
+
+def test_markup_is_apart_from_a_blank_that_docutils_does_not_know():
+    tokenizer = ProtectedTokenizer(Tokenizer("characters"), ("rst",))
+    text = "a\u200b``b``\u200bc\u00a0``d``\u202fe"
+    expected = "a\u200b ``b`` \u200bc\u00a0``d``\u202fe"
+    assert there_and_back(tokenizer, [text]) == [expected]
 
 
 def test_several_kinds_and_none():

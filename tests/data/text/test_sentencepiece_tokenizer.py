@@ -63,6 +63,30 @@ def test_blanks_are_those_of_the_other_tokenizers(model_file):
     assert all(word for row in words(pieces) for word in row)
 
 
+@pytest.mark.parametrize("options", [{}, {"protect": ("printf",)}])
+def test_blanks_that_carry_meaning_are_kept_if_the_model_has_them(
+    tmp_path, options
+):
+    path = str(tmp_path / "pieces.model")
+    texts = ["Erreur\u00a0: oui", "a\u00a0\u00a0b", "ត្រូវ\u200bតែ\u200bហៅ"]
+    train_sentencepiece.train(
+        texts * 9, 40, path, hard_vocab_limit=False, **options
+    )
+    tokenizer = SentencepieceTokenizer(path)
+    assert tokenizer.blanks == "\u00a0\u200b"
+    for cut in (tokenizer, SampledPieces(tokenizer, 0.1)):
+        pieces = cut.tokenize(tf.constant([*texts, "a\u202f\u3000b"]))
+        assert text_of(cut.detokenize(pieces)) == [*texts, "a b"]
+    # As files of earlier runs, and models that a vocabulary does not know.
+    plain = SentencepieceTokenizer(path, keeps="")
+    assert text_of(plain.detokenize(plain.tokenize(tf.constant(texts)))) == [
+        "Erreur : oui",
+        "a b",
+        "ត្រូវ តែ ហៅ",
+    ]
+    assert f"{plain.fingerprint}-a0-200b" == tokenizer.fingerprint
+
+
 def test_pieces_of_another_model_are_written_as_well(model_file):
     tokenizer = SentencepieceTokenizer(model_file)
     pieces = tf.ragged.constant([["▁session", "▁Foo", "Bar"], ["▁Foo"], []])

@@ -22,6 +22,7 @@ from tests.serving.servables.translators import (
 from tfcopy.data import (
     Dictionary,
     Tokenizer,
+    Vocabulary,
     encode,
     evaluation_batches,
     tokenize,
@@ -49,6 +50,17 @@ def test_unknown_names_come_back_as_typed(copying):
     texts = [f"the session of {x} , {x.lower()} and {x} ." for x in NAMES]
     assert answers(copying, texts) == texts
     assert answers(copying, texts[:1]) == texts[:1]
+
+
+def test_blanks_that_a_model_never_saw_are_spaces(copying):
+    texts = ["the\u00a0session", "of\u202f\u200b北京\u3000.", "\u00a0the"]
+    plain = ["the session", "of 北京 .", "the"]
+    assert answers(copying, texts) == answers(copying, plain) == plain
+    known = Vocabulary([*SOURCE.words, "\u00a0"])
+    copying = copying.copy(
+        source_vocabulary=known, source_tokenizer=Tokenizer()
+    )
+    assert answers(copying, texts[::2]) == texts[::2]
 
 
 def test_a_blank_text_has_an_empty_answer(eagerly, random):
