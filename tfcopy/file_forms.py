@@ -11,7 +11,9 @@ import csv
 import importlib
 import io
 import json
+import os
 import re
+import stat
 import zipfile
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -78,6 +80,35 @@ def open_plain(path):
     except BaseException:
         file.close()
         raise
+
+
+def check_regular(path) -> None:
+    """Raises a FormError if a path is a pipe or a device."""
+    if filesystem.is_url(path):
+        return
+    mode = os.stat(path).st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise FormError(
+            f"{path}: a pipe or a device, which cannot be read again. Write "
+            "its content to a file first."
+        )
+
+
+def read_regular(path, most: int) -> bytes:
+    """Returns the content of a regular file of bounded size.
+
+    Args:
+        path: The file.
+        most: The most bytes that it may have.
+
+    Raises:
+        FormError: If it is larger, or a pipe or a device.
+        OSError: If it cannot be read.
+    """
+    check_regular(path)
+    if filesystem.size(path) > most:
+        raise FormError(f"{path}: expected a file of at most {most:,} bytes.")
+    return filesystem.read_bytes(path)
 
 
 def plain(file, name, *, keep_mark: bool = False):

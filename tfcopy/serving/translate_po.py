@@ -218,7 +218,9 @@ def _catalogs(paths, language):
         if not filesystem.isdir(path):
             names[path] = os.path.basename(path)
             continue
-        found, others = gettext_catalogs.of_language(path, language, exact=True)
+        found, others = gettext_catalogs.of_language(
+            path, language, one_code=True
+        )
         names |= {x: os.path.relpath(x, path) for x in found}
         _print(
             f"{path}: of {len(found) + len(others)} catalogues "

@@ -14,10 +14,8 @@ from tfcopy.data.corpora import gettext_catalogs
 from tfcopy.data.corpora.corpus import CorpusError
 
 HEADER = "Content-Type: text/plain; charset={}\nLanguage: es\n"
-ENTRY = st.tuples(
-    st.none() | st.text(st.characters(codec="utf-8", exclude_characters="\0")),
-    *3 * [st.text(st.characters(codec="utf-8", exclude_characters="\0\4"))],
-)
+_CHARACTERS = st.characters(codec="utf-8", exclude_characters="\0\4")
+ENTRY = st.tuples(st.none() | st.text(_CHARACTERS), *3 * [st.text(_CHARACTERS)])
 
 
 def compiled(texts, order="<"):
@@ -134,6 +132,12 @@ def test_what_msgfmt_writes_is_read(tmp_path, endianness):
     ]
 
 
+def test_a_context_ends_at_the_first_sign(tmp_path):
+    path = write(tmp_path / "a.mo", {"menu\4a\4b": "c"})
+    (entry,) = gettext_catalogs.read_catalog(path).entries[1:]
+    assert entry.key == ("menu", "a\4b")
+
+
 def test_a_file_without_header_is_read(tmp_path):
     path = tmp_path / "a.mo"
     path.write_bytes(compiled({b"a": "ñ".encode()}))
@@ -173,7 +177,7 @@ def test_whole_programs_are_held_out(disk, capsys):
     assert [source for source, _ in corpus.train].count("Usage") == 1
     num_texts = sum(len([*x]) for x in corpus.splits.values())
     assert capsys.readouterr().out.splitlines() == [
-        f"{disk}: 9 files of 8 programs, {num_texts} texts.",
+        f"{disk}: 8 files of 8 programs, {num_texts} texts.",
         f"validation: programs {''.join(found['validation'])}.",
         f"test: programs {''.join(found['test'])}.",
     ]
@@ -194,6 +198,36 @@ def test_programs_can_be_named(disk):
     )
     with pytest.raises(CorpusError, match="names gitt, .* Found: git"):
         gettext_catalogs.load(disk, target_language="es", hold_out=["gitt"])
+
+
+def test_what_hold_out_names_is_done_or_refused(tmp_path):
+    for name in ("git", "sed"):
+        write(tmp_path / "es" / "LC_MESSAGES" / f"{name}.mo", numbered(name))
+    message = "--hold_out git leaves 1 of 2 programs. Expected two"
+    with pytest.raises(CorpusError, match=message):
+        gettext_catalogs.load(tmp_path, target_language="es", hold_out=["git"])
+    with pytest.raises(CorpusError, match="leaves 0 of 2 programs"):
+        gettext_catalogs.load(
+            tmp_path, target_language="es", hold_out=["git", "sed"]
+        )
+
+
+def test_names_that_are_no_text_are_shown_as_text(disk, capsys):
+    name = os.fsdecode(b"caf\xe9\x1b[2J")
+    write(disk / "es" / "LC_MESSAGES" / f"{name}.mo", numbered("coffee"))
+    for number in range(30):
+        path = disk / "es" / "LC_MESSAGES" / f"{name}{number}.mo"
+        path.write_bytes(b"\xde\x12\x04\x95")
+    corpus = gettext_catalogs.load(
+        disk, target_language="es", hold_out=[name, "git"]
+    )
+    assert sources(corpus)["test"] == {"coffee", "git"}
+    shown = r"caf\udce9 [2J"
+    assert corpus.held_out == (shown, "git")
+    out = capsys.readouterr().out
+    assert f"test: programs {shown}, git." in out and "\x1b" not in out
+    assert out.count("Left out: ") == 10
+    assert "... and 20 more like this." in out
 
 
 def test_programs_of_sources_are_held_out_if_they_are_named(tmp_path):

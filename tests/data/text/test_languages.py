@@ -1,5 +1,7 @@
 """Codes of languages: one language under many spellings."""
 
+import functools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from tfcopy.data.text.languages import (
     base_language,
     best_language,
+    code_of_name,
     normal_code,
 )
 
@@ -31,6 +34,8 @@ from tfcopy.data.text.languages import (
         ("deu_AT", "de-AT"),
         ("ca@valencia", "ca-valencia"),
         ("de-1996-x-own", "de-1996"),
+        ("sr@ije", "sr-ije"),
+        ("en@quot", "en-quot"),
         ("German", "german"),
         ("", ""),
     ],
@@ -45,11 +50,11 @@ def test_a_code_has_one_spelling(code, normal):
     "available, wanted",
     [
         ("pt-BR", "pb pt pt_br pt-PT por"),
-        ("zh-TW", "zt zh-Hant zh zh-HK zh_Hant_TW chi"),
-        ("zh-Hans", "zh zh-CN zh_CN zh-SG cmn"),
-        ("zh", "zh-Hans zh-TW"),
+        ("zh-TW", "zt zh-Hant zh-HK zh_Hant_TW"),
+        ("zh-Hans", "zh zh-CN zh_CN zh-SG cmn chi"),
+        ("zh", "zh-Hans zh-CN"),
         ("nb", "no nb_NO nor"),
-        ("sr-Latn", "sr@latin sr sr_ME sh"),
+        ("sr-Latn", "sr@latin sr@Latn sr_ME sh sr@ijekavianlatin"),
         ("he", "iw heb he_IL"),
         ("iw", "he"),
         ("id", "in ind"),
@@ -70,6 +75,14 @@ def test_a_language_is_found_under_its_codes(available, wanted):
         ("zh-CN", "zh-TW"),
         ("zh-Hant", "zh-Hans"),
         ("nn", "nb"),
+        ("zh", "zh-TW"),
+        ("sr", "sr-Latn"),
+        ("uz", "uz@cyrillic"),
+        ("be", "be@latin"),
+        ("tt", "tt@iqtelif"),
+        ("az", "az_IR"),
+        ("pa", "pa_PK"),
+        ("ms", "ms@jawi"),
         ("yue", "zh"),
         ("sr_RS", "sr@latin"),
         ("", ""),
@@ -96,12 +109,37 @@ def test_and_not_under_others(wanted, available):
         ("sr@latin", "sr@latin sr"),
         ("ca", "ca ca@valencia"),
         ("ca@valencia", "ca-valencia ca"),
+        ("sr", "sr sr@ije"),
     ],
 )
 def test_the_nearest_is_taken(wanted, available):
     codes = available.split()
     assert best_language(wanted, codes) == codes[0]
     assert best_language(wanted, codes[::-1]) == codes[0]
+
+
+@pytest.mark.parametrize(
+    "name, code",
+    [
+        ("persian", "fa"),
+        ("Kyrgyz", "ky"),
+        ("Portuguese (Brazil)", "pt_BR"),
+        ("Serbian (Latin)", "sr_Latn"),
+        ("Simplified Chinese", "zh_Hans"),
+        ("es_AR.UTF-8", "es_AR.UTF-8"),
+        ("LANGUAGE", ""),
+        ("Nowhere (Brazil)", ""),
+    ],
+)
+def test_a_name_has_a_code(name, code):
+    assert code_of_name(name) == code
+
+
+def test_another_region_may_be_refused():
+    best = functools.partial(best_language, other_regions=False)
+    assert best("pt_BR", ["pt_PT"]) is None
+    assert best("pt_BR", ["pt_PT", "pt"]) == "pt"
+    assert best("pt", ["pt_PT"]) == "pt_PT"
 
 
 @given(st.text(st.sampled_from("eEnNzhHantTWsr@_-.19 xü"), max_size=12))

@@ -13,8 +13,9 @@ from tests.serving.http_server.capitals import (
 )
 from tfcopy.runtime.remote_model import RequestError
 from tfcopy.runtime.signatures import AskError
-from tfcopy.serving.http_server import translation_service
+from tfcopy.serving.http_server import served_models, translation_service
 from tfcopy.serving.http_server.api_access import Access, read_keys
+from tfcopy.serving.http_server.api_messages import ApiError
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +146,16 @@ def test_a_language_is_detected_among_those_that_are_served(client):
     answer = client.post("/detect", json={"q": [german, ""]})
     assert answer.json()[0][0]["language"] == "de"
     assert client.post("/detect", json={"q": ["a"] * 6}).status_code == 400
+
+
+def test_scripts_are_not_exchanged_but_detected():
+    pairs = served_models.Languages([("en", "zh-TW"), ("zh-TW", "en")])
+    assert pairs.pair("en", "zh_HK") == ("en", "zh-TW")
+    for code in ("zh", "zh-CN"):
+        with pytest.raises(ApiError, match="is not supported"):
+            pairs.pair("en", code)
+    found = served_models.detected("這是一個句子。", ["en", "zh-TW"])
+    assert [x.language for x in found] == ["zh-TW"]
 
 
 def test_what_is_not_done_is_refused(client):

@@ -10,15 +10,24 @@ import codecs
 import dataclasses
 import functools
 import gettext
+import os
 import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from tfcopy.data.corpora.corpus import CorpusError
 from tfcopy.data.text.answer_check import any_must_be_in_all, have_same_spans
-from tfcopy.data.text.languages import base_language
+from tfcopy.data.text.languages import (
+    base_language,
+    best_language,
+    code_of_name,
+    normal_code,
+)
 
-_LONGEST_CODE = 3  # of ISO 639
+# A part of a path that names a language: es, zh_Hans, pt-BR, sr@latin.
+_LANGUAGE = re.compile(
+    r"[a-z]{2,3}(?:[_-](?:[A-Z][a-z]{3}|[A-Z]{2}|[0-9]{3})){0,2}(?:@[A-Za-z]+)?"
+)
 # Columns of a line with its quotes, as gettext's programs wrap.
 _WIDTH = 79
 _ESCAPES = {
@@ -314,12 +323,14 @@ class Header(NamedTuple):
 
     Attributes:
         place: The file and the line where it begins, for messages.
-        language: Language of the translations, such as "es_AR", or "".
+        language: Language of the translations, such as "es_AR", or "": the
+            code that the header names, completed by the path.
         charset: Encoding of the file, or "" if it is not named.
         plural_forms: Number of plural forms and the formula that chooses one,
             or "".
         is_there: Whether there is a header.
         text: The header.
+        field: Its field `Language`, as it is written.
     """
 
     place: str
@@ -328,6 +339,7 @@ class Header(NamedTuple):
     plural_forms: str
     is_there: bool
     text: str
+    field: str = ""
 
     @property
     def num_forms(self) -> int | None:
@@ -336,21 +348,50 @@ class Header(NamedTuple):
         return int(found[1]) if found else None
 
     def check_language(self, language: str | None, is_given: bool = False):
-        """Raises a CorpusError if it contradicts a language.
+        """Raises a CorpusError if it contradicts a language, or its script.
 
         Args:
             language: Code of the language; with `None` nothing is checked.
-            is_given: Whether a user gave the language. It counts if the header
-                has no code, but a name such as "German".
+            is_given: Whether a user gave the language. It counts if neither the
+                header nor the path has a code.
         """
-        own = base_language(self.language)
-        if is_given and len(own) > _LONGEST_CODE:
+        own = code_of_name(self.language)
+        if not language or not (own or self.language) or is_given and not own:
             return
-        if own and language and own != base_language(language):
+        if best_language(language, [own or self.language]) is None:
+            shown, by = self.field, "header"
+            if not shown or code_of_name(shown) != own:
+                shown, by = own or self.language, "header or its path"
             raise CorpusError(
-                f"{self.place}: the catalogue is in {self.language!r}, by its "
-                f"header. Expected: {language!r}."
+                f"{self.place}: the catalogue is in {shown!r}, by its {by}. "
+                f"Expected: {language!r}."
             )
+
+
+def is_language(name: str) -> bool:
+    """Returns whether a part of a path is formed like a language's code."""
+    return _LANGUAGE.fullmatch(name) is not None
+
+
+def _language(field, path):
+    """Returns the language that a header names, completed by the path.
+
+    The path counts if the header names no known language, or the path's without
+    a script, a country or a variant. Modules of Python are named `io` and `re`,
+    so for a header without the field only `es/LC_MESSAGES/a.po` and codes with
+    more than a language do.
+    """
+    *folders, stem = os.path.splitext(path)[0].split(os.sep)
+    code = code_of_name(field)
+    is_place = "".join(folders[-1:]).startswith("LC_")
+    names = folders[-2:-1] if is_place else [stem, *folders[-1:]]
+    for name in filter(is_language, names):
+        if base_language(name) == base_language(code):
+            return name if normal_code(code) == base_language(code) else code
+        is_clear = is_place or not name.isalpha() or field and len(name) == 2
+        if is_clear and not code:
+            return name
+    return code or field
 
 
 def read_header(path, entries: Sequence[Entry]) -> Header:
@@ -371,11 +412,12 @@ def read_header(path, entries: Sequence[Entry]) -> Header:
     start = entry.start if entry else entries[0].start if entries else 0
     return Header(
         f"{path}, line {start + 1}",
-        fields.get("language", ""),
+        _language(fields.get("language", ""), os.fspath(path)),
         charset[1] if charset else "",
         fields.get("plural-forms", ""),
         entry is not None,
         text,
+        fields.get("language", ""),
     )
 
 

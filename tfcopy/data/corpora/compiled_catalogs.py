@@ -66,13 +66,15 @@ def _strings(content):
 
 
 def _entry(number, source, target):
-    context, _, text = source.rpartition(_CONTEXT)
+    # A text may have the sign, too.
+    context, sign, text = source.partition(_CONTEXT)
+    context, text = (context, text) if sign else (None, source)
     singular, *plural = text.split(_PLURAL)
     forms = target.split(_PLURAL) if plural else [target]
     return Entry(
         number,
         range(0),
-        context=context if _CONTEXT in source else None,
+        context=context,
         singular=singular,
         plural=plural[0] if plural else None,
         translations=dict(enumerate(forms)),

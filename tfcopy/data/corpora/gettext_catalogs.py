@@ -23,6 +23,7 @@ from tfcopy.data.corpora.catalog_lines import (
     decoded,
     entries_of,
     forms_of_singular,
+    is_language,
     read_header,
 )
 from tfcopy.data.corpora.corpus import (
@@ -38,23 +39,24 @@ from tfcopy.data.text.accelerators import letter_of, without_mark
 from tfcopy.data.text.blanks import normalized
 from tfcopy.data.text.languages import (
     base_language,
+    best_language,
+    code_of_name,
     normal_code,
 )
 from tfcopy.data.text.segments import lines_of
+from tfcopy.terminal import printable
 
 # Of the translated entries; files are held out whole.
 _HELD_OUT_SHARE = 20
 _MOST_HELD_OUT = 1 / 4  # in files; else entries are held out
 _LARGE = 1 / 60  # programs with a larger share are held out last
-# A part of a path that names a language: es, zh_Hans, pt-BR, sr@latin.
-_LANGUAGE = re.compile(
-    r"[a-z]{2,3}(?:[_-](?:[A-Z][a-z]{3}|[A-Z]{2}|[0-9]{3})){0,2}(?:@[a-z]+)?"
-)
 # Folders that hold catalogues, whatever the program.
 _PLACES = ("LC_MESSAGES", "locale", "po", "translations")
 # Programs of iso-codes: names of languages, countries, currencies.
 _NAMES = re.compile(r"iso[-_]?\d.*")
 _ADVICE = "Give a folder of catalogues with translated entries."
+_LARGEST = 1 << 28  # bytes of a catalogue
+_MOST_LINES = 10  # of one kind
 
 
 def load(
@@ -76,13 +78,13 @@ def load(
     the plural. Contexts and comments are not read, and accelerators (`_File`,
     `&File`) are removed. Catalogues of other languages are left out, and their
     entries counted. The language is taken from the header, or else from the
-    path, such as `es/LC_MESSAGES` or `es.po`.
+    path, such as `es/LC_MESSAGES` or `es.po`; of a program in several countries
+    the nearest one is read (`of_language`).
 
     Whole files are held out, one in twenty entries each for validation and
-    test, so that the test set is about other things. Files of `es` and `es_MX`
-    with the same name are held out together. Sources that occur in training are
-    left out there, and counted. If these files would be more than a quarter of
-    all, as one of few files is, entries are held out instead.
+    test, so that the test set is about other things. Sources that occur in
+    training are left out there, and counted. If these files would be more than
+    a quarter of all, as one of few files is, entries are held out instead.
 
     If there are compiled catalogues (`.mo`), or `hold_out` is given, whole
     programs are held out. A program is what its file is named after, without
@@ -117,12 +119,12 @@ def load(
             if not _NAMES.fullmatch(os.path.basename(path))
         }
     for path, catalog in catalogs.items():
-        name = _name(folder, path, catalog)
+        name = _name(folder, path, catalog.header.language or target_language)
         if by_program:
-            name = _program(folder, name, target_language)
+            name = _program(folder, name)
         entries[name] += _pairs(catalog)
     if by_program:
-        parts = _programs(folder, entries, hold_out)
+        parts = _programs(folder, entries, [*map(printable, hold_out)])
     else:
         parts = _whole(entries, _shuffled(entries, seed))
     texts = [[x for name in part for x in entries[name]] for part in parts]
@@ -130,14 +132,12 @@ def load(
     checked = [*_checked(folder, texts, num_others, by_program)]
     if by_program:
         num_texts = sum(x.num_pairs for x in checked)
-        print(
-            f"{folder}: {len(catalogs):,} files of {len(entries):,} programs, "
-            f"{num_texts:,} texts."
-        )
+        counts = f"{len(catalogs):,} files of {len(entries):,} programs"
+        print(printable(f"{folder}: {counts}, {num_texts:,} texts."))
         for name, part in zip(SPLITS[1:], parts[1:]):
             print(f"{name}: programs {', '.join(part)}.")
     return TranslationCorpus(
-        name=os.path.basename(os.path.normpath(folder)),
+        name=_base_name(folder),
         source_language=source_language,
         target_language=target_language,
         splits=splits(*checked, seed=seed),
@@ -195,8 +195,8 @@ def read_catalog(path) -> Catalog:
         CorpusError: naming the file, and the line where there is one.
     """
     path = os.fspath(path)
-    with reading(path), filesystem.open(path, "rb") as file:
-        content = file.read()
+    with reading(path):
+        content = file_forms.read_regular(path, _LARGEST)
     if content[:4] in compiled_catalogs.MAGIC:
         text = None
         charset, entries = compiled_catalogs.entries_of(path, content)
@@ -212,14 +212,14 @@ def _is_compiled(path):
     return path.endswith(".mo")
 
 
-def _catalogs_below(folder, base) -> dict[str, str]:
+def _catalogs_below(folder, base, left_out) -> dict[str, str]:
     """Finds the catalogues below a folder, and the languages of their paths.
 
     A compiled one is left out if its source is beside it, or its path names
-    another language than `base`.
+    another language than `base`. `left_out` receives lines about folders.
     """
     paths = []
-    for place, _, names in filesystem.walk(folder, _print_left_out):
+    for place, names in _walk(folder, left_out):
         sources = {x for x in names if x.endswith(".po")}
         paths += [
             os.path.join(place, x)
@@ -236,74 +236,163 @@ def _catalogs_below(folder, base) -> dict[str, str]:
     }
 
 
-def _print_left_out(error):
-    place = error.filename
-    print(f"{place}: left out: cannot be read ({error.strerror or error}).")
+def _walk(folder, left_out):
+    """Yields the folders below a folder, each once, and the names of files.
+
+    Links are followed if they are named as a language's folder, as in a tree of
+    locales, and lead elsewhere.
+    """
+
+    def add(error):
+        reason = error.strerror or error
+        left_out.append(
+            f"{error.filename}: left out: cannot be read ({reason})."
+        )
+
+    tops, links, seen = [folder], [], set()
+    for top in tops:
+        for place, folders, names in filesystem.walk(top, add):
+            real = filesystem.realpath(place)
+            if real in seen:
+                folders.clear()
+                continue
+            seen.add(real)
+            yield place, names
+            for name in sorted(folders):
+                path = os.path.join(place, name)
+                if os.path.islink(path):
+                    is_named = is_language(name) or name.startswith("LC_")
+                    target = os.path.join(filesystem.realpath(path), "")
+                    is_above = os.path.join(real, "").startswith(target)
+                    (tops if is_named and not is_above else links).append(path)
+    left_out += [
+        f"{path}: left out: a link to a folder, not named as a language's."
+        for path in links
+        if filesystem.realpath(path) not in seen
+    ]
+
+
+def _print_lines(lines):
+    """Prints the first of many lines of one kind, and the number of others."""
+    for line in lines[:_MOST_LINES]:
+        print(printable(line))
+    if lines[_MOST_LINES:]:
+        print(f"... and {len(lines) - _MOST_LINES:,} more like this.")
 
 
 def of_language(
-    folder, language: str, exact: bool = False
+    folder, language: str, *, one_code: bool = False
 ) -> tuple[dict, dict]:
     """Reads the catalogues of a folder, and of those below it.
 
+    Of each program, the catalogues in the language are taken, or else in the
+    nearest of its codes (`best_language`): for `pt_BR` those in `pt`; for `pt`
+    those of a country. A line tells which codes differ. The script is never
+    exchanged. The code is that of the header, completed by the path; if the
+    header names no known language, that of the path, and a line tells.
+
     Args:
         folder: The folder.
-        language: ISO 639 code, perhaps with a country or a script, whose
-            catalogues then come first.
-        exact: Whether catalogues of other countries, `es_MX` for `es`, count as
-            others, if there are any without a country.
+        language: ISO 639 code, perhaps with a country or a script.
+        one_code: Whether only catalogues of the nearest code in the folder are
+            taken, for all programs.
 
     Returns:
-        Two dicts from paths to a `Catalog`: of catalogues in the language or in
-        none, and of others; `None` if one cannot be read.
+        Two dicts from paths to a `Catalog`, whose header has the code: of
+        catalogues in the language or in none, and of others; `None` if one
+        cannot be read.
 
     Raises:
         CorpusError: If none is in the language, or one cannot be read.
     """
-    base, wanted = base_language(language), normal_code(language)
-    found = _catalogs_below(folder, base)
-    catalogs, paths, damaged = {}, [*found], []
-    if not paths:
+    base = base_language(language)
+    left_out, unknown, damaged = [], [], []
+    found = _catalogs_below(folder, base, left_out)
+    _print_lines(left_out)
+    if not found:
         raise CorpusError(
             f"{folder}: no .po file there, and no .mo in {language!r}. "
             f"{_ADVICE}"
         )
-    named = {path for path in paths if normal_code(found[path]) == wanted}
-    for path in paths:
+    catalogs = {}
+    programs = collections.defaultdict(dict)
+    for path, named in found.items():
         catalogs[path] = None
         try:
-            catalogs[path] = read_catalog(path)
+            catalog = read_catalog(path)
         except CorpusError as error:
             if _is_compiled(path):
                 damaged.append(error)
-            elif not found[path] or base_language(found[path]) == base:
+            elif not named or base_language(named) == base:
                 raise
-        else:
-            found[path] = catalogs[path].header.language or found[path]
-        found[path] = normal_code(found[path])
-    alike = [
-        x
-        for x in paths
-        if catalogs[x] and (not found[x] or base_language(found[x]) == base)
-    ]
-    if damaged and not alike:
+            continue
+        header = catalog.header
+        code = found[path] = _nearer(language, header.language, named)
+        catalogs[path] = catalog._replace(header=header._replace(language=code))
+        name = None if one_code else _name(folder, path, code or language)
+        programs[name][path] = code
+        if header.field and not code_of_name(header.field):
+            by_path = f"read as {code!r}, by its path"
+            unknown.append(
+                f"{path}: {by_path if code_of_name(code) else 'left out'}: the "
+                f"header names {header.field!r}, which is no known language."
+            )
+    taken = _taken(language, programs)
+    taken |= {x for x in found if catalogs[x] and not found[x]}
+    if damaged and not taken:
         raise damaged[0]
-    for error in damaged:
-        print(f"Left out: {error}")
-    if not alike:
+    _print_lines([f"Left out: {error}" for error in damaged])
+    if not taken:
+        path = min(found, key=lambda x: base_language(found[x]) != base)
         raise CorpusError(
-            f"{paths[0]} is in {found[paths[0]]!r}, by its header or its path. "
+            f"{path} is in {found[path]!r}, by its header or its path. "
             f"Expected a catalogue in {language!r}."
         )
-    told = {x for x in alike if found[x] == wanted}
-    if exact and (told or named.intersection(alike)):
-        alike = [x for x in alike if x in told | named or not found[x]]
-    elif wanted != base and told:
-        alike = [x for x in alike if found[x] in ("", base, wanted)]
+    _print_lines(unknown)
+    codes = collections.Counter(normal_code(found[x]) for x in taken)
+    if codes.keys() - {"", normal_code(language)}:
+        counts = (f"{x or 'none'} ({n:,})" for x, n in codes.most_common())
+        line = f"{folder}: catalogues for {language}: {', '.join(counts)}."
+        print(printable(line))
     return (
-        {path: catalogs[path] for path in alike},
-        {path: catalogs[path] for path in paths if path not in alike},
+        {path: catalogs[path] for path in found if path in taken},
+        {path: catalogs[path] for path in found if path not in taken},
     )
+
+
+def _nearer(wanted, own, named):
+    """Returns the code of a catalogue by its header, and by its path.
+
+    Of two codes of the language in one script, the nearer one counts.
+    """
+    if not code_of_name(own):
+        return named or own
+    codes = [own, named] if best_language(own, [named]) else [own]
+    return best_language(wanted, codes) or own
+
+
+def _taken(language, programs) -> set[str]:
+    """Chooses the catalogues of the nearest code of each program.
+
+    Another country than that of `language` counts if there is nothing else.
+
+    Args:
+        language: The code.
+        programs: By program, a dict from its catalogues to their codes.
+    """
+    taken = set()
+    for other_regions in (False, True):
+        for codes in programs.values():
+            best = best_language(
+                language, codes.values(), other_regions=other_regions
+            )
+            same = normal_code(best or "")
+            taken |= {
+                x for x in codes if best and normal_code(codes[x]) == same
+            }
+        if taken:
+            break
+    return taken
 
 
 def _languages_of_paths(folder, paths) -> dict[str, str]:
@@ -317,10 +406,10 @@ def _languages_of_paths(folder, paths) -> dict[str, str]:
         path: os.path.relpath(path, folder)[: -len(".po")].split(os.sep)
         for path in paths
     }
-    has_folders = all(x[1:] and _is_language(x[0]) for x in parts.values())
+    has_folders = all(x[1:] and is_language(x[0]) for x in parts.values())
     stems = collections.defaultdict(list)
     for *folders, stem in parts.values():
-        stems[tuple(folders)].append(_is_language(stem))
+        stems[tuple(folders)].append(is_language(stem))
     found = {}
     for path, (*folders, stem) in parts.items():
         is_named = stems[tuple(folders)]
@@ -335,10 +424,6 @@ def _languages_of_paths(folder, paths) -> dict[str, str]:
         elif all(is_named) and len(is_named) > 1:
             found[path] = stem
     return found
-
-
-def _is_language(name):
-    return _LANGUAGE.fullmatch(name) is not None
 
 
 def _pairs(catalog) -> Iterator[tuple[str, str]]:
@@ -388,22 +473,34 @@ def _pairs_of(entry, formula) -> Iterable[tuple[str, str]]:
     yield entry.plural, forms[-1]
 
 
-def _name(folder, path, catalog):
-    """Returns the parts of a path that name no language."""
+def _name(folder, path, language):
+    """Returns the parts of a path that do not name the language."""
     parts = os.path.relpath(path[: -len(".po")], folder).split(os.sep)
-    language = normal_code(catalog.header.language)
-    return tuple(x for x in parts if normal_code(x) != language)
-
-
-def _program(folder, name, language):
-    """Returns the program of a catalogue, given its `_name`."""
     base = base_language(language)
-    own = [x for x in name if x not in _PLACES and base_language(x) != base]
-    return own[-1] if own else os.path.basename(os.path.abspath(folder))
+    return tuple(
+        printable(x)
+        for x in parts
+        if not (is_language(x) and base_language(x) == base)
+    )
+
+
+def _program(folder, name):
+    """Returns the program of a catalogue, given its `_name`."""
+    own = [x for x in name if x not in _PLACES]
+    return own[-1] if own else _base_name(folder)
+
+
+def _base_name(folder):
+    return printable(os.path.basename(os.path.abspath(folder)))
 
 
 def _programs(folder, entries, hold_out):
-    """Chooses the programs of each part, as `_whole`, by a hash."""
+    """Chooses the programs of each part, as `_whole`, by a hash.
+
+    Raises:
+        CorpusError: If `hold_out` names a program that is not there, or leaves
+            fewer than two.
+    """
     for name in hold_out:
         if name not in entries:
             near = difflib.get_close_matches(name, entries) or sorted(entries)
@@ -417,7 +514,15 @@ def _programs(folder, entries, hold_out):
         is_large = len(entries[name]) > _LARGE * total
         return not is_large, hashlib.sha256(name.encode()).digest()
 
-    return _whole(entries, sorted(entries, key=place), hold_out)
+    parts = _whole(entries, sorted(entries, key=place), hold_out)
+    if hold_out and not parts:
+        raise CorpusError(
+            f"{folder}: --hold_out {' '.join(hold_out)} leaves "
+            f"{len(entries.keys() - {*hold_out})} of {len(entries)} programs. "
+            "Expected two or more, one to train on and one for validation. "
+            "Name fewer programs, or none: then texts of all are held out."
+        )
+    return parts
 
 
 def _whole(entries, order, test=()):

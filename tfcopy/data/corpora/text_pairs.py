@@ -10,7 +10,6 @@ import dataclasses
 import functools
 import itertools
 import os
-import stat
 import zipfile
 from collections.abc import Iterator, Mapping
 
@@ -53,8 +52,8 @@ def read_lines(
         CorpusError: naming the file, if it cannot be read.
     """
     with reading(path):
-        if not once:
-            _check_repeatable(path)
+        if not once and not isinstance(path, zipfile.Path):
+            file_forms.check_regular(path)
         yield from decoded_lines(path, keep_ends, errors)
 
 
@@ -122,18 +121,6 @@ def plain_or_gzipped(folder: str, name: str) -> str | None:
     """Returns the path of a file or its `.gz`; `None` if there is neither."""
     path = os.path.join(folder, name)
     return next(filter(filesystem.exists, (path, f"{path}.gz")), None)
-
-
-def _check_repeatable(path):
-    """Refuses files that cannot be read a second time."""
-    if isinstance(path, zipfile.Path) or filesystem.is_url(path):
-        return
-    mode = os.stat(path).st_mode
-    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        raise CorpusError(
-            f"{path}: a pipe or a device, which cannot be read again. Write "
-            "its lines to a file first."
-        )
 
 
 # Source and target, or one file of TMX or XLIFF.
@@ -279,7 +266,7 @@ def _read_aligned(
 ) -> Iterator[tuple[str, str]]:
     if len(paths) == 1:
         with reading(paths[0]):
-            _check_repeatable(paths[0])
+            file_forms.check_regular(paths[0])
             try:
                 yield from exchange_formats.read_memory(
                     *paths, *languages, report

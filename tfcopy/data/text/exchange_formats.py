@@ -30,8 +30,6 @@ _TEXTS = ("seg", "term")
 # Inline elements that represent code; their text is the code.
 _CODES = ("ph", "bpt", "ept", "it", "ut", "x", "bx", "ex", "sc", "ec")
 _IDENTITIES = ("id", "x", "i", "startRef")
-# A country in a code of a language, of `_code`.
-_REGION = re.compile(r"-([a-z]{2}|[0-9]{3})\b")
 _DECLARED = re.compile(rb"""^<\?xml[^>]*encoding=["']utf-?(?:16|32)""", re.I)
 
 
@@ -123,10 +121,7 @@ def read_memory(
 @functools.lru_cache(maxsize=4096)
 def _best_code(language, codes):
     """Chooses the code of the text in a language, or `None`."""
-    language = _code(language)
-    region = _REGION.findall(language)
-    alike = (x for x in codes if _REGION.findall(x) in ([], region))
-    return best_language(language, alike if region else codes)
+    return best_language(_code(language), codes, other_regions=False)
 
 
 def read_terms(

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from babel import Locale
 from babel.core import get_global
 
 # Codes that CLDR does not know, or keeps apart; Argos Translate has the first
@@ -19,8 +20,8 @@ from babel.core import get_global
 _ALIASES = {"pb": "pt_BR", "zt": "zh_Hant", "no": "nb"}
 # Of languages that are written without blanks.
 _BLEU_TOKENIZE = {"zh": "zh", "ja": "char", "th": "char"}
-# Modifiers of gettext's codes that are scripts.
-_SCRIPTS = {"cyrillic": "Cyrl", "devanagari": "Deva", "latin": "Latn"}
+# Modifiers of gettext's codes that are scripts, besides CLDR's names of these.
+_SCRIPTS = {"ijekavianlatin": "Latn", "iqtelif": "Latn", "jawi": "Arab"}
 
 
 class _Code(NamedTuple):
@@ -51,28 +52,52 @@ def normal_code(code: str) -> str:
     return "-".join(filter(None, _parsed(code)))
 
 
-def best_language(wanted: str, available: Iterable[str]) -> str | None:
+def code_of_name(name: str) -> str:
+    """Returns the code of a language that is named in English.
+
+    Args:
+        name: Such as "Hungarian" or "Portuguese (Brazil)", or a code, which is
+            returned as it is.
+
+    Returns:
+        "" if it is neither a language's name in CLDR nor formed like a code.
+    """
+    if re.fullmatch(r"[A-Za-z]{2,3}([-_.@]\S*)?", name):
+        return name
+    language, _, part = name.lower().rstrip(")").partition(" (")
+    found = _codes("languages").get(name.lower(), "")
+    parts = _codes("territories") | _codes("scripts")
+    if not found and part in parts and code_of_name(language):
+        found = f"{code_of_name(language)}_{parts[part]}"
+    return found
+
+
+def best_language(
+    wanted: str, available: Iterable[str], *, other_regions: bool = True
+) -> str | None:
     """Finds a language by any of its codes, or else the nearest of its regions.
 
     An equal code is preferred, then one that means the same (`zh-Hant` for
-    `zh-TW`), then the language without a region, then another region. A code
-    that names a script, or a region where another script is written, does not
-    match one that names a different script: `zh-CN` is no `zh-TW`.
+    `zh-TW`), then the language without a region, then another region. The
+    script is never exchanged, and is the most likely one if a code names none:
+    `zh-CN`, `zh-Hans` and `zh` are no `zh-TW`, and `sr` is no `sr@latin`.
 
     Args:
         wanted: Code of a language.
         available: Codes to choose from, the preferred one first.
+        other_regions: Whether a code of another region may be chosen for one
+            that names its own.
 
     Returns:
         One of `available`, or `None` if none of them is in the language.
     """
     asked = _parsed(wanted)
     parent = get_global("parent_exceptions").get(_joined(*asked[:3]), "")
+    regions = ("", asked.region)
 
     def nearness(code):
         found = _parsed(code)
         return (
-            _likely(found)[1] == _likely(asked)[1],
             found == asked,
             _likely(found) == _likely(asked),
             found.variant == asked.variant,
@@ -80,16 +105,13 @@ def best_language(wanted: str, available: Iterable[str]) -> str | None:
             found[1:3] == ("", ""),
         )
 
-    alike = (x for x in available if _are_alike(asked, _parsed(x)))
+    alike = (
+        code
+        for code in available
+        if asked.language and _likely(_parsed(code))[:2] == _likely(asked)[:2]
+        if other_regions or not asked.region or _parsed(code).region in regions
+    )
     return max(alike, key=nearness, default=None)
-
-
-def _are_alike(one, other):
-    """Returns whether two codes may mean one language in one script."""
-    if one.language != other.language or not one.language:
-        return False
-    is_plain = ("", "") in (one[1:3], other[1:3])
-    return is_plain or _likely(one)[1] == _likely(other)[1]
 
 
 @functools.lru_cache(maxsize=4096)
@@ -103,6 +125,21 @@ def _likely(code):
     return language, script or known.script, region or known.region
 
 
+@functools.cache
+def _codes(kind):
+    """Returns CLDR's codes by their English names in lower case."""
+    names = getattr(Locale("en"), kind)
+    return {name.lower(): code for code, name in names.items()}
+
+
+def _script(part):
+    """Returns the script that a part of a code names, or ""."""
+    script = part.capitalize()
+    if script in Locale("en").scripts:
+        return script
+    return _SCRIPTS.get(part) or _codes("scripts").get(part, "")
+
+
 def _joined(*parts):
     return "_".join(filter(None, parts))
 
@@ -110,21 +147,24 @@ def _joined(*parts):
 @functools.lru_cache(maxsize=4096)
 def _parsed(code):
     """Parses a `_Code`."""
-    name = re.sub(r"\.[^@]*", "", code.lower())
-    language, *parts = (x.strip() for x in re.split("[-_@]", name))
+    name, _, modifier = re.sub(r"\.[^@]*", "", code.lower()).partition("@")
+    language, *parts = (x.strip() for x in re.split("[-_]", name))
     if not language:
         return _Code("")
-    while parts and re.fullmatch("[a-z]{3}", parts[0]):  # zh-cmn
-        language = parts.pop(0)
     aliases = get_global("language_aliases") | _ALIASES
+    while parts and re.fullmatch("[a-z]{3}", parts[0]):  # zh-cmn
+        if parts[0] not in aliases and parts[0] not in Locale("en").languages:
+            break
+        language = parts.pop(0)
     known = _parsed(aliases[language]) if language in aliases else _Code("")
     found = {}
     # A single letter begins an extension, or a private part.
+    parts += (x.strip() for x in re.split("[-_@]", modifier))
     for part in itertools.takewhile(lambda x: len(x) > 1, parts):
-        if re.fullmatch("[a-z]{4}", part) or part in _SCRIPTS:
-            found.setdefault("script", _SCRIPTS.get(part, part.capitalize()))
-        elif re.fullmatch("[a-z]{2}|[0-9]{3}", part):
+        if re.fullmatch("[a-z]{2}|[0-9]{3}", part):
             found.setdefault("region", part.upper())
+        elif script := _script(part):
+            found.setdefault("script", script)
         else:
             found.setdefault("variant", part)
     return known._replace(language=known.language or language, **found)

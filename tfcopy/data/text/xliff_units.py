@@ -15,7 +15,7 @@ import re
 from xml.parsers import expat
 from xml.sax.saxutils import escape
 
-from tfcopy.data.text.languages import base_language
+from tfcopy.data.text.languages import best_language
 from tfcopy.data.text.xml_units import XML_LANG, XmlReader
 
 # Elements around units.
@@ -179,8 +179,7 @@ class Unit:
 def _language(element, inherited):
     """Returns the language of a text, its own if it is not the file's."""
     own = element.attributes.get(XML_LANG) or inherited
-    is_alike = inherited and base_language(own) == base_language(inherited)
-    return inherited if is_alike else own
+    return best_language(own or "", filter(None, [inherited])) or own
 
 
 def _source_text(source):

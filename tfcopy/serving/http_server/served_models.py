@@ -10,7 +10,11 @@ from typing import NamedTuple
 
 import babel
 
-from tfcopy.data.text.languages import best_language, normal_code
+from tfcopy.data.text.languages import (
+    base_language,
+    best_language,
+    normal_code,
+)
 from tfcopy.data.text.segments import has_words
 from tfcopy.evaluation.calibration import confidence_of
 from tfcopy.runtime.answer_lines import (
@@ -383,12 +387,18 @@ def detected(text: str, among: Iterable[str] | None = None) -> list[Detected]:
         named = (
             Detected(code, x.confidence)
             for x in found
-            if (code := best_language(x.language, codes))
+            if (code := _code_of_detected(x.language, codes))
         )
         other = best_language("en", codes) or codes[0]
         return [next(named, Detected(other, 0))]
     told = [x for x in found[:_MOST] if x.confidence >= _LEAST]
     return told or found[:1] or [Detected("en", 0)]
+
+
+def _code_of_detected(language, codes):
+    """Returns one of `codes` for a language of any script, or `None`."""
+    alike = (x for x in codes if base_language(x) == base_language(language))
+    return best_language(language, codes) or next(alike, None)
 
 
 @functools.cache
