@@ -356,3 +356,17 @@ def test_no_config_is_read_by_a_name_that_may_be_missing():
                 ):
                     read = ast.unparse(node.args[0])
                     assert "config" not in read, f"{path}: {read}"
+
+
+def test_paths_that_exist_are_stored_absolute(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.en").touch()
+    (tmp_path / "disk").mkdir()
+    names = ["a.en", "nowhere.fr"]
+    made = europarl_ps.Config(
+        train=names, catalogs="disk", init_from="disk", run="disk"
+    )
+    flags = config.located(made)
+    assert flags["train"] == [str(tmp_path / "a.en"), "nowhere.fr"]
+    assert flags["catalogs"] == flags["init_from"] == str(tmp_path / "disk")
+    assert flags["run"] == "disk"

@@ -132,7 +132,7 @@ def continue_base(project, monkeypatch):
     """Continues a base of the same texts, of which it holds out others."""
     flags = {"catalogs": str(project), "target_language": "es"}
 
-    def continued(tokenizer):
+    def continued(tokenizer, change=lambda: None):
         words = types.SimpleNamespace(path="words")
         served = types.SimpleNamespace(
             source_tokenizer=tokenizer,
@@ -140,8 +140,15 @@ def continue_base(project, monkeypatch):
             source_vocabulary=words,
             target_vocabulary=words,
         )
-        details = {"recipe": "catalogs_ps", "flags": {**flags, "seed": 1}}
+        then = catalogs_ps.Config(**flags, seed=1)
+        corpus = translation_data.load_corpus(then, demo_catalogs)
+        details = {
+            "recipe": "catalogs_ps",
+            "flags": {**flags, "seed": 1},
+            "corpus": corpus.fingerprint,
+        }
         base = storage.StoredServable(served, [], details)
+        change()
         monkeypatch.setattr(earlier_run, "load", lambda *_: ("", base))
         config = catalogs_ps.Config(**flags, init_from="base", mix=9.0)
         corpus = translation_data.load_corpus(config, demo_catalogs)
@@ -158,6 +165,20 @@ def test_texts_of_the_test_set_are_not_added(continue_base):
         for name in ("train", "validation", "test")
     )
     assert train and all(others) and train.isdisjoint(set.union(*others))
+
+
+def test_a_base_whose_corpus_has_changed_is_refused(continue_base, project):
+    (path,) = project.rglob("*.po")
+    before = path.read_text()
+
+    def change():
+        path.write_text(before.replace('msgstr "', 'msgstr "Ya ', 9))
+
+    try:
+        with pytest.raises(ValueError, match="not what the base was trained"):
+            continue_base(SentencepieceTokenizer("pieces"), change)
+    finally:
+        path.write_text(before)
 
 
 def test_a_base_without_subwords_is_refused(continue_base):

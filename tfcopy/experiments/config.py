@@ -13,6 +13,7 @@ import os
 import re
 from typing import Annotated, ClassVar, Literal
 
+from tfcopy import filesystem
 from tfcopy.flags import (
     Check,
     NonNegativeFloat,
@@ -352,6 +353,24 @@ def changed(config: RunConfig) -> dict:
         value = getattr(config, field.name)
         if value != default_of(field):
             flags[field.name] = value
+    return flags
+
+
+def located(config: RunConfig) -> dict:
+    """Returns the `changed` flags, with absolute paths of files and folders."""
+
+    def locate(value):
+        if isinstance(value, list):
+            return [locate(x) for x in value]
+        is_path = isinstance(value, str) and filesystem.exists(value)
+        return filesystem.abspath(value) if is_path else value
+
+    flags = changed(config)
+    for field in dataclasses.fields(config):
+        kind = field.metadata.get("corpus", "dataset")
+        is_file = kind != "dataset" or field.metadata.get("is_file")
+        if is_file and field.name in flags:
+            flags[field.name] = locate(flags[field.name])
     return flags
 
 

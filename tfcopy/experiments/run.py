@@ -25,10 +25,10 @@ from tfcopy.checked_files import write_json
 from tfcopy.experiments import flag_checks, reporting
 from tfcopy.experiments.config import (
     RunConfig,
-    changed,
     expected_minutes,
     from_flags,
     identity,
+    located,
     name_of,
     of_system,
     origin,
@@ -276,7 +276,7 @@ class Run:
         if self.is_chief or not self.config.fresh:
             check_system(shared, own_identity)
         served = make_served(model)
-        flags = {"flags": changed(config), "origin": origin(config)}
+        flags = {"flags": located(config), "origin": origin(config)}
         recipe = self.config.recipe
         details = {"recipe": recipe, "system": name, **flags, **details}
         is_resumed = filesystem.isdir(os.path.join(shared, "checkpoints"))

@@ -127,7 +127,8 @@ def _continued(config, corpus):
     if config.mix:
         held_out = corpus.splits["validation"], corpus.splits["test"]
         tested = {source for split in held_out for source, _ in split}
-        others = _texts(of_base, config.init_from)
+        expected = base.details.get("corpus")
+        others = _texts(of_base, config.init_from, expected)
         more = [pair for pair in others if pair[0] not in tested]
     count = round(min(config.mix * train.num_pairs, len(more)))
     more = random.Random(config.seed).sample(more, count)
@@ -146,7 +147,11 @@ def _continued(config, corpus):
         protect_as=of_base.protect_as,
         source_vocabulary=served.source_vocabulary.path,
         target_vocabulary=served.target_vocabulary.path,
-    ), dataclasses.replace(corpus, splits={**corpus.splits, "train": train})
+    ), dataclasses.replace(
+        corpus,
+        splits={**corpus.splits, "train": train},
+        unmixed=corpus.fingerprint,
+    )
 
 
 def _flags_of(details, config):
@@ -168,13 +173,19 @@ def _flags_of(details, config):
     return of_base
 
 
-def _texts(of_base, init_from):
-    """Returns the training texts of a base."""
+def _texts(of_base, init_from, expected):
+    """Returns the training texts of a base, whose fingerprint is `expected`."""
     from tfcopy.data.generated import demo_catalogs
     from tfcopy.experiments.pairs import translation_data
 
     try:
-        return [*translation_data.load_corpus(of_base, demo_catalogs).train]
+        corpus = translation_data.load_corpus(of_base, demo_catalogs)
+        if corpus.fingerprint != expected:
+            raise ValueError(
+                "its corpus is not what the base was trained on. Restore it, "
+                "or train the base again."
+            )
+        return [*corpus.train]
     except (OSError, ValueError) as error:
         raise ValueError(
             f"--init_from {init_from}: {one_line(error)} With --mix 0 its "

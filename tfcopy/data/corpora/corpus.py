@@ -116,11 +116,14 @@ class TranslationCorpus(Corpus):
         target_language: ISO 639 code, such as `"fr"`.
         held_out: Names of the programs whose texts are the test set, if no
             other text of theirs is trained on.
+        unmixed: Fingerprint before texts of another corpus were added, if any
+            were.
     """
 
     source_language: str = dataclasses.field(kw_only=True)
     target_language: str = dataclasses.field(kw_only=True)
     held_out: tuple[str, ...] = ()
+    unmixed: str | None = None
 
     @property
     def _key(self) -> tuple:

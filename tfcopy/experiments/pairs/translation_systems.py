@@ -293,13 +293,14 @@ def build(run, name, head, data):
         "source_language": config.source_language,
         "target_language": config.target_language,
     }
+    corpus = data.corpus.unmixed or data.corpus.fingerprint
     return pointer_softmax_steps.build(
         run,
         name,
         head,
         data,
         search,
-        languages,
+        {**languages, "corpus": corpus},
         dictionary=translation_data.load_dictionary(
             config.output_dictionary, "--output_dictionary"
         ),
