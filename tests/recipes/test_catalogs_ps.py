@@ -119,12 +119,19 @@ def test_a_project_keeps_the_bases_subwords(base, project, tmp_path, capsys):
         (["--init_from", "{}/nowhere"], "--init_from: .*nowhere"),
         (["--init_from", "{}"], "--init_from .*: not a run's folder"),
         (["--hold_out", "vim"], "--hold_out names vim"),
+        (["--mix", "2"], "--mix needs --init_from"),
     ],
 )
 def test_a_wrong_flag_is_named(project, tmp_path, capsys, arguments, message):
     arguments = [x.format(project) for x in arguments]
     arguments += ["--catalogs", str(project)]
     starting.check_refused(start, capsys, tmp_path, arguments, message)
+
+
+@pytest.mark.parametrize("flag", ["--hold_out=vim", "--names=true"])
+def test_flags_of_catalogs_need_some(tmp_path, capsys, flag):
+    message = f"{flag.split('=')[0]} needs --catalogs"
+    starting.check_refused(start, capsys, tmp_path, [flag], message)
 
 
 @pytest.fixture

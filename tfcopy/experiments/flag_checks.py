@@ -95,9 +95,15 @@ def check_corpus(config):
             f"Only one of {', '.join(first)} and {last} can name the corpus. "
             f"Received: --{', --'.join(x.name for x in given)}."
         )
-    for flag in ("validation", "test"):
-        if getattr(config, flag) is not None and config.train is None:
-            raise ValueError(f"--{flag} needs --train as well.")
+    needs = {
+        "train": ("validation", "test"),
+        "catalogs": ("hold_out", "names"),
+    }
+    for corpus, flags in needs.items():
+        for flag in flags:
+            is_given = getattr(config, flag, None) not in (None, [], False)
+            if is_given and getattr(config, corpus) is None:
+                raise ValueError(f"--{flag} needs --{corpus} as well.")
 
 
 def load_file(kind, path, flag, *arguments):

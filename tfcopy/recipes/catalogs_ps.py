@@ -94,6 +94,8 @@ def run(config):
         raise ValueError(
             "--preset project needs --init_from, a base's run, and --catalogs."
         )
+    if config.init_from is None and config.mix != type(config).mix:
+        raise ValueError("--mix needs --init_from, whose texts it adds.")
     return translation_systems.run_catalogs(config, prepare, COLUMNS)
 
 
