@@ -14,6 +14,7 @@ from tfcopy.experiments import config, reporting
 from tfcopy.experiments import run as run_module
 from tfcopy.experiments.run import Run
 from tfcopy.serving import model_card
+from tfcopy.training.checkpoints import Checkpoints
 
 
 @config.configuration(
@@ -188,6 +189,24 @@ def test_a_system_starts_with_the_same_weights(tmp_path, saved, capsys):
     assert "9 parameters" in capsys.readouterr().out
     assert systems[0].trained is systems[0].model
     assert list(run.systems) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("written", "is_taken"), [("best", True), ("checkpoint", False)]
+)
+def test_without_a_checkpoint_a_base_is_taken_again(
+    tmp_path, saved, monkeypatch, written, is_taken
+):
+    run = make_run(tmp_path, init_from=str(tmp_path))
+    checkpoints = Checkpoints(f"{run.folder}/a/checkpoints")
+    if written == "best":
+        checkpoints.save_best(make_model().get_weights(), {})
+    else:
+        checkpoints.save(1, {"identity": {}, "state": {}}, {})
+    taken = []
+    monkeypatch.setattr(run_module, "take_weights", lambda *x: taken.append(x))
+    run.build("a", make_model, lambda model: Served(), ["text"])
+    assert bool(taken) == is_taken
 
 
 def test_a_system_is_stored_before_it_is_trained(tmp_path, saved):

@@ -104,9 +104,9 @@ class Runs:
     def __init__(self, name, folder):
         self.folder = folder
         self._name = name
-        self._flags = [*RECIPES[name], *self._quiet()]
+        self.flags = [*RECIPES[name], *self._quiet()]
         if name in PAIRS:
-            self._flags += ["--train", f"[{self._corpus()}]"]
+            self.flags += ["--train", f"[{self._corpus()}]"]
 
     def _quiet(self):
         recipe = importlib.import_module(f"tfcopy.recipes.{self._name}")
@@ -137,7 +137,7 @@ class Runs:
             environment,
             main=main,
             recipe=self._name,
-            arguments=[*self._flags, *folders, "--save_every=5", *more],
+            arguments=[*self.flags, *folders, "--save_every=5", *more],
             pictures=pictures,
         )
 

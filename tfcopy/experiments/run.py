@@ -45,7 +45,7 @@ from tfcopy.experiments.earlier_run import (
 from tfcopy.experiments.training_choices import Batching
 from tfcopy.runtime.ask_texts import to_json
 from tfcopy.runtime.local_model import read_config
-from tfcopy.serving.run_folder import RESULTS_NAME
+from tfcopy.serving.run_folder import RESULTS_NAME, checkpoints_of
 from tfcopy.serving.saved_model import export, shown
 from tfcopy.serving.servables import storage
 from tfcopy.terminal import counted
@@ -279,8 +279,9 @@ class Run:
         flags = {"flags": located(config), "origin": origin(config)}
         recipe = self.config.recipe
         details = {"recipe": recipe, "system": name, **flags, **details}
-        is_resumed = filesystem.isdir(os.path.join(shared, "checkpoints"))
-        if config.init_from and (self.config.fresh or not is_resumed):
+        # Best weights alone, without a checkpoint, are not resumed from.
+        is_resumed = checkpoints_of(shared).paths() and not config.fresh
+        if config.init_from and not is_resumed:
             print(take_weights(config.init_from, name, model, served))
         system = System(
             name=name,
