@@ -41,13 +41,16 @@ def trained_weights(layers):
 def weight_names(model):
     """Returns the weights of a model by the names of their layers and own.
 
+    Variables that layers do not count as weights are included, but the states
+    of random generators are not.
+
     The public `path` of a weight lacks the outer layers if the inner one was
     built on its own, as it is when a model is made from its config.
 
     Returns:
         Dict from names to weights, each once.
     """
-    wanted, names = {id(weight) for weight in model.weights}, {}
+    wanted, names = {id(variable) for variable in model.variables}, {}
 
     def walk(layers, prefix):
         for layer in layers:

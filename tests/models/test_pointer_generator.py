@@ -29,7 +29,7 @@ def test_parameters_of_the_paper(options, parameters):
     """Check 1, at the paper's sizes."""
     with without_numbers():
         model = pointer_generator(50_000, **options)
-    assert count(model) == parameters
+    assert count(model) == model.count_params() == parameters
 
 
 def test_parameters_of_the_large_baseline():

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from tfcopy import training
+from tfcopy.training import checkpoint_arrays
 
 
 def weights_of(trainer):
-    return [variable.numpy() for variable in trainer.model.weights]
+    return checkpoint_arrays.stored_values(trainer.model)
 
 
 def assert_same_bits(weights, expected):

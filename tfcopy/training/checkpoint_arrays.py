@@ -14,14 +14,44 @@ class CheckpointError(RuntimeError):
     """Error: a checkpoint cannot be written, read, or used for this model."""
 
 
+def stored_variables(model):
+    """Returns the variables of a model, but not the states of random seeds.
+
+    Unlike `model.weights`, they include what no model counts as a weight, such
+    as whether coverage is on.
+    """
+    seeds = {id(state) for state in seed_states(model)}
+    return [x for x in model.variables if id(x) not in seeds]
+
+
+def stored_values(model):
+    """Returns the values of `stored_variables` as a list of arrays."""
+    return [variable.numpy() for variable in stored_variables(model)]
+
+
+def set_values(model, values):
+    """Assigns the values of `stored_variables`, in their order."""
+    for variable, value in zip(stored_variables(model), values, strict=True):
+        variable.assign(value)
+
+
+def seed_states(model):
+    """Returns the state variables of all seed generators of a model."""
+    return [
+        variable
+        for variable in model.variables
+        if variable.path.endswith("seed_generator_state")
+    ]
+
+
 def average_names(model, optimizer, variables):
     """Returns a dict from the names of averaged weights to their averages'.
 
     Args:
         model: Keras model.
         optimizer: Its optimizer.
-        variables: The model's weights in order, some of them replaced by their
-            averages, which are variables of the optimizer.
+        variables: `stored_variables`, some of them replaced by their averages,
+            which are variables of the optimizer.
     """
     names = {
         id(variable): name
@@ -101,7 +131,7 @@ def _names(part, values):
 
 
 def _named_variables(model, optimizer=None):
-    parts = [("model", model.weights)]
+    parts = [("model", stored_variables(model))]
     if optimizer is not None:
         parts.append(("optimizer", optimizer.variables))
     return [

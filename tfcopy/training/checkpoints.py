@@ -18,6 +18,7 @@ from tfcopy.file_forms import parse_json
 from tfcopy.training.checkpoint_arrays import (
     CheckpointError,
     as_arrays,
+    set_values,
     weights_of,
 )
 
@@ -160,7 +161,7 @@ class Checkpoints:
             load = self.load_best
             if filesystem.exists(self._path(_AVERAGE_NAME)):
                 load = self.load_average
-            model.set_weights(load(model)[1])
+            set_values(model, load(model)[1])
             return
         loaded = self.load()
         if loaded is None:
@@ -172,7 +173,7 @@ class Checkpoints:
             for name in arrays
             if name.startswith("model/")
         }
-        model.set_weights(weights_of(model, arrays, path))
+        set_values(model, weights_of(model, arrays, path))
 
     def load_best(self, model):
         """Reads the best weights.

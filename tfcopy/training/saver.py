@@ -37,7 +37,8 @@ class MovingAverage:
     def variables(self):
         """Returns the model's weights in order, averages if there are any."""
         averages = self._averages if self.exists else {}
-        return [averages.get(id(w), w) for w in self._model.weights]
+        variables = checkpoint_arrays.stored_variables(self._model)
+        return [averages.get(id(x), x) for x in variables]
 
     @contextlib.contextmanager
     def used(self):
@@ -50,18 +51,19 @@ class MovingAverage:
 
     def use(self):
         """Sets the model's weights to their average, if there is one."""
-        self._model.set_weights([x.numpy() for x in self.variables()])
+        values = [x.numpy() for x in self.variables()]
+        checkpoint_arrays.set_values(self._model, values)
 
 
 @contextlib.contextmanager
 def replaced(model, weights):
     """Returns a context in which a model has other weights."""
-    own = model.get_weights()
-    model.set_weights(weights)
+    own = checkpoint_arrays.stored_values(model)
+    checkpoint_arrays.set_values(model, weights)
     try:
         yield
     finally:
-        model.set_weights(own)
+        checkpoint_arrays.set_values(model, own)
 
 
 def mean_weights(several):
@@ -260,7 +262,8 @@ class Saver:
             self._unwritten.pop(other, None)
         if not is_best and update not in averaged:
             return
-        weights, phase = self._model.get_weights(), state.phase
+        weights = checkpoint_arrays.stored_values(self._model)
+        phase = state.phase
         if is_best:
             self.best_weights = weights
             self._unwritten["best"] = lambda: self._checkpoints.save_best(
@@ -310,7 +313,7 @@ class Saver:
     def use_final(self, state):
         """Sets the model's weights to those with which training ends."""
         if state.average is not None:
-            self._model.set_weights(self._average)
+            checkpoint_arrays.set_values(self._model, self._average)
         elif self.best_weights is not None:
             self.use_best()
         else:
@@ -319,7 +322,7 @@ class Saver:
     def use_best(self):
         """Sets the model's weights to the best ones, if there are any."""
         if self.best_weights is not None:
-            self._model.set_weights(self.best_weights)
+            checkpoint_arrays.set_values(self._model, self.best_weights)
 
     def forget_best(self):
         """Drops the best weights; their file stays until it is replaced."""

@@ -8,7 +8,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfcopy.training import updates
+from tfcopy.training.checkpoint_arrays import seed_states
 from tfcopy.training.checkpoints import Checkpoints
 from tfcopy.training.distribution import Replicas, strategy_of
 from tfcopy.training.optimizers import check_optimizer
@@ -194,7 +194,7 @@ class Trainer:
         if isinstance(optimizer, str):
             with self.replicas.strategy.scope():
                 optimizer = keras.optimizers.get(optimizer)
-        self.seed_states = updates.seed_states(model)
+        self.seed_states = seed_states(model)
         self._log_dir = log_dir and os.fspath(log_dir)
         self._step = None
         self.optimizer = optimizer

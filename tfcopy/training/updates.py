@@ -232,15 +232,6 @@ def groups_of(items, size):
         yield group
 
 
-def seed_states(model):
-    """Returns the state variables of all seed generators of a model."""
-    return [
-        variable
-        for variable in model.variables
-        if variable.path.endswith("seed_generator_state")
-    ]
-
-
 def draw_seeds(count, seed, update, batch):
     """Draws the start of each seed generator, for one batch of one update.
 

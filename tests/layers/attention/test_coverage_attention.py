@@ -142,12 +142,15 @@ def test_can_be_enabled_before_it_is_built(inputs):
     assert kernel_gradient(built(layer), inputs).any()
 
 
-def test_the_switch_is_saved_but_not_trained(inputs):
+def test_the_switch_is_a_variable_but_no_weight(inputs):
     layer = built(CoverageAttention(7, enabled=False))
-    assert [w.name for w in layer.non_trainable_weights] == ["enabled"]
+    assert layer.count_params() == like(layer).count_params() + 7
+    assert [x.name for x in layer.non_trainable_variables] == ["enabled"]
+    assert not layer.non_trainable_weights
     layer.enable()
     other = built(CoverageAttention(7, enabled=False))
-    other.set_weights(layer.get_weights())
+    for variable, value in zip(other.variables, layer.variables):
+        variable.assign(value)
     helpers.assert_close(other(**inputs), tuple(layer(**inputs)))
 
 

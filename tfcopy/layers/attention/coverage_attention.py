@@ -17,7 +17,8 @@ class Coverage:
     """Mixin of attentions with coverage: the state, and its weight `w_c`.
 
     A subclass sets `starts_enabled`, and has `_coverage_size`, the size of
-    `w_c`.
+    `w_c`. Whether coverage is on is a variable, but no weight, as the state of
+    a random generator is: models save it, but do not count it.
     """
 
     has_state = True
@@ -35,6 +36,11 @@ class Coverage:
             initializer="ones" if self.starts_enabled else "zeros",
             trainable=False,
         )
+
+    @property
+    def weights(self):
+        own = getattr(self, "enabled", None)  # `None` before `build`
+        return [weight for weight in super().weights if weight is not own]
 
     def enable(self):
         """Switches coverage on, for the second phase of training."""
@@ -84,8 +90,8 @@ class CoverageAttention(Coverage, BahdanauAttention):
         kernel_initializer: As in `BahdanauAttention`, for all matrices but
             `w_c`.
         use_score_bias: As in `BahdanauAttention`.
-        enabled: Whether coverage is on from the start. A weight stores it, so
-            that checkpoints restore it.
+        enabled: Whether coverage is on from the start. A variable stores it,
+            so that checkpoints restore it.
         feature: `"vector"` adds coverage to the hidden layer, `"scalar"` to the
             score.
 

@@ -58,6 +58,7 @@ from tfcopy.serving.servables.text_model import (
     WordPredictor,
 )
 from tfcopy.serving.servables.translator import Translator
+from tfcopy.training.checkpoint_arrays import set_values, stored_values
 from tfcopy.training.checkpoints import CheckpointError
 
 FILE_NAME = SERVABLE_NAME
@@ -182,7 +183,7 @@ def load(
         identity = content.get("identity", {})
         _load_weights(trained, folder, checkpoint, identity)
         if trained is not model:
-            model.set_weights(trained.get_weights())
+            set_values(model, stored_values(trained))
         arguments = settings.change_arguments(arguments, values)
         return StoredServable(
             KINDS[content["kind"]](model=model, **arguments),
@@ -223,7 +224,7 @@ def in_float32(model):
         settings.change_model(config, {"precision": "float32"})
         with keras_internals.dtype_policy("float32"):
             rebuilt = _make_model(config)
-        rebuilt.set_weights(model.get_weights())
+        set_values(rebuilt, stored_values(model))
     except (RuntimeError, TypeError, ValueError) as error:
         raise ValueError(
             "LiteRT has no bfloat16, and a copy of the model in float32 cannot "
