@@ -1,8 +1,12 @@
 """The contract of layers, checked for all of `layer_cases`."""
 
+import importlib
+import inspect
+
 import keras
 import numpy as np
 import pytest
+from keras.src.testing import TestCase
 
 from tests import helpers
 from tests.layers.layer_cases import LAYERS
@@ -113,6 +117,62 @@ def _layers_in(layer):
     for x in vars(layer).values():
         if isinstance(x, keras.layers.Layer):
             yield from _layers_in(x)
+
+
+# Those that read one sequence or state, with a mask or without.
+OF_ONE_INPUT = """bidirectional_gru bidirectional_lstm forward_lstm
+    initial_state masked_pooling noisy_tanh padding_mask position_one_hot
+    span_head transformer_annotations""".split()
+
+
+@pytest.mark.filterwarnings("ignore:.shuffle=True", "ignore:The model does not")
+@pytest.mark.parametrize("name", OF_ONE_INPUT)
+@pytest.mark.few(2)
+def test_passes_keras_own_test(name):
+    make, inputs = LAYERS[name]
+    layer = make()
+    config = layer.get_config() | {
+        inner: getattr(layer, inner)
+        for inner in getattr(layer, "layer_arguments", ())
+    }
+    tensor, *masks = inputs.values()
+    for call in [{}, {"mask": masks[0]}] if masks else [{}]:
+        TestCase().run_layer_test(
+            type(layer),
+            config,
+            input_data=tensor,
+            call_kwargs=call,
+            run_training_check=not call and tensor.dtype.kind == "f",
+        )
+
+
+def _layer_classes(base=keras.layers.Layer):
+    """The project's layers, and those that they inherit from."""
+    for kind in base.__subclasses__():
+        if kind.__module__.startswith("tfcopy."):
+            yield kind
+        yield from _layer_classes(kind)
+
+
+def test_shapes_and_outputs_have_the_same_arguments():
+    importlib.import_module("tfcopy.models")  # has more of them
+    differing = {}
+    for kind in {*_layer_classes()}:
+        base = keras.layers.Layer
+        if base.call is kind.call:  # abstract
+            continue
+        if base.compute_output_spec is kind.compute_output_spec:
+            continue
+        call, spec = (
+            [
+                (x.name, x.default)
+                for x in inspect.signature(f).parameters.values()
+            ]
+            for f in (kind.call, kind.compute_output_spec)
+        )
+        if call != spec:
+            differing[kind.__name__] = call, spec
+    assert not differing
 
 
 def test_no_public_layer_is_left_out():

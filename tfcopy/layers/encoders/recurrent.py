@@ -135,7 +135,7 @@ class Bidirectional(Configured, Unmasked):
         state = [x + keep * (y - x) for x, y in zip(state, new)]
         return state[-1], state
 
-    def compute_output_spec(self, inputs, mask, training=False):
+    def compute_output_spec(self, inputs, mask=None, training=False):
         batch, length = inputs.shape[:2]
         size = 2 * self.units
         return (
