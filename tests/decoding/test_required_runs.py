@@ -311,6 +311,20 @@ def test_a_run_that_also_stands_outside_can_always_be_copied():
     assert is_allowed(unpadded(result.ids[0, 0]), copy_ids[0], marks[0])
 
 
+@pytest.mark.parametrize("refill", [False, True])
+def test_a_greedy_search_begins_a_run_rather_than_repeat_its_word(refill):
+    """The word is exactly as probable outside of the run, further left."""
+    ids = np.array([[6, 5, 6, 4, EOS]], "int32")
+    copy_ids = np.array([[6, 5, 6, 4, -1]], "int32")
+    model = random_model(0, ids, 6, V)
+    model.memory["logits"][:, 0, :, 6] = 9.0
+    model.memory["logits"][:, 1:, :, EOS] = 9.0
+    marks = np.array([[0, 0, 1, 3, 0]], "int32")
+    options = {"num_beams": 1, "max_length": 6, "refill": refill}
+    result = search(model, marks, ids, copy_ids, **options)
+    assert unpadded(result.ids[0, 0]) == [6, 4, EOS]
+
+
 def test_words_of_runs_are_copied_from_runs():
     model = random_model(3, IDS, 12, V)
     result = search(model, num_beams=8, num_hypotheses=1, max_length=10)

@@ -394,7 +394,7 @@ def _grow(
     else:
         log_probs, chosen = top_k(total, beams)
         # With `refill`, the last place decides which hypotheses end.
-        if options.must_copy and beams > 1 and not options.refill:
+        if options.must_copy and not (options.refill and beams > 1):
             left = ops.reshape(continuations.left, (-1, beams * number))
             chosen = required_words.with_fewest_left(chosen, total, left)
             log_probs = take_each(total, chosen)

@@ -429,13 +429,17 @@ def with_fewest_left(chosen, total, left):
     Otherwise hypotheses that say nothing required, and so can never end, would
     crowd out all others. This is the beam allocation of
     [Post and Vilar, 2018](https://arxiv.org/abs/1804.06609) with a single place
-    that is not given by score.
+    that is not given by score. A single beam changes only between those that
+    are exactly as probable, such as a token and the same one that begins a run.
 
     Args:
         chosen: Indices of the K best continuations, `(B, K)`.
         total: Log-probabilities of all hypotheses, `(B, N)`.
         left: Number of required tokens that each lacks, int32 `(B, N)`.
     """
+    if chosen.shape[1] == 1:
+        is_best = total == ops.max(total, axis=1, keepdims=True)
+        total = ops.where(is_best, total, MASKED)
     left = ops.where(total > MASKED / 2, left, _ALL)
     is_fewest = left == ops.min(left, axis=1, keepdims=True)
     best = argmax(ops.where(is_fewest, total, 2 * MASKED))
