@@ -100,6 +100,8 @@ def test_a_command_line_is_an_object(line, changes):
     [
         ("f", "the following arguments are required: --output."),
         ("--output o --size 0", "--size must be a positive integer. Rec.*: 0."),
+        ("--output o --size 1_0", "--size must be a positive integer. "),
+        ("--output o --size \uff11", "--size must be a positive integer. "),
         ("--output o --kind c", "--kind must be a or b. Received: c."),
         ("--output o --setting a", "--setting must be NAME=V. Received: a."),
         ("--output o --label o", "--label is --output."),

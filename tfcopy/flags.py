@@ -35,6 +35,9 @@ from tfcopy.terminal import one_line
 
 _EXPECTED = {int: "an integer", float: "a number", bool: "true or false"}
 _ATTRIBUTE = r"^    (\w+): (.*(?:\n     .*)*)"
+# Python's numbers may have them, but no others: 1_0, full-width digits, blanks.
+_NO_NUMBER = re.compile(r"[^!-~]|_")
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
 _NULLS = (None, "null", "Null", "NULL", "~")
 _SWITCHES = dict.fromkeys(("true", "yes", "on"), True)
 _SWITCHES |= dict.fromkeys(("false", "no", "off"), False)
@@ -193,9 +196,18 @@ class Parser(argparse.ArgumentParser):
             argparse.ArgumentError: If it is not what the flag must be.
         """
         try:
-            return parse(kind, given)
+            value = parse(kind, given)
         except ValueError as error:
             raise argparse.ArgumentError(None, f"--{name} {error}") from None
+        for text in value if isinstance(value, list) else [value]:
+            # Files that are only read may have names that are not UTF-8.
+            if self.from_files and _NO_TEXT.search(str(text)):
+                raise argparse.ArgumentError(
+                    None,
+                    f"--{name} must be UTF-8 text without NUL. "
+                    f"Received: {text!r}",
+                )
+        return value
 
     def _options(self, field):
         """Returns the arguments of `add_argument` for a field."""
@@ -399,7 +411,9 @@ def _value(kind, given):
         return {str(choice): choice for choice in arguments}[given]
     if kind is bool:
         return _SWITCHES[given.lower()]
-    value = kind(given)
+    if kind is not str and _NO_NUMBER.search(str(given)):
+        raise ValueError
+    value = kind(str(given))
     if kind is float and not math.isfinite(value):
         raise OverflowError
     return value

@@ -161,7 +161,8 @@ def test_switches_need_no_value(arguments, fresh):
         ("--units", "--units: expected one argument."),
         ("more", "unrecognized arguments: more."),
         ("--config /nowhere.yaml", "--config: .*/nowhere.yaml"),
-        ("--files a b\udcff", r"b\\udcff: not UTF-8."),
+        ("--files a b\udcff", r"--files must be UTF-8 .*: 'b\\udcff'."),
+        ("--files a\0", r"--files must be UTF-8 .*: 'a\\x00'."),
     ],
 )
 def test_wrong_flag_gives_one_line(capsys, arguments, message):

@@ -1,5 +1,6 @@
 """A run's folder: its lock, what is refused, what is removed."""
 
+import dataclasses
 import json
 import os
 import signal
@@ -487,6 +488,23 @@ def test_new_words_are_new_and_others_keep_their_vectors(earlier):
         if word != "wug":
             expected = known[SOURCE.words.index(word)]
         np.testing.assert_array_equal(table.numpy()[i], expected)
+
+
+def test_flags_of_other_sizes_are_named_at_once(tmp_path):
+    @dataclasses.dataclass
+    class Flags:
+        recipe = "mine"
+        units: int = 8
+        embedding_dim: int = 4
+        decoder: str = "gru"
+
+    details = {"recipe": "mine", "flags": {"units": 16}}
+    write_json(tmp_path / "servable.json", {"details": details})
+    with pytest.raises(ValueError, match="--units 16, not 8. Give the same"):
+        earlier_run.check_sizes(str(tmp_path), "a", Flags())
+    earlier_run.check_sizes(str(tmp_path), "a", Flags(units=16))
+    # Other layers have other weights, which are new.
+    earlier_run.check_sizes(str(tmp_path), "a", Flags(decoder="lstm"))
 
 
 def test_what_does_not_fit_is_told(earlier, tmp_path):

@@ -127,6 +127,13 @@ def test_a_run_that_is_under_way(run, tmp_path, capsys):
             "--set max_length=x",
             "--set max_length must be a non-negative integer",
         ),
+        ("--set max_length=100000000", "--set `max_length` must be from 1 to"),
+        ("--set num_beams=1 num_beams=2", "--set num_beams is given twice."),
+        ("--set num_beams=1_0", "--set num_beams must be a non-neg"),
+        (
+            "--set max_length=5 max_target_length=6",
+            "--set max_target_length is max_length, which is given, too.",
+        ),
         (
             "--set litert=int8 sample=true",
             "LiteRT has no program of a search that samples",

@@ -173,6 +173,15 @@ def test_training_outlives_a_full_disk(tmp_path, monkeypatch, capsys):
     assert_same_bits(weights_of(trainer), weights_of(expected))
 
 
+def test_a_run_does_not_end_well_without_its_last_checkpoint(
+    tmp_path, monkeypatch
+):
+    trainer = standin.make_trainer(log_dir=tmp_path, steps=2, dev_data=None)
+    fill_disk(monkeypatch)
+    with pytest.raises(training.CheckpointError, match="Free some space, then"):
+        trainer.fit()
+
+
 @pytest.mark.long
 def test_no_size_of_a_disk_ends_training(tmp_path, capsys):
     """From one dev score to the next a file may have another size."""

@@ -5,6 +5,7 @@ import math
 
 # More beams would fill the memory: each has a row for the whole vocabulary.
 MOST_BEAMS = 10_000
+MOST_TOKENS = 100_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,7 +110,11 @@ class SearchOptions:
             1 <= self.num_hypotheses <= beams,
             f"be from 1 to `num_beams` ({beams})",
         )
-        check("max_length", most >= 1, "be at least 1")
+        check(
+            "max_length",
+            1 <= most <= MOST_TOKENS,
+            f"be from 1 to {MOST_TOKENS:,}",
+        )
         check(
             "min_length",
             0 <= self.min_length < most,

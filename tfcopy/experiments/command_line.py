@@ -93,11 +93,6 @@ def parse(config_class, arguments=None):
     parser.add_argument(
         "--help_all", action="help", help="Show all flags and exit."
     )
-    try:
-        for argument in given:
-            argument.encode()
-    except UnicodeEncodeError as error:
-        parser.error(one_line(error))
     config = parser.parse(given)
     preset = presets[config.preset]
     if preset and not (config.preset == "demo" and given_corpora(config)):

@@ -7,6 +7,7 @@ writes is in the folders of the systems that `config.json` names before, and
 """
 
 import contextlib
+import dataclasses
 import os
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from tfcopy import atomic_files, filesystem, training
 from tfcopy.checked_files import DamagedFileError, read_json, write_json
 from tfcopy.experiments.reporting import ALL_SYSTEMS
+from tfcopy.flags import default_of
 from tfcopy.keras_internals import weight_names
 from tfcopy.serving import run_folder
 from tfcopy.serving.run_folder import (
@@ -47,6 +49,12 @@ _REMOVED = {
     "refill_beams": True,
     "rules_seed": 19920206,
 }
+
+
+# Flags of layers that `check_sizes` compares, and of their sizes.
+_LAYERS = ("encoder", "decoder", "head", "pointing", "backbone")
+_SIZES = {"embedding_dim", "units", "encoder_units", "attention_units"}
+_SIZES |= {"output_units", "summary_units", "feedforward_units"}
 
 
 class OwnFolder(RunFolder):
@@ -321,6 +329,53 @@ def load(folder, name) -> tuple[str, storage.StoredServable]:
         raise ValueError(f"--init_from {folder}: {error}") from error
 
 
+def check_sizes(folder, name, config):
+    """Checks that an earlier system has the sizes of a new one.
+
+    Only systems of one recipe are compared, if they have the same layers. What
+    cannot be read is reported when the weights are taken.
+
+    Args:
+        folder, name: As in `take_weights`.
+        config: The new system's config.
+
+    Raises:
+        ValueError: naming --init_from and the flags that differ.
+    """
+    try:
+        stored = read_json(os.path.join(_system(folder, name), SERVABLE_NAME))
+        details = stored["details"]
+        if details["recipe"] != config.recipe:
+            return
+        flags = dict(details["flags"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    fields = {x.name: x for x in dataclasses.fields(config)}
+
+    def pairs(names):
+        for name in fields.keys() & names:
+            there = flags.get(name, default_of(fields[name]))
+            yield name, there, getattr(config, name)
+
+    layers = [here for name, _, here in pairs(("encoder", "decoder"))]
+    if any(there != here for _, there, here in pairs(_LAYERS)):
+        return
+    unused = {"encoder_units"} if "transformer" in layers else set()
+    unused |= set() if "transformer" in layers else {"feedforward_units"}
+    if getattr(config, "backbone", None) is not None:
+        unused |= {"embedding_dim", "units", "encoder_units"}
+    differing = [
+        f"--{name} {there}, not {here}"
+        for name, there, here in sorted(pairs(_SIZES - unused))
+        if there != here
+    ]
+    if differing:
+        raise ValueError(
+            f"--init_from {folder}: a system with {'; '.join(differing)}. Give "
+            "the same sizes, or choose another base."
+        )
+
+
 def take_weights(folder, name, model, served) -> str:
     """Gives a model the best weights of an earlier system.
 
@@ -345,7 +400,10 @@ def take_weights(folder, name, model, served) -> str:
     try:
         fresh = training.warm_start(model, other.model, words)
     except ValueError as error:
-        raise ValueError(f"--init_from {folder}: {error}") from error
+        raise ValueError(
+            f"--init_from {folder}: {error} Flags of sizes, such as --units, "
+            "must be those of the base."
+        ) from error
     return _report(path, model, fresh, words)
 
 

@@ -37,6 +37,7 @@ from tfcopy.experiments.config import (
 from tfcopy.experiments.earlier_run import (
     OwnFolder,
     check_place,
+    check_sizes,
     check_system,
     lock,
     take_weights,
@@ -129,6 +130,9 @@ class Run:
             config.schedule, config.warmup, config.updates
         )
         flag_checks.check_named_files(config)
+        for kind in config.systems if config.init_from else ():
+            own = name_of(config, kind)
+            check_sizes(config.init_from, own, of_system(config, own))
         if "head" in vars(config):
             flag_checks.check_head(config.head)
         check_place(folder, config.log_dir)

@@ -94,7 +94,12 @@ def _export(options):
     if not directory:
         raise ValueError(f"{runs[0].folder} names no folder: pass --to.")
 
-    changes = dict(x.removeprefix("--").split("=", 1) for x in options.set)
+    changes = {}
+    for setting in options.set:
+        name, value = setting.removeprefix("--").split("=", 1)
+        if name in changes:
+            raise ValueError(f"--set {name} is given twice. Give it once.")
+        changes[name] = value
 
     # Imported here, so that wrong flags are reported at once.
     from tfcopy.serving import saved_model

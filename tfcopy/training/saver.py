@@ -146,9 +146,10 @@ class State:
 class Saver:
     """Saver of a run: checkpoints on disk, and scored weights also in memory.
 
-    A full disk does not end training. The weights are still in memory, and
-    there may be room for the next checkpoint. If the optimizer keeps a moving
-    average of the weights, the average is scored, and kept as the best weights.
+    A full disk does not end training before its last checkpoint. The weights
+    are still in memory, and there may be room for the next checkpoint. If the
+    optimizer keeps a moving average of the weights, the average is scored, and
+    kept as the best weights.
 
     Args:
         checkpoints: `Checkpoints`, or `None` to keep nothing on disk.

@@ -4,6 +4,7 @@ import math
 import signal
 import threading
 
+from tfcopy.training.checkpoint_arrays import CheckpointError
 from tfcopy.training.reports import Meter
 
 
@@ -44,6 +45,7 @@ class TrainingLoop:
             TrainingInterrupted: After Ctrl-C, SIGTERM or SIGHUP, once the run
                 is saved.
             TrainingDiverged: If loss or gradients are not finite.
+            CheckpointError: If the last checkpoint cannot be written.
         """
         state, schedule = self._state, self._schedule
         with self._interruption:
@@ -68,7 +70,12 @@ class TrainingLoop:
                     self._interrupt()
             if schedule.is_average_due(state):
                 self._average()
-            self._save()
+            if self._save() is None and self._saver.is_writer:
+                raise CheckpointError(
+                    "Training has ended, but its last checkpoint could not be "
+                    "written. Free some space, then repeat the command. "
+                    f"{self._saver.last_checkpoint()}"
+                )
 
     def _settle(self, wait=False):
         """Reads and reports the results of finished updates, or of all."""

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Callable, Mapping
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from tfcopy.data.text.entities import placeholder_ids
 from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.decoding import SearchOptions
+from tfcopy.decoding.options import MOST_TOKENS
 from tfcopy.flags import NonNegativeInt, PositiveInt
 from tfcopy.runtime.litert_engine import LITERT_PRECISIONS
 from tfcopy.training.distribution import PRECISIONS
@@ -29,6 +30,15 @@ ALIASES = {
 # Options of the search that follow from others.
 _DERIVED = ("num_hypotheses", "source_only", "return_attention")
 _DERIVED += ("static_shapes",)
+
+
+_Length = Annotated[
+    int,
+    flags.Check(
+        f"an integer from 1 to {MOST_TOKENS:,}",
+        lambda x: 1 <= x <= MOST_TOKENS,
+    ),
+]
 
 
 class SettingError(ValueError):
@@ -62,6 +72,8 @@ def parse(content: Mapping, changes: Mapping) -> dict:
             value = parsers[setting](name, value)
         if isinstance(value, Definitions):
             setting = "definitions"
+        if setting in values:
+            raise SettingError(f"{name} is {setting}, which is given, too.")
         values[setting] = value
     return values
 
@@ -148,7 +160,7 @@ def _parsers(content) -> dict[str, Callable]:
             for x in fields
             if x.name not in _DERIVED
         } | {
-            "max_source_length": _flag(PositiveInt),
+            "max_source_length": _flag(_Length),
             "replace_unk": _flag(bool),
             "dictionary": _optional(_file(Dictionary.load)),
             "shortlist": _optional(_file(Dictionary.load)),
@@ -162,7 +174,7 @@ def _parsers(content) -> dict[str, Callable]:
             parsers["decode_initial_attention"] = _flag(bool)
         return parsers
     lengths = ("max_length", "max_answer_length", "num_words")
-    parsers = {x: _flag(PositiveInt) for x in lengths if x in arguments}
+    parsers = {x: _flag(_Length) for x in lengths if x in arguments}
     if len(_definition_files(arguments)) == 1:
         parsers["dictionary"] = _file(_load_definitions)
     return parsers
