@@ -53,8 +53,8 @@ _REMOVED = {
 
 # Flags of layers that `check_sizes` compares, and of their sizes.
 _LAYERS = ("encoder", "decoder", "head", "pointing", "backbone")
-_SIZES = {"embedding_dim", "units", "encoder_units", "attention_units"}
-_SIZES |= {"output_units", "summary_units", "feedforward_units"}
+_SIZES = ("embedding_dim", "units")  # which all of them have
+_SIZES += ("encoder_units", "attention_units", "output_units", "summary_units")
 
 
 class OwnFolder(RunFolder):
@@ -344,30 +344,21 @@ def check_sizes(folder, name, config):
     """
     try:
         stored = read_json(os.path.join(_system(folder, name), SERVABLE_NAME))
-        details = stored["details"]
-        if details["recipe"] != config.recipe:
-            return
-        flags = dict(details["flags"])
-    except (OSError, ValueError, KeyError, TypeError):
+        recipe, flags = (stored["details"][x] for x in ("recipe", "flags"))
+    except (OSError, ValueError, KeyError):
         return
-    fields = {x.name: x for x in dataclasses.fields(config)}
-
-    def pairs(names):
-        for name in fields.keys() & names:
-            there = flags.get(name, default_of(fields[name]))
-            yield name, there, getattr(config, name)
-
-    layers = [here for name, _, here in pairs(("encoder", "decoder"))]
-    if any(there != here for _, there, here in pairs(_LAYERS)):
+    here = dataclasses.asdict(config)
+    there = {x.name: default_of(x) for x in dataclasses.fields(config)} | flags
+    is_alike = all(there.get(x) == here.get(x) for x in _LAYERS)
+    if recipe != config.recipe or not is_alike or here.get("backbone"):
         return
-    unused = {"encoder_units"} if "transformer" in layers else set()
-    unused |= set() if "transformer" in layers else {"feedforward_units"}
-    if getattr(config, "backbone", None) is not None:
-        unused |= {"embedding_dim", "units", "encoder_units"}
+    sizes = _SIZES
+    if "transformer" in (here.get("encoder"), here.get("decoder")):
+        sizes = sizes[:2]
     differing = [
-        f"--{name} {there}, not {here}"
-        for name, there, here in sorted(pairs(_SIZES - unused))
-        if there != here
+        f"--{x} {there[x]}, not {here[x]}"
+        for x in sizes
+        if x in here and there[x] != here[x]
     ]
     if differing:
         raise ValueError(
