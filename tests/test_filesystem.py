@@ -251,10 +251,20 @@ def test_what_is_mapped_into_memory_is_copied_once(
     root, monkeypatch, tmp_path_factory
 ):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-    write(f"{root}/x.npy", b"data")
-    local = filesystem.local_cache(f"{root}/x.npy", "abc")
-    with open(local, "rb") as file:
-        assert file.read() == b"data"
+    path, data = f"{root}/x.npy", b"data"
+    checksum = hashlib.sha256(data).hexdigest()
+    write(path, data)
+    local = checked_files.local_cache(path, checksum)
+    assert filesystem.read_bytes(local) == data
     if filesystem.is_url(root):
-        filesystem.remove(f"{root}/x.npy")
-        assert filesystem.local_cache(f"{root}/x.npy", "abc") == local
+        filesystem.remove(path)
+        assert checked_files.local_cache(path, checksum) == local
+        # A damaged copy is made again, and damage is not copied.
+        write(local, b"DATA")
+        write(path, data)
+        assert checked_files.local_cache(path, checksum) == local
+        assert filesystem.read_bytes(local) == data
+        write(local, b"DATA")
+        write(path, b"other")
+        with pytest.raises(checked_files.DamagedFileError, match="SHA-256"):
+            checked_files.local_cache(path, checksum)

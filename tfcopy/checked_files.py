@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import os
+import tempfile
 import zipfile
 from collections.abc import Sequence
 
@@ -134,6 +135,38 @@ def checksum_of(path) -> str:
     """Returns the SHA-256 of a file."""
     with filesystem.open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def local_cache(path, checksum: str) -> str:
+    """Returns a local path of a file that never changes, to map it into memory.
+
+    A file under a URL is copied once, to the folder `tfcopy` of
+    `$XDG_CACHE_HOME`, by default `~/.cache`. A copy with another checksum is
+    made again.
+
+    Args:
+        path: The file.
+        checksum: SHA-256 of the file.
+
+    Raises:
+        DamagedFileError: If the file under a URL has another checksum.
+        OSError: If it cannot be copied.
+    """
+    if not filesystem.is_url(path):
+        return path
+    name = f"{checksum}-{os.path.basename(path)}"
+    cached = os.path.join(filesystem.cache(), name)
+    if not os.path.exists(cached) or checksum_of(cached) != checksum:
+        os.makedirs(os.path.dirname(cached), exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=os.path.dirname(cached)) as folder:
+            part = os.path.join(folder, "part")
+            filesystem.copy(path, part)
+            if checksum_of(part) != checksum:
+                raise DamagedFileError(
+                    f"{path} is damaged (its SHA-256 is another)."
+                )
+            os.replace(part, cached)
+    return cached
 
 
 def _checksums(paths):

@@ -206,28 +206,6 @@ def cache() -> str:
     return os.path.join(home, "tfcopy")
 
 
-def local_cache(path, checksum) -> str:
-    """Returns a local path of a file that never changes, to map it into memory.
-
-    A file under a URL is copied once, to the folder `tfcopy` of
-    `$XDG_CACHE_HOME`, by default `~/.cache`.
-
-    Args:
-        path: The file.
-        checksum: Checksum of the file, which distinguishes copies.
-    """
-    if not is_url(path):
-        return path
-    cached = os.path.join(cache(), f"{checksum}-{os.path.basename(path)}")
-    if not os.path.exists(cached):
-        os.makedirs(os.path.dirname(cached), exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=os.path.dirname(cached)) as folder:
-            part = os.path.join(folder, "part")
-            copy(path, part)
-            os.replace(part, cached)
-    return cached
-
-
 def _gfile():
     import tensorflow as tf  # late: local paths need no TensorFlow
 

@@ -411,7 +411,7 @@ def corpus_checksum(folder, shards: Sequence[Shard]) -> str:
 
 def _parts(folder, shard):
     """Maps the seven parts of a shard into memory."""
-    path = filesystem.local_cache(
+    path = checked_files.local_cache(
         os.path.join(folder, shard.file), shard.checksum
     )
     # There is no map of no bytes.
