@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import os
+import pathlib
 import pickle
 import shutil
 from types import SimpleNamespace
@@ -14,6 +15,8 @@ from tfcopy.runtime.local_model import LocalModel
 from tfcopy.runtime.signatures import AskError
 
 NAMES = ["a[b]", "a[b", "a\\b", "a*b", "a?b", "{a,b}", "a b\n", "-a", "a\udcff"]
+
+DEMO = pathlib.Path(__file__).parents[2] / "docs/demo/europarl_ps"
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +54,21 @@ def test_a_forked_process_is_told_that_it_would_hang(model):
     assert message in fails(answer, model)
     assert message in fails(LocalModel, model.name)
     assert answer(model) == [b"a"]
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_process_forked_while_litert_answers_is_told():
+    pytest.importorskip("ai_edge_litert")
+    model = LocalModel(DEMO, engine="litert", at_once=2)
+    expected = model.translate(["a"])
+    with model._litert._programs():
+        message = f"LiteRT was answering in process {os.getpid()}, before"
+        assert message in fails(model.translate, ["a"])
+        assert model.translate(["a"]) == expected
+    with multiprocessing.get_context("fork").Pool(1) as processes:
+        assert (
+            processes.apply_async(model.translate, (["a"],)).get(60) == expected
+        )
 
 
 def test_a_pickled_model_is_loaded_again(model, monkeypatch, tmp_path):

@@ -18,7 +18,7 @@ import numpy as np
 
 from tfcopy import checked_files, filesystem, tokens
 from tfcopy.runtime import text_program
-from tfcopy.runtime.signatures import AskError, Signature
+from tfcopy.runtime.signatures import AskError, Signature, forked
 from tfcopy.terminal import hide_errors, one_line, quiet
 
 # Beside tfcopy.json, in the folder `assets.extra` of a version.
@@ -63,9 +63,9 @@ class LitertEngine:
             for name, x in self._texts.signatures.items()
         }
         self._made = 0
-        self._free = queue.LifoQueue()
-        for _ in range(at_once):
-            self._free.put(None)
+        self._at_once = at_once
+        # Programs that no thread runs, by the process.
+        self._free = {os.getpid(): _queue_of([None] * at_once)}
         with self._programs() as programs:
             self._sizes = programs.sizes
 
@@ -109,7 +109,8 @@ class LitertEngine:
     @contextlib.contextmanager
     def _programs(self):
         """Yields programs that no other thread runs."""
-        programs = self._free.get()
+        free = self._free.get(os.getpid()) or self._inherited()
+        programs = free.get()
         try:
             if programs is None:
                 self._made += 1
@@ -124,7 +125,26 @@ class LitertEngine:
         finally:
             if programs is not None and programs.alone and self._made > 1:
                 programs = None  # It would keep other threads waiting.
-            self._free.put(programs)
+            free.put(programs)
+
+    def _inherited(self):
+        """Returns the free programs of a process that was forked.
+
+        A thread that ran some at the fork does not exist here.
+        """
+        own = os.getpid()
+        process, free = [x for x in self._free.items() if x[0] != own][-1]
+        free = [*free.queue]  # Its lock may be held for ever.
+        if len(free) < self._at_once:
+            raise forked(self._path, "LiteRT was answering", process)
+        return self._free.setdefault(own, _queue_of(free))
+
+
+def _queue_of(items):
+    found = queue.LifoQueue()
+    for item in items:
+        found.put(item)
+    return found
 
 
 def _private_copy(path, checksum):

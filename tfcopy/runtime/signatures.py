@@ -156,11 +156,16 @@ def check_process(name: str, library: str):
     """
     process = _started.setdefault(library, os.getpid())
     if process != os.getpid():
-        raise AskError(
-            f"{name}: {library} was started in process {process}, before this "
-            "one was forked from it, and would hang here. Load models only "
-            "after the fork, or start processes with 'spawn'."
-        )
+        raise forked(name, f"{library} was started", process)
+
+
+def forked(name: str, fact: str, process: int) -> AskError:
+    """Returns the error of a process that would hang, being forked."""
+    return AskError(
+        f"{name}: {fact} in process {process}, before this one was forked from "
+        "it, and would hang here. Load models only after the fork, or start "
+        "processes with 'spawn'."
+    )
 
 
 def is_server(where: str) -> bool:
