@@ -1,9 +1,11 @@
 """The steps of the Dockerfile, in a folder instead of a container."""
 
 import json
+import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import urllib.error
@@ -11,9 +13,8 @@ import urllib.request
 
 import pytest
 
+from tests.serving.http_server.process import Process
 from tfcopy.serving.serving_files import FILES
-
-pytestmark = pytest.mark.slow
 
 ROOT = pathlib.Path(__file__).parents[2]
 # Megabytes, at most.
@@ -54,6 +55,86 @@ def wheel(tmp_path_factory):
     return path
 
 
+# A program in the place of Python and of pip: makes what it would install.
+STUB = """#!/bin/bash
+set -e
+case "$*" in
+"-m venv "*)
+    mkdir -p "$3/bin" "$3/lib/python3.13/site-packages/pip/tests"
+    ln -s "$0" "$3/bin/pip" ;;
+"install --no-cache-dir "*)
+    echo "$3"
+    cd "${0%bin/pip}lib/python3.13/site-packages"
+    mkdir -p ai_edge_litert/tests other $FOLDERS
+    touch ai_edge_litert/libLiteRt.so $FILES ;;
+*) exit 9 ;;
+esac
+"""
+# Parts of the wheels of LiteRT 2.3.0 that the image leaves out.
+WHEELS = {
+    "x86_64": ("tools vendors", "libLiteRtWebGpuAccelerator.so"),
+    "aarch64": ("tools", "libLiteRtWebGpuAccelerator.so"),
+    "another": ("", ""),
+}
+
+
+@pytest.mark.parametrize("architecture", WHEELS)
+def test_the_steps_of_each_architecture(architecture, tmp_path):
+    folders, files = (
+        [f"ai_edge_litert/{x}" for x in names.split()]
+        for names in WHEELS[architecture]
+    )
+    program = tmp_path / "bin/python"
+    program.parent.mkdir()
+    program.write_text(STUB)
+    program.chmod(0o755)
+    (tmp_path / "wheels").mkdir()
+    for version in ("0.9.0", "0.10.0", "0.2.0"):
+        (tmp_path / f"wheels/tfcopy-{version}-py3-none-any.whl").touch()
+    words = dict(steps(tmp_path))
+    environment = {
+        "PATH": f"{program.parent}:{os.environ['PATH']}",
+        "FOLDERS": " ".join(folders),
+        "FILES": " ".join(files),
+    }
+    done = subprocess.run(
+        ["sh", "-ec", words["RUN"]], env=environment, stdout=subprocess.PIPE
+    )
+    assert done.returncode == 0
+    assert done.stdout.endswith(b"/tfcopy-0.10.0-py3-none-any.whl[serve]\n")
+    (packages,) = tmp_path.glob("venv/lib/*/site-packages")
+    left = {str(x.relative_to(packages)) for x in packages.rglob("*")}
+    assert left == {"ai_edge_litert", "ai_edge_litert/libLiteRt.so", "other"}
+
+
+def health_of(process, folder=""):
+    """The health check, of a server in the place of a container's."""
+    command = dict(steps(folder))["HEALTHCHECK"].partition("CMD ")[2]
+    command = command.replace("/proc/1/", f"/proc/{process.pid}/")
+    return [sys.executable, *json.loads(command)[1:]]
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("flags", [["--port"], ["--host", "::1", "--po"]])
+def test_the_health_check_finds_the_server(flags):
+    """By its flags, past a proxy."""
+    module = "tests.serving.http_server.serve_capitals"
+    with Process("serve", *flags, free_port(), module=module) as server:
+        health = health_of(server.process)
+        proxy = {**os.environ, "http_proxy": "http://127.0.0.1:9"}
+        subprocess.run(health, env=proxy, check=True)
+        server.process.terminate()
+        server.process.wait()
+    done = subprocess.run(health, stderr=subprocess.PIPE)
+    assert done.returncode == 1
+
+
+@pytest.mark.slow
 def test_the_base_is_small_and_answers(wheel, int8_export, tmp_path):
     subprocess.run([sys.executable, "-m", "venv", tmp_path], check=True)
     pip(tmp_path, "install", wheel)
@@ -67,6 +148,7 @@ def test_the_base_is_small_and_answers(wheel, int8_export, tmp_path):
     assert (done.stdout, done.stderr) == (b"a %s\n", b"")
 
 
+@pytest.mark.slow
 def test_the_image_serves(wheel, int8_export, tmp_path):
     (tmp_path / "wheels").mkdir()
     shutil.copy(wheel, tmp_path / "wheels")
@@ -76,8 +158,8 @@ def test_the_image_serves(wheel, int8_export, tmp_path):
     assert words["USER"] == "nobody"
     subprocess.run(["bash", "-ec", words["RUN"]], check=True)
     assert megabytes(tmp_path / "venv") <= IMAGE
-    port = ["--port", "0"]
-    command = [*json.loads(words["ENTRYPOINT"]), int8_export, *port]
+    port = str(free_port())
+    command = [*json.loads(words["ENTRYPOINT"]), int8_export, "--port", port]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, env={}
     )
@@ -85,9 +167,9 @@ def test_the_image_serves(wheel, int8_export, tmp_path):
         try:
             process.stdout.readline()
             address = process.stdout.readline().split()[3]
-            health = words["HEALTHCHECK"].partition("CMD ")[2]
-            health = health.replace("http://127.0.0.1:5000", address)
-            subprocess.run(json.loads(health), check=True)
+            assert address.endswith(f":{port}")
+            health = health_of(process)
+            subprocess.run(health, check=True)
             request = urllib.request.Request(
                 f"{address}/translate",
                 b'{"q": "a %s", "source": "en", "target": "fr"}',
@@ -99,5 +181,5 @@ def test_the_image_serves(wheel, int8_export, tmp_path):
             process.terminate()
     assert process.returncode == 0
     # The server is gone.
-    done = subprocess.run(json.loads(health), stderr=subprocess.PIPE)
+    done = subprocess.run(health, stderr=subprocess.PIPE)
     assert done.returncode == 1
