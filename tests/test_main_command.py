@@ -61,6 +61,21 @@ def test_every_flag_has_a_help():
             assert field.metadata.get("help") or parser.helps[field.name]
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["recipes"], ["ask", "--help"], ["recipe", "--help"]],
+)
+def test_a_reader_may_leave_early(arguments):
+    program = [sys.executable, "-m", "tfcopy", *arguments]
+    shell = 'set -o pipefail; (sleep 0.3; exec "$@") | true'
+    done = subprocess.run(
+        ["bash", "-c", shell, "bash", *program],
+        env={**os.environ, "COLUMNS": "20"},
+        stderr=subprocess.PIPE,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_help_of_every_command_needs_no_tensorflow():
     program = """
 import contextlib, io, runpy, sys

@@ -11,6 +11,7 @@ import runpy
 import sys
 
 from tfcopy import __version__
+from tfcopy.terminal import tolerant_output
 
 _RECIPES = pathlib.Path(__file__).with_name("recipes")
 # Module and description, by the command's name, in the order of the help.
@@ -90,14 +91,13 @@ def main(arguments=None):
     """
     name, *rest = (sys.argv[1:] if arguments is None else arguments) or ["-h"]
     if name in ("-h", "--help"):
-        print(_help())
+        _print(_help())
         return 0
     if name == "--version":
-        print(f"tfcopy {__version__}")
+        _print(f"tfcopy {__version__}")
         return 0
     if name == "recipes":
-        for recipe, about in recipes().items():
-            print(f"{recipe:20}{about}")
+        _print("\n".join(f"{x:20}{about}" for x, about in recipes().items()))
         return 0
     if name == "recipe":
         return _run_recipe(*(rest or ["--help"]))
@@ -120,7 +120,7 @@ def recipes() -> dict[str, str]:
 
 def _run_recipe(name, *arguments):
     if name in ("-h", "--help"):
-        print("usage: tfcopy recipe NAME [flags]; NAME --help lists them.\n")
+        _print("usage: tfcopy recipe NAME [flags]; NAME --help lists them.\n")
         return main(["recipes"])
     if name not in recipes():
         return _unknown("recipe", name, recipes())
@@ -132,6 +132,11 @@ def _run(module, arguments):
     sys.argv = [module, *arguments]
     runpy.run_module(module, run_name="__main__", alter_sys=True)
     return 0
+
+
+def _print(text):
+    with tolerant_output():  # Its reader may have gone.
+        print(text)
 
 
 def _unknown(kind, name, names):

@@ -31,7 +31,7 @@ from collections.abc import Callable
 from dataclasses import MISSING
 from typing import Annotated, Literal, NamedTuple
 
-from tfcopy.terminal import one_line
+from tfcopy.terminal import one_line, settle
 
 _EXPECTED = {int: "an integer", float: "a number", bool: "true or false"}
 _ATTRIBUTE = r"^    (\w+): (.*(?:\n     .*)*)"
@@ -181,6 +181,11 @@ class Parser(argparse.ArgumentParser):
             return self.config_class(**values)
         except (ValueError, ImportError) as error:
             self.error(str(error))
+
+    def exit(self, status=0, message=None):
+        """Ends the process; the reader of the help may have gone."""
+        settle(sys.stdout)
+        super().exit(status, message)
 
     def error(self, message):
         """Ends the process with a line that describes the error."""

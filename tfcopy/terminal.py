@@ -212,7 +212,7 @@ def tolerant_output():
     finally:
         sys.stdout, sys.stderr = streams
         for stream in streams:
-            _settle(stream)
+            settle(stream)
 
 
 def open_missing_streams():
@@ -229,7 +229,7 @@ def open_missing_streams():
     sys.stderr = sys.stderr or open(2, "w", closefd=False)
 
 
-def _settle(stream):
+def settle(stream):
     """Has Python not complain, as it ends, of what cannot be written."""
     try:
         stream.flush()

@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from typing import Annotated
 
 from tfcopy import filesystem
+from tfcopy.file_forms import parse_json
 from tfcopy.flags import Check, Parser
 from tfcopy.runtime import ask_texts, commands
 from tfcopy.runtime.exported_model import ExportedModel, LastModels, load
@@ -231,7 +232,7 @@ class PageServer:
 
     def _post(self, path, body):
         try:
-            request = json.loads(body)
+            request = parse_json(body)
             model = self._models.load(str(request["model"]))
             if path == "api/load":
                 found = site.facts_of(model)

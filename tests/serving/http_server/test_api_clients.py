@@ -150,10 +150,19 @@ def test_forms_are_utf_8(client, charset, status):
         (form_data([("q", "a")] * 10_001)),
     ],
 )
-def test_forms_that_cannot_be_read_are_refused(client, body, kind):
+def test_forms_that_cannot_be_read_are_refused(client, body, kind, caplog):
     status, message = posted(client, "/translate", body[:15_000], kind)
     assert status == 400 and set(message) == {"error"}
-    assert "\n" not in message["error"]
+    assert "\n" not in message["error"] and not caplog.records
+
+
+def test_what_follows_a_form_is_logged_nowhere(client, caplog):
+    fields = {"q": TEXT, "source": "en", "target": "pt-BR"}
+    body, kind = form_data(fields.items())
+    expected = {"translatedText": SAID}
+    for more in (b"\r\n", b"more", b"\r\n--"):
+        answer = posted(client, "/translate", body + more, kind)
+        assert answer == (200, expected) and not caplog.records
 
 
 def test_large_forms_take_linear_time(client):

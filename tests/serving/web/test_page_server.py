@@ -60,6 +60,12 @@ def test_no_file_may_be_sent(path):
     assert asked("PUT", path, chunks=[b"x"])[0] == 405
 
 
+def test_a_deep_request_is_refused():
+    server = demo.PageServer(models=None)
+    status, _, content = server._answer("POST", ANSWER[1:], b"[" * 200_000)
+    assert (status, content) == (400, b"not a request of the page (JsonError)")
+
+
 def test_requests_have_a_largest_size(monkeypatch):
     monkeypatch.setattr(demo, "LARGEST_REQUEST", 10)
     assert asked("POST", ANSWER, chunks=[b"x" * 5] * 2) == (200, "x" * 10)

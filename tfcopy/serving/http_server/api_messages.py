@@ -1,6 +1,7 @@
 """Messages of the API: requests, JSON or forms, and responses."""
 
 import contextlib
+import logging
 from typing import Annotated, Literal
 from urllib.parse import parse_qsl
 
@@ -231,6 +232,10 @@ def _json(body):
     if not isinstance(fields, dict):
         raise ApiError(400, "Invalid JSON format")
     return fields
+
+
+# It would write a line for each odd form; none is wrong for it alone.
+logging.getLogger("python_multipart").setLevel(logging.CRITICAL)
 
 
 async def _parts(request, body):
