@@ -36,6 +36,7 @@ from tfcopy.experiments.config import identity
 from tfcopy.experiments.pairs import rarest_word_steps
 from tfcopy.experiments.run import System, check_writable
 from tfcopy.recipes import rarest_word_ps
+from tfcopy.terminal import how_to_install
 
 # Flags in which the runs of one map may differ, or that change no score.
 FREE = ("preset", "q", "train_size", "seed", "systems", "run", "log_dir")
@@ -215,7 +216,7 @@ def write(path, config, found):
 def draw(found, config, path):
     """Draws the three panels."""
     if rarest_word_steps.figures is None:
-        print("No picture: it needs matplotlib (pip install tfcopy[figures]).")
+        print(f"No picture: it needs matplotlib ({how_to_install('figures')}).")
         return
     title = f"Error on the {config.num_pointed} rarest words"
     base = (config.q, config.train_size)

@@ -24,7 +24,7 @@ FRAMEWORKS = ("tensorflow", "tf_keras", "jax", "torch")
 
 # Which parts each part may import, besides itself.
 ALLOWED = {
-    "__init__": ("runtime", "models", "training"),
+    "__init__": ("runtime", "models", "training", "terminal"),
     "keras_internals": (),
     "tokens": (),
     "filesystem": (),

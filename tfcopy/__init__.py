@@ -69,10 +69,11 @@ class _Finder:
         specs = (x.find_spec(name, path, target) for x in others)
         spec = next(filter(None, specs), None)
         if spec is None and _is_imported_here():
+            from tfcopy.terminal import how_to_install  # late: seldom needed
+
+            how = how_to_install(_EXTRAS[name])
             raise ModuleNotFoundError(
-                f"{name} is not installed: pip install "
-                f'"tfcopy[{_EXTRAS[name]}]"',
-                name=name,
+                f"{name} is not installed: {how}", name=name
             )
         # A folder of this name has no loader.
         if name == "keras" and spec is not None and spec.loader:

@@ -76,6 +76,11 @@ def status_of(work, reason=one_line) -> int:
     return 0
 
 
+def how_to_install(extra: str) -> str:
+    """Returns how to install an extra: no package index has this project."""
+    return f'pip install -e ".[{extra}]" in a clone of tfcopy'
+
+
 def counted(number: int, noun: str) -> str:
     """Returns a number of things, such as `1 file` or `2,000 files`."""
     return f"{number:,} {noun}{'s' * (number != 1)}"

@@ -373,4 +373,4 @@ def test_errors_are_one_line(files, tmp_path, capsys):
 def test_without_beam_it_says_what_to_install(files, tmp_path, capsys, without):
     without("apache_beam")
     assert prepare.main(flags(files, tmp_path)) == 1
-    assert 'pip install "tfcopy[beam]"' in capsys.readouterr().err
+    assert 'pip install -e ".[beam]"' in capsys.readouterr().err

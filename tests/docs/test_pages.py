@@ -197,6 +197,21 @@ def test_the_reference_has_what_a_part_offers(part):
     assert missing == []
 
 
+def test_no_index_is_asked_for_the_package():
+    """It is not published: another's of its name would be installed."""
+    wrong = r"\btfcopy\[[a-z]|pip install\s+(-\S+\s+)*[\"']?tfcopy(?!-\d)\b"
+    files = [ROOT / "setup.py", *ROOT.glob("*.md")]
+    for folder in ("tfcopy", "benchmarks", "docs", "cluster"):
+        files += (x for x in (ROOT / folder).rglob("*") if x.is_file())
+    found = [
+        path
+        for path in files
+        if path.suffix in (".py", ".md", ".yaml", ".js", ".sh", "")
+        and re.search(wrong, path.read_text("utf-8", "replace"))
+    ]
+    assert not found
+
+
 def test_each_table_of_results_says_where_it_is_from():
     text = (ROOT / "docs/results.md").read_text(encoding="utf-8")
     assert text.count("\n") <= 400

@@ -64,7 +64,7 @@ def test_errors_say_what_is_wrong(
     monkeypatch.delitem(sys.modules, module, raising=False)
     without("uvicorn")
     line = error(capsys, folder)
-    assert 'uvicorn is not installed: pip install "tfcopy[demo]"' in line
+    assert 'uvicorn is not installed: pip install -e ".[demo]"' in line
 
 
 @pytest.mark.parametrize("port", ["-1", "65536", "a"])

@@ -85,7 +85,7 @@ def test_errors_say_what_is_wrong(capsys, tmp_path, monkeypatch, without):
     monkeypatch.delitem(sys.modules, module, raising=False)
     without("limits")
     line = error(capsys, model)
-    assert 'limits is not installed: pip install "tfcopy[serve]"' in line
+    assert 'limits is not installed: pip install -e ".[serve]"' in line
 
 
 def test_flags_of_loading_reach_the_models(capsys, monkeypatch):

@@ -159,7 +159,7 @@ def test_a_part_names_the_extra_that_it_needs(line, missing):
     done = subprocess.run(
         command("missing", line), capture_output=True, text=True
     )
-    told = f'{missing} is not installed: pip install "tfcopy[train]"'
+    told = f'{missing} is not installed: pip install -e ".[train]"'
     assert done.stderr.endswith(f"ModuleNotFoundError: {told}\n")
 
 
@@ -191,7 +191,7 @@ def test_commands_name_the_extra_that_they_need(
     )
     told = [x for x in done.stderr.splitlines() if "pip install" in x]
     assert len(told) == 1
-    assert f'{missing} is not installed: pip install "tfcopy[train]"' in told[0]
+    assert f'{missing} is not installed: pip install -e ".[train]"' in told[0]
 
 
 def test_other_packages_see_what_is_not_installed():

@@ -1,4 +1,4 @@
-"""Plots drawn with matplotlib, an extra (`pip install tfcopy[figures]`).
+"""Plots drawn with matplotlib, the extra `figures`.
 
 The import fails without matplotlib. A plot is a uint8 tensor of shape
 `(1, height, width, 4)`.

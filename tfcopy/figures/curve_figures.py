@@ -1,6 +1,6 @@
 """Plots of curves, such as learning curves, and of words as points.
 
-They need matplotlib (`pip install tfcopy[figures]`), but no display; without
+They need matplotlib (the extra `figures`), but no display; without
 matplotlib the import fails.
 """
 

@@ -1,6 +1,6 @@
 """Plots of one example: attention, plans, question answering, predictions.
 
-They need matplotlib (`pip install tfcopy[figures]`), but no display; without
+They need matplotlib (the extra `figures`), but no display; without
 matplotlib the import fails.
 
 Shapes: T words of an output, S of its source; N words of a context or of a

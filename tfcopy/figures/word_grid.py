@@ -1,6 +1,6 @@
 """Plots of weights as a grid, with words along both axes.
 
-They need matplotlib (`pip install tfcopy[figures]`), but no display; without
+They need matplotlib (the extra `figures`), but no display; without
 matplotlib the import fails.
 
 Sizes are in inches. At 100 dots per inch, words have the size of other text

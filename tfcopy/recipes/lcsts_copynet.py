@@ -10,9 +10,9 @@ with the paper's.
     python -m tfcopy.recipes.lcsts_copynet --preset thorough  trained longer
     python -m tfcopy.recipes.lcsts_copynet --data_dir LCSTS/ --preset paper
 
-Chinese words need jieba: pip install "tfcopy[jieba]". The exported word model
-expects text segmented by jieba, with blanks between words. Repeating an
-interrupted command resumes it where it stopped.
+Chinese words need jieba: pip install -e ".[jieba]" in a clone. The exported
+word model expects text segmented by jieba, with blanks between words. Repeating
+an interrupted command resumes it where it stopped.
 """
 
 import os

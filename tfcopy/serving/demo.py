@@ -30,6 +30,7 @@ from tfcopy.runtime.local_model import (
 from tfcopy.runtime.signatures import AskError
 from tfcopy.serving.http_server.host_guard import HostGuard, respond
 from tfcopy.serving.web import site
+from tfcopy.terminal import how_to_install
 
 _DESCRIPTION = """\
 Shows exported models in the browser: type a text and see the answer, with each
@@ -42,15 +43,15 @@ FOLDER is a folder of exported models, one model, or one version. Models are
 loaded when they are chosen. The page loads nothing from the network, accepts no
 files, and refuses requests of other sites."""
 
-_EXAMPLES = """\
+_EXAMPLES = f"""\
 examples:
   %(prog)s
   %(prog)s savedmodels/europarl_ps
   %(prog)s savedmodels --port 8080
   %(prog)s savedmodels --host 0.0.0.0      # for other machines, too
 
-Needs uvicorn: pip install "tfcopy[demo]". Ctrl-C stops it. A page without a
-server: tfcopy web --help."""
+Needs uvicorn: {how_to_install("demo")}.
+Ctrl-C stops it. A page without a server: tfcopy web --help."""
 
 
 @dataclasses.dataclass(kw_only=True)

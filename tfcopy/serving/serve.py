@@ -20,7 +20,7 @@ from tfcopy.flags import (
     flag,
 )
 from tfcopy.runtime import commands
-from tfcopy.terminal import printable
+from tfcopy.terminal import how_to_install, printable
 
 _DESCRIPTION = """\
 Serves exported translation models by LibreTranslate's API, for Weblate, OmegaT
@@ -33,18 +33,18 @@ ADDRESS/MODEL, a model of TensorFlow Serving. Each model serves the languages
 that it was trained for. SOURCE:TARGET=PLACE names them, if the export does
 not."""
 
-_EXAMPLES = """\
+_EXAMPLES = f"""\
 examples:
   %(prog)s savedmodels
   %(prog)s savedmodels/europarl_ps en:es=savedmodels/pydocs_ps/3
   %(prog)s en:fr=localhost:8501/europarl_ps de:en=http://gpu:8501/wmt15
   %(prog)s savedmodels --host 0.0.0.0 --api_keys keys.txt --req_limit 600
 
-  curl -d '{"q": "The session is closed.", "source": "en", "target": "fr"}'
+  curl -d '{{"q": "The session is closed.", "source": "en", "target": "fr"}}'
     http://127.0.0.1:5000/translate
 
-Needs pip install "tfcopy[serve]". Ctrl-C or SIGTERM stops it after the open
-requests."""
+Needs {how_to_install("serve")}.
+Ctrl-C or SIGTERM stops it after the open requests."""
 
 # Bytes of a request besides its texts; a character may take 12 bytes in JSON.
 _LEAST_BYTES = 1 << 18

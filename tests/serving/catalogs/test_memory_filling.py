@@ -246,7 +246,7 @@ def test_flags_that_need_others(folder, fill, capfd, without):
     status, _, error = fill("a.po", "--memory", "x", "--fuzzy", "80")
     assert status == 2 and error == (
         "translate_po: rapidfuzz is not installed: pip install "
-        '"tfcopy[catalogs]"\n'
+        '-e ".[catalogs]" in a clone of tfcopy\n'
     )
     with pytest.raises(SystemExit):
         fill(folder / "a.po", "--memory", "x", "--fuzzy", "0")
