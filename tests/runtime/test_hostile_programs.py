@@ -7,10 +7,12 @@ import operator
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
 from tfcopy.checked_files import DamagedFileError
+from tfcopy.runtime import number_operations
 from tfcopy.runtime.number_operations import ProgramError, strings
 from tfcopy.runtime.text_program import FILE_NAME, TextPrograms
 from tfcopy.terminal import one_line
@@ -204,6 +206,27 @@ GREEDY = {
         fill(MILLIONS),
         lambda p, x: p.add("Unpack", x, num=MILLIONS, axis=0, results=2),
     ),
+    "same characters": main(
+        lambda p, _: p.add(
+            "UnicodeEncode",
+            p.add("Fill", p.const(numbers(MILLIONS)), p.const(65)),
+            p.const(numbers(*[0, MILLIONS] * 999)),
+        ),
+    ),
+    "long row": main(
+        lambda p, x: p.add(
+            "RaggedTensorToTensor",
+            *map(p.const, (-1, numbers(1), 0, numbers(-HUGE, 0))),
+            row_partition_types=["ROW_SPLITS"],
+        )
+    ),
+    "long list of rows": main(
+        lambda p, x: p.add(
+            "RaggedTensorToTensor",
+            *map(p.const, (-1, numbers(1), 0, 1, numbers(1 << 31))),
+            row_partition_types=["FIRST_DIM_SIZE", "VALUE_ROWIDS"],
+        )
+    ),
     "large pattern": regex("(?:[a-z][a-z0-9]?){900}y", "x", 1 << 21),
     "matches": regex("x.*y|x", "x", 1 << 18),
 }
@@ -253,6 +276,48 @@ SLOW |= {"sums in a loop", "large pattern", "matches"}
 def test_a_greedy_program_is_refused(name, refused):
     told = refused(GREEDY[name])
     assert "needs too much memory or time" in told or "64 bits" in told
+
+
+LONG = "x" * 10**5
+# A single step on a million long texts; each would take many minutes.
+STEPS = {
+    "hash": then("StringToHashBucketFast", num_buckets=9),
+    "characters": then("StringLength", unit="UTF8_CHAR"),
+    "blanks": lambda p, x: p.add(
+        "StringStrip", fill(1 << 20, " " * 10**5)(p, x)
+    ),
+    "match": then("StaticRegexFullMatch", pattern="x*y"),
+    "equal": lambda p, x: p.add("Equal", x, fill(1 << 20, LONG)(p, x)),
+    "unique": lambda p, x: p.add(
+        "Unique", p.add("ConcatV2", p.const(ONE), x, p.const(0)), results=2
+    ),
+    "entry": lambda p, x: p.add(
+        "LookupTableFindV2",
+        p.add("Table", keys=ONE, values=numbers(1)),
+        x,
+        p.const(0),
+    ),
+}
+ONE = {"dtype": "string", "shape": [1], "values": [LONG]}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_single_step_has_a_clock(name, refused, monkeypatch):
+    monkeypatch.setattr(number_operations, "_SECONDS", 0.2)
+    content = main(fill(1 << 20, LONG), STEPS[name])
+    begin = time.process_time()
+    assert "needs too much memory or time" in refused(content)
+    assert time.process_time() - begin < 5
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [("Mul", (10**9,)), ("AddV2", (LONG,)), ("Sum", (0,)), ("FloorMod", (1,))],
+)
+@pytest.mark.parametrize("count", [1, MILLIONS])
+def test_texts_are_no_numbers(name, values, count, refused):
+    told = refused(main(fill(count, LONG), then(name, *values)))
+    assert "computes with texts" in told
 
 
 CHILD = """

@@ -19,7 +19,7 @@ import math
 import operator
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
@@ -32,7 +32,7 @@ _TIMES = 128
 _SHARE = 8
 # Seconds of a thread that a run may take, and more for each byte.
 _SECONDS, _SECONDS_A_BYTE = 8, 4e-4
-# Without larger values, the number of steps limits the time as well.
+# Elements that the steps of a function may make before they are spent.
 LARGE = 1 << 14
 OPERATIONS: dict[str, Callable] = {}
 DTYPES = {"int8": np.int8, "uint8": np.uint8, "bool": bool}
@@ -62,23 +62,22 @@ class Budget(threading.local):
 
     Attributes:
         left: Elements of arrays and bytes of texts.
-        limit: Elements of arrays after which a function must `look`.
         scale: Positive number, larger if the program was given much.
     """
 
     left = LARGEST
-    limit = LARGE
-    _seconds = _SECONDS
     scale = 1.0
+    _seconds = _SECONDS
     _until = None
+    # Of the wall clock, which is read faster: the thread has time until then.
+    _earliest = 0.0
 
     def start(self, size: int) -> None:
         """Begins a run that is given so many elements and bytes."""
         self.scale = 1 + _TIMES * size / LARGEST
         self.left = LARGEST + _TIMES * size
-        self.limit = LARGE if size < LARGE else -1
         self._seconds = _SECONDS + _SECONDS_A_BYTE * size
-        self._until = None
+        self._until, self._earliest = None, 0.0
 
     def spend(self, size: int) -> None:
         """Takes elements or bytes from it.
@@ -87,23 +86,30 @@ class Budget(threading.local):
             ProgramError: If more are needed than any export needs.
         """
         self.left -= size
-        if size > LARGE:
-            self.limit = -1
         if self.left < 0:
             self.refuse()
 
     def look(self) -> None:
-        """Looks at the clock, and from now on after each step.
+        """Looks at the clock: after each step, and within long ones.
 
         Raises:
             ProgramError: If more time was needed than any export needs.
         """
-        self.limit = -1
-        now = time.thread_time()
+        now = time.monotonic()
+        if now < self._earliest:
+            return
+        used = time.thread_time()
         if self._until is None:
-            self._until = now + self._seconds
-        if now > self._until:
+            self._until = used + self._seconds
+        if used > self._until:
             self.refuse()
+        self._earliest = now + self._until - used
+
+    def watched(self, values: Iterable) -> Iterator:
+        """Yields values, and looks at the clock before each."""
+        for value in values:
+            self.look()
+            yield value
 
     def refuse(self) -> None:
         """Raises an error."""
@@ -197,10 +203,11 @@ for _name, _function in {
     **{"FloorDiv": operator.floordiv, "FloorMod": operator.mod},
     **{"Greater": operator.gt, "GreaterEqual": operator.ge},
     **{"Less": operator.lt, "LessEqual": operator.le},
-    **{"Equal": operator.eq, "NotEqual": operator.ne},
     **{"LogicalAnd": operator.and_, "LogicalOr": operator.or_},
 }.items():
     _binary(_name, _function)
+_binary("Equal", lambda x, y: _equal(x, y), operator.eq)
+_binary("NotEqual", lambda x, y: ~_equal(x, y), operator.ne)
 _binary("Maximum", np.maximum, max)
 _binary("Minimum", np.minimum, min)
 OPERATIONS |= {
@@ -222,6 +229,14 @@ OPERATIONS |= {
     "Transpose": lambda x, order: np.transpose(x, _axes(order)),
     "ExpandDims": lambda x, axis: np.expand_dims(array_of(x), axis),
 }
+
+
+def _equal(x, y):
+    if object not in (np.asarray(x).dtype, np.asarray(y).dtype):
+        return x == y
+    pairs = np.broadcast(x, y)
+    found = [a == b for a, b in budget.watched(pairs)]
+    return np.array(found, bool).reshape(pairs.shape)
 
 
 @operation("Cast")
@@ -300,7 +315,7 @@ def _cumsum(x, axis, *, exclusive=False, reverse=False):
 @operation("DenseBincount")
 def _bincount(x, size, weights):
     check_size(size)
-    return np.bincount(x.ravel(), minlength=size)[:size]
+    return np.bincount(x[x < size], minlength=size)
 
 
 @operation("TopKV2")
@@ -331,8 +346,8 @@ def _of_segments(function, x, segments, count, initial):
 
 @operation("Unique")
 def _unique(x):
-    numbers = {}
-    places = [numbers.setdefault(v, len(numbers)) for v in x.tolist()]
+    numbers, values = {}, budget.watched(x.tolist())
+    places = [numbers.setdefault(v, len(numbers)) for v in values]
     kept = strings(numbers) if x.dtype == object else np.array([*numbers])
     return kept.astype(x.dtype), np.array(places, int)
 
@@ -392,9 +407,9 @@ def _squeeze(x, *, squeeze_dims):
 
 @operation("Pack")
 def _pack(*values, axis=0):
-    check_size(sum(map(np.size, values)))
+    check_size(sum(math.prod(_shape(x)) for x in values))
     if not any(map(_shape, values)):
-        is_text = type(values[0]) is bytes
+        is_text = bytes in map(type, values)
         return strings(values) if is_text else np.array(values)
     return np.stack([array_of(x) for x in values], axis)
 
@@ -408,7 +423,7 @@ def _unpack(x, *, num, axis=0):
 @operation("ConcatV2")
 def _concat(*values):
     *values, axis = values
-    check_size(sum(map(np.size, values)))
+    check_size(sum(math.prod(_shape(x)) for x in values))
     return np.concatenate(values, axis)
 
 
@@ -547,9 +562,11 @@ def _ragged_to_tensor(shape, values, default, *parts, row_partition_types):
         (splits,) = parts
         rows = len(splits) - 1
         lengths = np.diff(splits)
+        check_size(int(lengths.sum()))
         row = np.repeat(np.arange(rows), lengths)
     elif kinds == [b"FIRST_DIM_SIZE", b"VALUE_ROWIDS"]:
         rows, row = parts
+        check_size(rows + int(row.max(initial=0)))
         lengths = np.bincount(row, minlength=rows)
         splits = splits_of(lengths)
     else:
@@ -600,3 +617,30 @@ def _list_stack(values, shape, *, element_dtype):
         return _pack(*values)
     dtype = object if element_dtype == "string" else DTYPES[element_dtype]
     return np.empty((0, *_axes(shape)), dtype)
+
+
+# Operators of Python join texts, repeat them and write numbers into them.
+
+
+def _of_numbers(function):
+    """Returns an operation that refuses texts."""
+
+    @functools.wraps(function)
+    def compute(*values, **attributes):
+        for x in values:
+            is_array = type(x) is np.ndarray
+            if type(x) is bytes or is_array and x.dtype.kind == "O":
+                raise ProgramError("it computes with texts")
+        return function(*values, **attributes)
+
+    return compute
+
+
+for _name in (
+    *("AddV2", "Sub", "Mul", "FloorDiv", "FloorMod", "Neg", "Range", "Cast"),
+    *("Greater", "GreaterEqual", "Less", "LessEqual", "Maximum", "Minimum"),
+    *("LogicalAnd", "LogicalOr", "LogicalNot", "ArgMax", "ArgMin", "TopKV2"),
+    *("Sum", "Prod", "Any", "All", "Max", "Min", "Cumsum", "DenseBincount"),
+    *("LowerBound", "UpperBound", "UnsortedSegmentSum", "UnsortedSegmentMin"),
+):
+    OPERATIONS[_name] = _of_numbers(OPERATIONS[_name])

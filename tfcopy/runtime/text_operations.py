@@ -11,7 +11,6 @@ import numpy as np
 
 from tfcopy.runtime.number_operations import (
     DTYPES,
-    LARGE,
     LIST,
     ProgramError,
     array_of,
@@ -26,6 +25,8 @@ from tfcopy.runtime.number_operations import (
 
 # Bytes of a text times instructions of a regular expression.
 _WORK, _MUCH_WORK = 1 << 32, 1 << 20
+# Rewritings that are kept.
+_KEPT = 1000
 # The bytes of a character after its first, in UTF-8.
 _CONTINUATIONS = bytes(range(0x80, 0xC0))
 _CHARACTER = re.compile(rb"(?s).[\x80-\xbf]*")
@@ -51,14 +52,9 @@ def _texts(found):
         budget.spend(len(found))
         return found
     texts, shape = [], found[1]
-    before = budget.left
-    for text in found[0]:
+    for text in budget.watched(found[0]):
         texts.append(text)
-        budget.left -= len(text) + LIST
-        if budget.left < 0:
-            budget.refuse()
-    if before - budget.left > LARGE:
-        budget.look()
+        budget.spend(len(text) + LIST)
     return strings(texts, shape)
 
 
@@ -75,7 +71,7 @@ def _joined(separator, parts):
 def _numbers(found, dtype=int):
     if not isinstance(found, tuple):
         return found
-    return np.array([*found[0]], dtype).reshape(found[1])
+    return np.array([*budget.watched(found[0])], dtype).reshape(found[1])
 
 
 @operation("StringLength")
@@ -93,6 +89,7 @@ def _substr(x, begins, lengths, *, unit=b"BYTE"):
         if unit == b"BYTE":
             begin += len(text) if begin < 0 else 0
             return text[begin : begin + length]
+        _check_pieces([text])
         characters = _CHARACTER.findall(text)
         begin += len(characters) if begin < 0 else 0
         return b"".join(characters[begin : begin + length])
@@ -141,7 +138,8 @@ def _unicode_decode(x):
 def _unicode_encode(codes, splits):
     text = "".join("\ufffd" if 0xD800 <= x < 0xE000 else chr(x) for x in codes)
     splits = splits.tolist()
-    return strings(text[i:j].encode() for i, j in zip(splits, splits[1:]))
+    rows = (text[i:j].encode() for i, j in zip(splits, splits[1:]))
+    return _texts((rows, -1))
 
 
 @operation("StringSplitV2")
@@ -185,9 +183,9 @@ def _decode_raw(x, length, *, out_type):
 def _join(*values, separator=b""):
     arrays = [x for x in values if isinstance(x, np.ndarray)]
     if not arrays:
-        return _joined(separator, values)
+        return _texts(_joined(separator, values))
     shape = np.broadcast_shapes(*(x.shape for x in arrays))
-    check_size(math.prod(shape))
+    check_size(math.prod(shape) * len(values))
     values = (
         np.broadcast_to(array_of(x), shape).ravel().tolist() for x in values
     )
@@ -211,7 +209,8 @@ def _reduce_join(x, axes, *, keep_dims=False, separator=b""):
 def _segment_join(x, segments, count, *, separator=b""):
     check_size(count)
     rows = [[] for _ in range(count)]
-    for text, place in zip(x.ravel().tolist(), segments.ravel().tolist()):
+    parts = zip(x.ravel().tolist(), segments.ravel().tolist())
+    for text, place in budget.watched(parts):
         # TensorFlow writes no separator after nothing.
         if place >= 0 and (text or rows[place]):
             rows[place].append(text)
@@ -245,11 +244,11 @@ def _hash(x, *, num_buckets):
 def _find(table, keys, default):
     if not isinstance(keys, np.ndarray):
         return table.get(keys, default)
-    get = table.get
-    found = [get(key, default) for key in keys.ravel().tolist()]
+    keys, shape = budget.watched(keys.ravel().tolist()), keys.shape
+    found = [table.get(key, default) for key in keys]
     if type(default) is bytes:
-        return strings(found, keys.shape)
-    return np.array(found, int).reshape(keys.shape)
+        return strings(found, shape)
+    return np.array(found, int).reshape(shape)
 
 
 # Regular expressions.
@@ -319,6 +318,7 @@ def _static_replace(x, *, pattern, rewrite, replace_global=True):
 @operation("RegexReplace")
 def _replace(x, pattern, rewrite, *, replace_global=True):
     found, size = compiled(pattern)
+    check_size(len(rewrite) * _KEPT)
     written = _rewriting(rewrite)
 
     def replace(text):
@@ -329,7 +329,7 @@ def _replace(x, pattern, rewrite, *, replace_global=True):
     return _texts(_each(replace, x))
 
 
-@functools.lru_cache(1000)
+@functools.lru_cache(_KEPT)
 def _rewriting(rewrite):
     """Returns a text, or the function of a match that makes it."""
     parts = re.split(rb"\\([0-9\\])", rewrite)
@@ -354,8 +354,7 @@ def _sub(pattern, rewrite, text, everywhere):
     """Replaces matches as RE2's `GlobalReplace` and `Replace` do."""
     pieces, place, last = [], 0, -1
     while place <= len(text) and (match := pattern.search(text, place)):
-        if len(text) > LARGE and not len(pieces) % 128:
-            budget.look()
+        budget.look()
         start, stop = match.span()
         pieces.append(text[place:start])
         if start == stop == last:
@@ -396,7 +395,8 @@ def _cut_pieces(model, x, nbest, alpha, bos, eos, reverse, *, out_type):
 @operation("SentencepieceDetokenizeOp")
 def _join_pieces(model, values, splits, bos, eos, reverse):
     values, splits = values.tolist(), splits.tolist()
-    return strings(
+    rows = (
         model.decode([x.decode() for x in values[i:j]]).encode()
         for i, j in zip(splits, splits[1:])
     )
+    return _texts((rows, -1))

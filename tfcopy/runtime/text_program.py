@@ -29,6 +29,7 @@ from tfcopy import checked_files, filesystem
 from tfcopy.runtime import text_operations  # noqa: F401 registers its own
 from tfcopy.runtime.number_operations import (
     DTYPES,
+    LARGE,
     OPERATIONS,
     ProgramError,
     at,
@@ -266,7 +267,6 @@ class Function:
 
     def __call__(self, *arguments) -> list:
         budget.spend(self._cost)
-        left = vars(budget)
         values = self._values.copy()
         values[: self.inputs] = arguments
         spent = 0
@@ -281,10 +281,10 @@ class Function:
                     values[place] = value
                     if type(value) is np.ndarray:
                         spent += value.size
-            if spent > left["limit"]:
+            if spent > LARGE:
                 budget.spend(spent)
-                budget.look()
                 spent = 0
+            budget.look()
         budget.spend(spent)
         return [values[x] for x in self._outputs]
 
@@ -349,7 +349,8 @@ def _table(attributes, files):
     if "file" not in attributes:
         entries = (decoded(attributes[x]).tolist() for x in ("keys", "values"))
         return dict(zip(*entries, strict=True))
-    return _once(files, _vocabulary, attributes["file"], attributes["keys"])
+    by_number = attributes["keys"] == "numbers"
+    return _once(files, _vocabulary, attributes["file"], by_number)
 
 
 def _once(files, read, name, *more):
@@ -360,12 +361,12 @@ def _once(files, read, name, *more):
     return files[key]
 
 
-def _vocabulary(data, keys):
+def _vocabulary(data, by_number):
     budget.spend(8 * data.count(b"\n"))
     lines = data.split(b"\n")
     if not lines[-1]:
         lines.pop()
-    if keys == "numbers":
+    if by_number:
         return dict(enumerate(lines))
     return dict(zip(lines, range(len(lines))))
 
