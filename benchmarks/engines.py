@@ -29,6 +29,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from unittest import mock
 
@@ -41,7 +42,7 @@ from benchmarks.multi30k_speed import recipe_config
 
 # Of each model: the sizes of multi30k_speed, and the system of the recipe.
 MODELS = {
-    "transformer softmax": ("transformer", "nmt"),
+    "transformer softmax": ("transformer", "softmax"),
     "transformer pointer softmax": ("transformer", "pointer_softmax"),
     "gru pointer softmax": ("gru", "pointer_softmax"),
 }
@@ -122,7 +123,7 @@ def main():
         if not (folder / "ready").exists():
             run = options.run or train(name, options, folder)
             export(run, own, folder)
-            if MODELS.get(name, ("", ""))[1] == "nmt":
+            if MODELS.get(name, ("", ""))[1] == "softmax":
                 write_ctranslate2(run, folder)
             (folder / "ready").touch()
         report = race(name, folder, texts, target, options)
@@ -153,11 +154,12 @@ def train(name, options, folder):
         savedmodel_dir=str(folder / "of_recipe"),
         litert="none",
     )
-    change = without_deep_output if system == "nmt" else lambda make: make
+    change = without_deep_output if system == "softmax" else lambda make: make
     changed = change(models.gru_translator)
     with mock.patch.object(models, "gru_translator", changed):
         europarl_ps.run(config)
-    return str(run / system)
+    (stored,) = run.glob("*/servable.json")  # named by its sizes as well
+    return str(stored.parent)
 
 
 def export(run, own, folder):
@@ -183,6 +185,9 @@ def export(run, own, folder):
 
 def write_ctranslate2(run, folder):
     """Writes what CTranslate2 reads, of the same weights."""
+    if find_spec("ctranslate2") is None:
+        print("CTranslate2 is not installed, and is left out.", flush=True)
+        return
     from benchmarks import ctranslate2_model
     from tfcopy.serving.servables import storage
 
