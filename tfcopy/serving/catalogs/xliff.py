@@ -106,6 +106,8 @@ def filled(path, text: str, outcomes: Mapping) -> str:
         XmlError: If it is not XLIFF.
     """
     data, edits = text.encode(), []
+    # Parsers read both ends of line alike.
+    end = b"\r\n" if b"\r\n" in data else b"\n"
     # The segments of a <unit> share its notes.
     groups = itertools.groupby(units_of(path, text), lambda x: x.element.unit)
     for _, group in groups:
@@ -114,7 +116,8 @@ def filled(path, text: str, outcomes: Mapping) -> str:
         for unit in done:
             found = outcomes[unit.key].forms.get(0)
             if found and unit.objection(found) is None:
-                edits += _translated(unit, data, unit.markup(found))
+                markup = re.sub(rb"\r?\n", end, unit.markup(found))
+                edits += _translated(unit, data, markup)
         if done:
             remarks = [y for x in done for y in outcomes[x.key].remarks]
             is_open = all(x.is_open for x in units)
@@ -199,8 +202,6 @@ def _translated(unit, data, found):
     else:
         tag = _with_state(tag, b"needs-review-translation")
     tag = _OPEN.sub(b">", tag)
-    if b"\r\n" in data:  # Parsers read both ends of line alike.
-        found = re.sub(rb"(?<!\r)\n", b"\r\n", found)
     new = b"%s%s%s</%s>" % (blanks, tag, found, name)
     return [*edits, (unit.target_place, new)]
 
