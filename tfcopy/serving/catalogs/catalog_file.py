@@ -6,10 +6,9 @@ A module for each format, gettext or XLIFF, reads, decodes and fills it.
 import contextlib
 import os
 import shutil
-import stat
 from collections.abc import Mapping
 
-from tfcopy import filesystem
+from tfcopy import file_forms, filesystem
 from tfcopy.atomic_files import replacement
 from tfcopy.runtime.signatures import AskError
 from tfcopy.serving.catalogs import entries, xliff
@@ -43,7 +42,8 @@ class CatalogFile:
         self.remarks = []
         is_there = filesystem.exists(self._target)
         for file in {self.path, self._target} if is_there else [self.path]:
-            _check_regular(file)
+            with contextlib.suppress(FileNotFoundError):
+                file_forms.check_regular(file)
         self._form = xliff if xliff.is_xliff(path) else entries
         catalog = self._form.read(self.path)
         _check_header(self.path, catalog, language)
@@ -103,16 +103,6 @@ class CatalogFile:
             elif before is None and not filesystem.is_url(self.path):
                 os.chmod(new, os.stat(self.path).st_mode & 0o7777 | 0o200)
         return True
-
-
-def _check_regular(path):
-    """Refuses pipes and devices, whose readers may wait for ever."""
-    with contextlib.suppress(FileNotFoundError):
-        if not (filesystem.is_url(path) or stat.S_ISREG(os.stat(path).st_mode)):
-            raise AskError(
-                f"{path}: a pipe or device. Expected a file that can be read "
-                "again."
-            )
 
 
 def _is_read_only(path):
