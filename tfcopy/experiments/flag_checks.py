@@ -95,15 +95,21 @@ def check_corpus(config):
             f"Only one of {', '.join(first)} and {last} can name the corpus. "
             f"Received: --{', --'.join(x.name for x in given)}."
         )
-    needs = {
-        "train": ("validation", "test"),
-        "catalogs": ("hold_out", "names"),
-    }
-    for corpus, flags in needs.items():
-        for flag in flags:
-            is_given = getattr(config, flag, None) not in (None, [], False)
-            if is_given and getattr(config, corpus) is None:
-                raise ValueError(f"--{flag} needs --{corpus} as well.")
+    check_needed(config, "train", ("validation", "test"))
+
+
+def check_needed(config, corpus, names):
+    """Raises a ValueError if one of some flags is given without a corpus.
+
+    Args:
+        config: The recipe's config.
+        corpus: Name of the flag of the corpus.
+        names: Names of the flags that need it.
+    """
+    for name in names:
+        is_given = getattr(config, name) not in (None, [], False)
+        if is_given and getattr(config, corpus) is None:
+            raise ValueError(f"--{name} needs --{corpus} as well.")
 
 
 def load_file(kind, path, flag, *arguments):

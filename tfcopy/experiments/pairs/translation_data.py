@@ -61,6 +61,7 @@ def load_corpus(
         "target_language": config.target_language,
     }
     flag_checks.check_corpus(config)
+    flag_checks.check_needed(config, "catalogs", ("hold_out", "names"))
     corpus = pair_data.load_files(
         config, memories=True, tokenized=tokenized, **languages
     )
