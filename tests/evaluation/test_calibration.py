@@ -7,19 +7,26 @@ from hypothesis import strategies as st
 
 from tfcopy.evaluation import calibration
 
-ANSWERS = st.lists(st.tuples(st.floats(-50, 0), st.booleans()), min_size=1)
+ANSWERS = st.lists(
+    st.tuples(st.floats(-50, 0), st.booleans()), min_size=50, max_size=150
+)
+
+
+def _promised(points, scores):
+    """Returns the confidence of texts of one part each."""
+    confidence = calibration.confidence_of({"scores": {"calibration": points}})
+    return [confidence([x]) for x in scores]
 
 
 @given(ANSWERS)
 def test_a_better_score_is_never_less_likely_right(answers):
     scores, right = zip(*answers)
     points = calibration.fit(scores, right)
-    model = {"scores": {"calibration": points}}
-    found = [calibration.confidence_of(model)(x) for x in sorted(scores)]
+    found = _promised(points, sorted(scores))
     assert found == sorted(found) and all(0 <= x <= 1 for x in found)
     shares = [y for _, y in points]
-    # Two more answers, one of them right, move a share by at most this.
-    moved = 1 / (min(len(answers), 10) + 2) + 1e-4
+    # Two more answers move a share by at most this.
+    moved = 2 / 12 + 1e-4
     assert min(shares) - moved <= np.mean(right) <= max(shares) + moved
     assert 0 < min(shares) and max(shares) < 1
 
@@ -29,41 +36,67 @@ def test_shares_are_those_that_were_drawn():
     scores = -rng.exponential(2.0, 20_000)
     right = rng.random(20_000) < np.exp(scores)
     points = calibration.fit(scores, right)
-    model = {"scores": {"calibration": points}}
     assert len(points) <= 20
-    for score in (-0.1, -0.5, -1.0, -3.0):
-        found = calibration.confidence_of(model)(score)
-        assert found == pytest.approx(np.exp(score), abs=0.06)
-    assert calibration.confidence_of({})(-1.0) is None
+    drawn = (-0.1, -0.5, -1.0, -3.0)
+    assert _promised(points, drawn) == pytest.approx(np.exp(drawn), abs=0.06)
+    assert calibration.confidence_of({})([-1.0]) is None
 
 
-def test_a_few_answers_make_no_curve():
-    scores, right = range(-29, 0), [False] * 14 + [True] * 15
-    assert calibration.fit(scores[:14], right[-14:]) == [[-22.5, 0.9375]]
-    points = calibration.fit([*scores, 0], [*right, False])
-    assert points == [[-24.5, 0.0833], [-14.5, 0.5833], [-4.5, 0.8333]]
+@pytest.mark.parametrize("count", [100, 300, 2_000])
+def test_no_more_is_promised_than_is_right(count):
+    rng, excess = np.random.default_rng(0), []
+    for _ in range(100):
+        scores = -rng.gamma(1.5, 2.0, count)
+        share = 1 / (1 + np.exp(1.2 - 0.9 * scores))  # 5.7 % on average
+        points = calibration.fit(scores, rng.random(count) < share)
+        excess.append(np.mean(_promised(points, scores) - share))
+    assert 0 < np.mean(excess) < 0.015
 
 
-@pytest.mark.parametrize(("count", "share"), [(1, 2 / 3), (9, 10 / 11)])
-def test_a_few_answers_promise_nothing_for_sure(count, share):
-    scores = range(-count, 0)
-    ((_, found),) = calibration.fit(scores, [True] * count)
-    assert found == pytest.approx(share, abs=1e-4)
-    ((_, found),) = calibration.fit(scores, [False] * count)
-    assert found == pytest.approx(1 - share, abs=1e-4)
+def test_each_pool_is_pulled_to_the_share_of_the_others():
+    scores = range(-60, 0)
+    right = [False] * 30 + [True, False] * 10 + [True] * 10
+    # Added are two answers, of which 21 of 32, 11 of 42 and 11 of 52 are right.
+    assert calibration.fit(scores, right) == [
+        [-45.5, round((0 + 2 * 21 / 32) / 32, 4)],
+        [-20.5, round((10 + 2 * 11 / 42) / 22, 4)],
+        [-5.5, round((10 + 2 * 11 / 52) / 12, 4)],
+    ]
+
+
+@pytest.mark.parametrize("count", [1, 3, 49])
+def test_a_few_answers_make_no_curve(count):
+    assert calibration.fit(range(-count, 0), [True] * count) == []
+
+
+def test_nothing_is_promised_for_sure():
+    scores = range(-50, 0)
+    for right, share in ((True, 51 / 52), (False, 1 / 52)):
+        ((_, found),) = calibration.fit(scores, [right] * 50)
+        assert found == pytest.approx(share, abs=1e-4)
 
 
 def test_equal_scores_are_equally_likely_right():
-    right = [False] * 10 + [True] * 10
-    assert calibration.fit([-1.0] * 20, right) == [[-1.0, 0.5]]
-    assert calibration.fit([-1.0] * 20, right[::-1]) == [[-1.0, 0.5]]
+    right = [False] * 30 + [True] * 30
+    assert calibration.fit([-1.0] * 60, right) == [[-1.0, 0.5]]
+    assert calibration.fit([-1.0] * 60, right[::-1]) == [[-1.0, 0.5]]
 
 
 def test_only_finite_scores_count():
-    scores, right = [-3.0, np.nan, -1.0, -np.inf], [False, True, True, True]
-    assert calibration.fit(scores, right) == [[-2.0, 0.5]]
-    assert calibration.fit(scores[1:2], right[1:2]) == []
+    scores = [-3.0, -1.0] * 25 + [np.nan, -np.inf]
+    right = [False, True] * 25 + [True, True]
+    (low, _), _, (high, _) = calibration.fit(scores, right)
+    assert (low, high) == (-3.0, -1.0)
+    assert calibration.fit(scores[2:], right[2:]) == []
     assert calibration.fit([], []) == []
+
+
+def test_all_parts_of_a_text_must_be_right():
+    points = [[-2.0, 0.2], [0.0, 0.8]]
+    confidence = calibration.confidence_of({"scores": {"calibration": points}})
+    assert confidence([-1.0, -2.0, 0.0]) == 0.08  # 0.5 * 0.2 * 0.8
+    assert confidence([]) == 0.8
+    assert confidence([-1.0, np.nan]) is None
 
 
 @pytest.mark.parametrize(
@@ -108,13 +141,12 @@ def test_a_sentence_tells_how_many_were_right():
 )  # fmt: skip
 def test_a_damaged_curve_is_none(points):
     model = {"scores": {"calibration": points}}
-    assert calibration.confidence_of(model)(-1.0) is None
+    assert calibration.confidence_of(model)([-1.0]) is None
 
 
-def test_a_score_that_is_no_number_has_no_probability():
-    model = {"scores": {"calibration": [[-1, 0.5]]}}
-    assert calibration.confidence_of(model)(-9.0) == 0.5
-    assert calibration.confidence_of(model)(np.nan) is None
+def test_the_curve_is_level_beyond_its_ends():
+    points = [[-2.0, 0.2], [-1.0, 0.5]]
+    assert _promised(points, [-9.0, -0.1, np.nan]) == [0.2, 0.5, None]
 
 
 @pytest.mark.parametrize(

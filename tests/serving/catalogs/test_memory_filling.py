@@ -120,12 +120,13 @@ def test_a_calibrated_model_tells_what_is_likely_right(folder, fill, model):
     model.config["scores"] = scores
     (folder / "b.po").write_text(
         HEADER + 'msgid "Open it"\nmsgstr ""\n\n'
-        'msgid "Open the files there"\nmsgstr ""\n'
+        'msgid "Open the files there"\nmsgstr ""\n\n'
+        'msgid "Save it\\nOpen it\\nOpen"\nmsgstr ""\n'
     )
     path, report = folder / "b.po", folder / "r.html"
     status, out, _ = fill(path, "--min_score", "0.5", "--report", report)
     assert status == 0
-    assert "1 entry filled; left as they are: 1 with a score below" in out
+    assert "2 entries filled; left as they are: 1 with a score below" in out
     sentence = (
         "Of the translations of texts held out of its catalogues, 40 % were "
         "right as they stood (BLEU 9.0, chrF 30.0). Expect to write most of "
@@ -135,6 +136,7 @@ def test_a_calibrated_model_tells_what_is_likely_right(folder, fill, model):
     assert "# tfcopy: score -0.88 (likely right, 90%)\n" in path.read_text()
     assert [row[4] for row in _rows(report)] == [
         "do not trust, 10%",
+        "look, 73%",  # All three lines must be right.
         "likely right, 90%",
     ]
     status, _, error = fill(path, "--min_score", "2")

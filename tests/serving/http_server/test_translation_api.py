@@ -100,9 +100,10 @@ def test_a_calibrated_model_tells_its_confidence():
     model.config = {**model.config, "scores": {"calibration": points}}
     with served({("en", "fr"): model}) as client:
         assert translate(client, "one")[1]["confidence"] == 0.8
-        # The least likely of its segments counts; alternatives have others.
-        answer = translate(client, ["one\ntwo", "😀"], alternatives=1)[1]
-        assert answer["confidence"] == [0.5, 0.8]
+        # All of its segments must be right; alternatives have others.
+        texts = ["one\ntwo", "two\ntwo", "😀"]
+        answer = translate(client, texts, alternatives=1)[1]
+        assert answer["confidence"] == [0.25, 0.5, 0.8]
 
 
 def test_further_answers_are_given_where_there_are_any(client):

@@ -1,8 +1,8 @@
 """Translators that point, and their baseline: data, models, answers, scores."""
 
 import dataclasses
-import itertools
 import os
+import random
 import shlex
 
 from tfcopy.data.generated import demo_catalogs
@@ -69,7 +69,7 @@ def run(config: TranslatorConfig, prepare, columns, *, paper, note, examples):
         served = run.systems[best.system].served
         print_answers(served, [source for source, _ in pairs])
     if config.catalogs is not None:
-        _calibrate(run, data, best.system)
+        calibrate(run, data, best.system)
     score = score_of(run, best.system)
     return run.finish(best, score=score, paper=beside, pairs=data.pairs)
 
@@ -150,9 +150,18 @@ def best_on_validation(run, data) -> ExportChoice:
     return run.best_answers("bleu", data, score)
 
 
-def _calibrate(run, data, system):
-    """Adds to a system's results how often answers of a score are right."""
-    pairs = [*itertools.islice(data.corpus.validation, _NUM_CALIBRATED)]
+def calibrate(run, data, system):
+    """Adds to a system's results how often answers of a score are right.
+
+    Args:
+        run: The `Run`.
+        data: `PairData`.
+        system: Name of the system.
+    """
+    pairs = [*data.corpus.validation]
+    # Neighbours are of one program.
+    count = min(_NUM_CALIBRATED, len(pairs))
+    pairs = random.Random(run.config.seed).sample(pairs, count)
     served = run.systems[system].served
     answers = served.translate_all([source for source, _ in pairs])
     right = [x.text == y for x, (_, y) in zip(answers, pairs)]

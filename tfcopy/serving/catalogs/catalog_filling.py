@@ -74,7 +74,7 @@ class CatalogModel:
         self.source_language = config.get("source_language")
         self.confidence = calibration.confidence_of(config)
         self.quality = calibration.quality(config)
-        is_calibrated = self.confidence(0.0) is not None
+        is_calibrated = self.confidence([]) is not None
         if (options.min_score or 0) > is_calibrated:
             form = "a share of at most 1" if is_calibrated else "at most 0"
             known = "" if is_calibrated else "not "
@@ -269,20 +269,20 @@ class _Work:
         for text in self.entries:
             key = text.entry.key
             if key not in self._done and answers.keys() >= set(text.questions):
-                self._done[key] = self._considered(text, text.outcome(answers))
+                self._done[key] = self._considered(text, answers)
         found = dict(self._done)
         self._put_accelerators_back(found)
         found |= self.known
         entries = {x.key: x for x in self.file.open_entries}
         return {k: self._writable(entries[k], x) for k, x in found.items()}
 
-    def _considered(self, text, outcome):
+    def _considered(self, text, answers):
         """Applies --min_score and --fuzzy to the model's outcome."""
+        outcome = text.outcome(answers)
         if isinstance(outcome, Left):
             return outcome
-        outcome = outcome._replace(
-            confidence=self._model.confidence(outcome.score)
-        )
+        scores = [answers[x].score for x in text.questions]
+        outcome = outcome._replace(confidence=self._model.confidence(scores))
         least, score = self._options.min_score, outcome.score
         if least is not None and least >= 0:
             score = score if outcome.confidence is None else outcome.confidence

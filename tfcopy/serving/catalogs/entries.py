@@ -85,7 +85,7 @@ class Left(NamedTuple):
     is_told: bool = True
     suggestion: Suggestion | None = None
     # Same attributes as `Suggestion`.
-    forms, score, lost, told, trust = {}, None, (), (), ""
+    forms, score, lost, told, confidence, trust = {}, None, (), (), None, ""
 
     @property
     def remarks(self) -> list[str]:

@@ -58,8 +58,8 @@ def _kind(row):
 
 
 def _urgency(row):
-    kind = _kind(row)
-    return list(_KINDS).index(kind), _shown(row).score or 0.0
+    rank, shown = list(_KINDS).index(_kind(row)), _shown(row)
+    return rank, shown.confidence or 0.0, shown.score or 0.0
 
 
 def _shown(row):

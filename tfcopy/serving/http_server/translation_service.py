@@ -221,7 +221,7 @@ class TranslationService:
         documents = await made(
             kind(x, protect, model.max_words, terms) for x in texts
         )
-        answers, lowest = {}, dict.fromkeys(range(len(texts)), 0.0)
+        answers, scores = {}, [{} for _ in texts]
         while True:
             asked = await made(
                 (i, x)
@@ -234,9 +234,9 @@ class TranslationService:
             ranked = await model.answers(segments, request.alternatives)
             found = dict(zip(segments, ranked))
             for i, segment in asked:
-                lowest[i] = min(lowest[i], found[segment][0].score)
+                scores[i][segment] = found[segment][0].score
             answers |= {x: [y.text for y in some] for x, some in found.items()}
-        shares = map(model.confidence, lowest.values())
+        shares = (model.confidence(x.values()) for x in scores)
         translated = await made(
             self._written(texts, documents, answers, request, protect, shares)
         )
