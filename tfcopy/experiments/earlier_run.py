@@ -367,6 +367,26 @@ def check_sizes(folder, name, config):
         )
 
 
+def scores_of(folder, name, **flags) -> dict:
+    """Returns the scores of an earlier system.
+
+    Args:
+        folder, name: As in `take_weights`.
+        **flags: Values that its run must have, such as languages.
+
+    Returns:
+        The scores, without any if the run has other flags, did not finish or
+        was moved.
+    """
+    with contextlib.suppress(OSError, ValueError):
+        path = _system(folder, name)
+        run = RunFolder(os.path.dirname(path))
+        if flags.items() <= run.values.items():
+            systems = run.results.get("systems", {})
+            return systems.get(os.path.basename(path), {})
+    return {}
+
+
 def take_weights(folder, name, model, served) -> str:
     """Gives a model the best weights of an earlier system.
 

@@ -8,7 +8,7 @@ import shlex
 from tfcopy.data.generated import demo_catalogs
 from tfcopy.data.pairs.encoding import SampledCuttings
 from tfcopy.evaluation import calibration, translations
-from tfcopy.experiments import reporting
+from tfcopy.experiments import earlier_run, reporting
 from tfcopy.experiments.config import head_of
 from tfcopy.experiments.pairs import (
     pair_data,
@@ -153,6 +153,8 @@ def best_on_validation(run, data) -> ExportChoice:
 def calibrate(run, data, system):
     """Adds to a system's results how often answers of a score are right.
 
+    If there are too few texts, the base's curve is kept.
+
     Args:
         run: The `Run`.
         data: `PairData`.
@@ -165,8 +167,14 @@ def calibrate(run, data, system):
     served = run.systems[system].served
     answers = served.translate_all([source for source, _ in pairs])
     right = [x.text == y for x, (_, y) in zip(answers, pairs)]
+    points = calibration.fit([x.score for x in answers], right)
+    if not points and run.config.init_from is not None:
+        names = ("source_language", "target_language")
+        pair = {name: getattr(run.config, name) for name in names}
+        base = earlier_run.scores_of(run.config.init_from, system, **pair)
+        points = base.get("calibration", [])
     run.results[system] |= {
-        "calibration": calibration.fit([x.score for x in answers], right),
+        "calibration": points,
         "texts": len(data.test),
         "held_out": list(data.corpus.held_out),
     }
