@@ -16,8 +16,29 @@ RESULT = "#result section"
 
 
 class _Handler(http.server.SimpleHTTPRequestHandler):
+    def __init__(self, *arguments, types, more_headers, **options):
+        self.types, self.more_headers = types, more_headers
+        super().__init__(*arguments, **options)
+
     def log_message(self, *_):
         pass
+
+    def guess_type(self, path):
+        return self.types.get(path[-3:]) or super().guess_type(path)
+
+    def end_headers(self):
+        for name, value in self.more_headers.items():
+            self.send_header(name, value)
+        super().end_headers()
+
+    def do_GET(self):
+        if "Range" not in self.headers:
+            return super().do_GET()
+        self.send_response(206)
+        self.send_header("Content-Range", "bytes 0-2/9")
+        self.send_header("Content-Length", "3")
+        self.end_headers()
+        return self.wfile.write(b"par")
 
 
 class _Server(http.server.ThreadingHTTPServer):
@@ -33,10 +54,19 @@ def need_litert():
 
 
 @contextlib.contextmanager
-def files_of(folder, port=0):
-    """The port of a file server on this machine, until the end."""
-    handler = functools.partial(_Handler, directory=str(folder))
-    with _Server(("127.0.0.1", port), handler) as server:
+def files_of(folder, types=None, **headers):
+    """The port of a file server on this machine, until the end.
+
+    It may send other types of files by their suffix, and more headers; of a
+    range it sends `par`.
+    """
+    handler = functools.partial(
+        _Handler,
+        directory=str(folder),
+        types=types or {},
+        more_headers=headers,
+    )
+    with _Server(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:
@@ -115,6 +145,10 @@ class Page:
     def error(self):
         """The error that the page shows; empty if there is none."""
         return "".join(self.texts("#status.error"))
+
+    def shown(self):
+        """The text that a visitor sees."""
+        return self.all("main")[0].text
 
     def section(self, title):
         """The text of a section; empty if there is none."""

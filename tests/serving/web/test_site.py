@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import random
 import shutil
 
@@ -102,7 +103,8 @@ def page(site):
 _ASK = """
 const [number, texts, done] = arguments;
 (async () => {
-  const { InBrowser } = await import("./backends.js");
+  const { src } = document.querySelector("script[src]");
+  const { InBrowser } = await import(new URL("backends.js", src));
   const site = document.getElementById("site").textContent;
   const { models, files } = JSON.parse(site);
   const model = new InBrowser(models[number], files);
@@ -213,15 +215,15 @@ def test_a_long_text_and_an_old_browser_are_told(site):
 @pytest.mark.parametrize(
     ("name", "fault"),
     [
-        ("models/0/search.tflite.gzip", "altered"),
-        ("models/0/texts.json.gzip", "missing"),
-        ("litert/litert_wasm_internal.wasm.gzip", "altered"),
-        ("text_operations.js", "altered"),
+        ("model-*/search.tflite.gzip", "altered"),
+        ("model-*/texts.json.gzip", "missing"),
+        ("page-*/litert/litert_wasm_internal.wasm.gzip", "altered"),
+        ("page-*/text_operations.js", "altered"),
     ],
 )
 def test_a_damaged_file_is_named(site, tmp_path, name, fault):
     folder = shutil.copytree(site, tmp_path / "site")
-    path = folder / name
+    path = sorted(folder.glob(name))[0]
     content = path.read_bytes()
     path.unlink()
     if fault == "altered":
@@ -230,12 +232,124 @@ def test_a_damaged_file_is_named(site, tmp_path, name, fault):
         page.choose("words")
         page.type("the session")
         page.settle()
+        name = path.relative_to(folder)
         assert f"{name} is missing, or was altered" in page.error()
         assert "`tfcopy web`" in page.error()
         path.write_bytes(content)
         page.type("the session")
         page.settle()
         assert page.answer() == "the session"
+
+
+@pytest.fixture(scope="module")
+def other_site(exports, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("other") / "site"
+    write_site.write_site([exports["characters"]], str(folder))
+    return folder
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{}, {"Cache-Control": "max-age=31536000, immutable"}],
+    ids=["no headers", "immutable"],
+)
+@pytest.mark.parametrize("step", ["visit", "reload"])
+def test_a_replaced_site_is_the_new_one(
+    site, other_site, tmp_path, headers, step
+):
+    folder = tmp_path / "site"
+    shutil.copytree(site, folder)
+    for path in folder.rglob("*"):
+        os.utime(path, (1e9, 1e9))  # Old: caches keep it long.
+    with files_of(folder, **headers) as port:
+        address = f"http://127.0.0.1:{port}"
+        with opened(address) as page:
+            page.choose("words")
+            page.type("the session")
+            page.settle()
+            shutil.rmtree(folder)
+            shutil.copytree(other_site, folder)
+            if step == "visit":
+                page.get("about:blank")
+                page.get(address)
+            else:
+                page.refresh()
+            page.wait(lambda: page.texts("#model option") == ["characters"])
+            page.choose("characters")
+            page.type("the session is open")
+            page.settle()
+            assert page.answer() == "the session is open"
+
+
+_FETCH = """
+const [address, done] = arguments;
+fetch(address, { headers: { Range: "bytes=0-2" } })
+  .then(async (x) => [x.status, await x.text()])
+  .then(done, (error) => done(String(error)));
+"""
+_KEPT = """
+const [done] = arguments;
+caches.keys()
+  .then((x) => Promise.all(x.map(async (y) => (await caches.open(y)).keys())))
+  .then((x) => done(x.flat().map((y) => new URL(y.url).pathname)));
+"""
+
+
+def test_other_files_of_the_origin_are_left_alone(site, tmp_path):
+    folder = shutil.copytree(site, tmp_path / "site")
+    (folder / "blog").mkdir()
+    (folder / "blog" / "index.html").write_text("a blog")
+    with files_of(folder) as port, opened(f"http://127.0.0.1:{port}") as page:
+        is_kept = "return Boolean(navigator.serviceWorker.controller)"
+        page.wait(lambda: page.execute_script(is_kept))
+        page.get(f"http://127.0.0.1:{port}/blog/")
+        assert page.execute_script(is_kept)
+        answer = page.execute_async_script(_FETCH, "part")
+        assert answer == [206, "par"]
+        kept = page.execute_async_script(_KEPT)
+        assert "/" in kept and not [x for x in kept if "blog" in x]
+        assert {x.partition("-")[0] for x in kept} <= {"/", "/page", "/model"}
+
+
+def test_a_storage_that_fails_keeps_nothing(site, tmp_path):
+    folder = shutil.copytree(site, tmp_path / "site")
+    worker = folder / "service_worker.js"
+    full = "Cache.prototype.put = async () => { throw new Error('full') };\n"
+    worker.write_text(full + worker.read_text())
+    with files_of(folder) as port, opened(f"http://127.0.0.1:{port}") as page:
+        is_kept = "return Boolean(navigator.serviceWorker.controller)"
+        for _ in range(2):
+            page.wait(lambda: page.execute_script(is_kept))
+            page.choose("words")
+            page.type("the session")
+            page.settle()
+            assert page.answer() == "the session"
+            page.refresh()
+
+
+@pytest.mark.parametrize("fault", ["file", "type", "changed"])
+def test_a_page_that_cannot_start_tells_why(site, tmp_path, fault):
+    folder = shutil.copytree(site, tmp_path / "site")
+    if fault == "changed":
+        with open(next(folder.glob("page-*/elements.js")), "a") as file:
+            file.write("// changed")
+    types = {".js": "text/plain"} if fault == "type" else {}
+    with files_of(folder, types) as port:
+        address = f"http://127.0.0.1:{port}/"
+        if fault == "file":
+            address = (folder / "index.html").as_uri()
+        with opened(address) as page:
+            page.wait(lambda: "This page has not started" in page.shown())
+
+
+def test_a_policy_against_workers_is_told(site):
+    policy = {"Content-Security-Policy": "worker-src 'none'"}
+    with files_of(site, **policy) as port:
+        with opened(f"http://127.0.0.1:{port}") as page:
+            page.choose("words")
+            page.type("the session")
+            page.settle()
+            assert "must allow it (worker-src)" in page.error()
 
 
 def test_it_answers_without_a_connection(site):

@@ -2,8 +2,10 @@
 
 import gzip
 import json
+import math
 import pathlib
 import re
+import shutil
 
 import pytest
 
@@ -31,7 +33,80 @@ def test_a_folder_is_never_replaced(capsys, tmp_path):
     assert f"{tmp_path} exists. Choose another --to" in line
 
 
-def test_another_registry_may_be_named(capsys, tmp_path, no_cache, monkeypatch):
+DEMO = pathlib.Path(__file__).parents[3] / "docs" / "demo" / "europarl_ps"
+
+
+@pytest.fixture
+def small_litert(monkeypatch):
+    """Replaces LiteRT.js by a small file."""
+    monkeypatch.setattr(write_site, "litert_files", lambda: {"index.js": b"1"})
+
+
+def test_a_bad_model_is_left_out_and_named(capsys, tmp_path, small_litert):
+    bad = shutil.copytree(DEMO, tmp_path / "bad")
+    config = bad / "assets.extra" / "tfcopy.json"
+    facts = json.loads(config.read_text())
+    config.write_text(json.dumps({**facts, "bleu": math.nan}))
+    write_site.write_site([bad], tmp_path / "scored")
+    config.write_text(json.dumps({**facts, "pieces": {"source": math.nan}}))
+    to = tmp_path / "new" / "site"
+    line = error(capsys, bad, "--to", to)
+    assert f"{bad}: `pieces` in tfcopy.json has NaN" in line
+    assert not to.exists()
+    line = error(capsys, DEMO, bad, "--to", to)
+    assert f"left out of {to}: {bad}: `pieces`" in line
+    (content,) = re.findall('id="site">(.*)</script>', read(to / "index.html"))
+    (model,) = json.loads(content)["models"]
+    assert model["name"] == "europarl_ps"
+
+
+def read(path):
+    return path.read_text(encoding="utf-8")
+
+
+def test_names_change_with_the_content(tmp_path, small_litert, monkeypatch):
+    write_site.write_site([DEMO], tmp_path / "a")
+    monkeypatch.setattr(write_site, "litert_files", lambda: {"index.js": b"2"})
+    write_site.write_site([DEMO], tmp_path / "b")
+    one, two = ({x.name for x in (tmp_path / y).iterdir()} for y in "ab")
+    assert {x.partition("-")[0] for x in one ^ two} == {"page"}
+    assert any(x.startswith("model-") for x in one & two)
+    worker = read(tmp_path / "a" / "service_worker.js")
+    (files,) = re.findall("FILES = (.*);", worker)
+    written = {
+        x.relative_to(tmp_path / "a").as_posix()
+        for x in (tmp_path / "a").rglob("*")
+        if x.is_file()
+    }
+    own = {"index.html", "service_worker.js"}
+    assert json.loads(files).keys() == written - own
+
+
+def test_the_parent_that_cannot_be_made_is_named(
+    capsys, tmp_path, small_litert
+):
+    (tmp_path / "file").write_text("")
+    line = error(capsys, DEMO, "--to", tmp_path / "file" / "site")
+    assert str(tmp_path / "file") in line
+
+
+def test_no_cache_is_needed(tmp_path, monkeypatch):
+    content = b"a package"
+    facts = {
+        "resolved": "https://registry.npmjs.org/p.tgz",
+        "integrity": site.integrity(content, "sha512"),
+    }
+    monkeypatch.setattr(write_site, "_locked", lambda _: facts)
+    monkeypatch.setattr(write_site, "_downloaded", lambda _: content)
+    (tmp_path / "home").write_text("no folder")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    assert write_site._archive("p") == content
+
+
+@pytest.mark.parametrize("name", ["NPM_CONFIG_REGISTRY", "npm_config_registry"])
+def test_another_registry_may_be_named(
+    capsys, tmp_path, no_cache, monkeypatch, name
+):
     folder = tmp_path / "registry"
     facts = write_site._locked("@litertjs/core")
     path = facts["resolved"].removeprefix("https://registry.npmjs.org/")
@@ -39,7 +114,7 @@ def test_another_registry_may_be_named(capsys, tmp_path, no_cache, monkeypatch):
     to = tmp_path / "site"
     with files_of(folder) as port:
         address = f"http://127.0.0.1:{port}"
-        monkeypatch.setenv("NPM_CONFIG_REGISTRY", f"{address}/")
+        monkeypatch.setenv(name, f"{address}/")
         line = error(capsys, "export", "--to", to)
         assert f"{address}/{path}: cannot be downloaded (HTTP Error 404" in line
         (folder / path).write_bytes(gzip.compress(b"another package"))

@@ -7,6 +7,8 @@ import json
 import pathlib
 from collections.abc import Mapping, Sequence
 
+from tfcopy.runtime.signatures import AskError
+
 PAGE = pathlib.Path(__file__).with_name("page")
 _SCORES = {
     "bleu": "BLEU",
@@ -27,12 +29,28 @@ def integrity(content: bytes, kind: str = "sha256") -> str:
     return f"{kind}-{base64.b64encode(digest).decode()}"
 
 
+def hashed_folder(kind: str, files: Mapping[str, bytes]) -> str:
+    """Returns a folder for files, named by a hash of their content.
+
+    So no cache has other content under the same name.
+    """
+    content = sorted((x, integrity(files[x])) for x in files)
+    digest = hashlib.sha256(repr(content).encode()).hexdigest()
+    return f"{kind}-{digest[:16]}"
+
+
+def service_worker(hashes: Mapping[str, str]) -> bytes:
+    """Returns `service_worker.js` for files with the given hashes."""
+    code = (PAGE / "service_worker.js").read_text(encoding="utf-8")
+    return code.replace("FILES = {}", f"FILES = {_json(hashes)}").encode()
+
+
 def page_files() -> dict[str, bytes]:
-    """Returns the content of the page's files, except its index, by name."""
+    """Returns the content of the page's code and style, by name."""
     return {
         path.name: path.read_bytes()
         for path in sorted(PAGE.iterdir())
-        if path.name != "index.html"
+        if path.name not in ("index.html", "service_worker.js")
     }
 
 
@@ -41,6 +59,7 @@ def index(
     files: Mapping[str, bytes],
     hashes: Mapping[str, str] | None = None,
     licences: str = "",
+    folder: str = "",
 ) -> bytes:
     """Returns `index.html`.
 
@@ -49,8 +68,9 @@ def index(
         files: The page's files.
         hashes: Hashes of all files of a site without a server.
         licences: HTML about the licences of other software.
+        folder: Folder of the page's files.
     """
-    known = {name: integrity(x) for name, x in files.items()}
+    known = {f"{folder}/{x}".lstrip("/"): integrity(files[x]) for x in files}
     scripts = {
         f"./{name}": x for name, x in known.items() if name.endswith(".js")
     }
@@ -58,16 +78,17 @@ def index(
     for old, new in (
         ('{"integrity": {}}', _json({"integrity": scripts})),
         ('{"models": []}', _json({"models": models, "files": hashes})),
-        ('src="page.js"', f'src="page.js" integrity="{known["page.js"]}"'),
-        ('href="style.css"', _link("style.css", known)),
+        ('src="page.js"', _link("src", "page.js", known)),
+        ('href="style.css"', _link("href", "style.css", known)),
         ("<!-- licences -->", licences),
     ):
         page = page.replace(old, new)
     return page.encode()
 
 
-def _link(name, known):
-    return f'href="{name}" integrity="{known[name]}"'
+def _link(attribute, name, known):
+    (path,) = (x for x in known if x.rpartition("/")[2] == name)
+    return f'{attribute}="{path}" integrity="{known[path]}"'
 
 
 def _json(content):
@@ -85,8 +106,19 @@ def facts_of(model) -> dict:
     """Returns the facts about an `ExportedModel` that the page shows.
 
     Raises:
-        AskError: If it is not an export of tfcopy.
+        AskError: If it is not an export of tfcopy, or has a fact that is no
+            JSON, such as NaN.
     """
+    for name, value in model.config.items():
+        try:
+            # Scores are shown as texts.
+            json.dumps(name in _SCORES or value, allow_nan=False)
+        except ValueError:
+            raise AskError(
+                f"{model.name}: `{name}` in tfcopy.json has NaN or an infinite "
+                "number, which browsers refuse. Correct it, or export the "
+                "model again."
+            ) from None
     names = text_names(model)
     lines = None
     if "dictionary" in model.signatures["analyse"].inputs:

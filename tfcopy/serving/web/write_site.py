@@ -5,6 +5,7 @@ WebAssembly has 9 MB, which only such folders need: packages are downloaded when
 the first is written, and kept in the user's cache.
 """
 
+import contextlib
 import dataclasses
 import gzip
 import http.client
@@ -19,7 +20,7 @@ import tempfile
 import urllib.request
 
 from tfcopy import checked_files, filesystem
-from tfcopy.atomic_files import publish_folder, write_atomically
+from tfcopy.atomic_files import make_folder, publish_folder, write_atomically
 from tfcopy.flags import Parser
 from tfcopy.runtime import commands, litert_engine, text_program
 from tfcopy.runtime.local_model import LocalModel
@@ -74,30 +75,38 @@ def write_site(exports, to) -> None:
         to: The new folder.
 
     Raises:
-        AskError: If an export cannot answer in the browser, or LiteRT.js cannot
-            be downloaded.
+        AskError: If an export cannot answer in the browser, after the site of
+            the others was written, or LiteRT.js cannot be downloaded.
         OSError: If the folder exists or cannot be written.
     """
     if filesystem.exists(to):
         raise AskError(f"{to} exists. Choose another --to, or remove it.")
     page = site.page_files()
-    files, models = dict(page), []
+    code, models = dict(page), []
     for name, content in litert_files().items():
         part = {f"litert/{name}": content}
-        files |= _packed(part) if name.endswith(".wasm") else part
-    size = sum(len(x) for name, x in files.items() if "_compat_" not in name)
+        code |= _packed(part) if name.endswith(".wasm") else part
+    size = sum(len(x) for name, x in code.items() if "_compat_" not in name)
+    folder = site.hashed_folder("page", code)
+    files = {f"{folder}/{name}": x for name, x in code.items()}
+    left_out = []
     for path in exports:
-        with LocalModel(path, engine="litert") as model:
-            folder = f"models/{len(models)}"
-            found = _packed(_model_files(folder, model.name))
-            facts = {
-                "name": _name(model.name, [x["name"] for x in models]),
-                "folder": folder,
-                "bytes": size + sum(map(len, found.values())),
-                **site.facts_of(model),
-            }
-        files |= found
+        try:
+            with LocalModel(path, engine="litert") as model:
+                found = _packed(_model_files(model.name))
+                facts = {
+                    "name": _name(model.name, [x["name"] for x in models]),
+                    "folder": site.hashed_folder("model", found),
+                    "bytes": size + sum(map(len, found.values())),
+                    **site.facts_of(model),
+                }
+        except AskError as error:
+            left_out.append(one_line(error))
+            continue
+        files |= {f"{facts['folder']}/{name}": found[name] for name in found}
         models.append(facts)
+    if not models:
+        raise AskError(" ".join(left_out))
     hashes = {name: site.integrity(x) for name, x in files.items()}
     about = site.licence_of(
         "LiteRT.js",
@@ -105,13 +114,16 @@ def write_site(exports, to) -> None:
         "https://github.com/google-ai-edge/LiteRT",
         "Apache License 2.0",
     )
-    files["index.html"] = site.index(models, page, hashes, about)
+    files["service_worker.js"] = site.service_worker(hashes)
+    files["index.html"] = site.index(models, page, hashes, about, folder)
     _write(files, to)
     size = sum(map(len, files.values()))
     print(
         f"{to}: {len(files)} files, {size / 1e6:.1f} MB. See it: "
         f"python -m http.server --directory {to}"
     )
+    if left_out:
+        raise AskError(f"left out of {to}: {' '.join(left_out)}")
 
 
 def _packed(files):
@@ -121,7 +133,7 @@ def _packed(files):
     }
 
 
-def _model_files(folder, path):
+def _model_files(path):
     """Returns the files of an export that answer, checked."""
     extra = os.path.join(path, "assets.extra")
     texts = os.path.join(extra, text_program.FILE_NAME)
@@ -135,10 +147,7 @@ def _model_files(folder, path):
         places = (os.path.join(x, name) for x in ("assets", "assets.extra"))
         places = (os.path.join(path, place) for place in places)
         files[name] = next(filter(filesystem.exists, places))
-    return {
-        f"{folder}/{name}": filesystem.read_bytes(place)
-        for name, place in files.items()
-    }
+    return {name: filesystem.read_bytes(place) for name, place in files.items()}
 
 
 def _check_patterns(path, content):
@@ -167,6 +176,8 @@ def _write(files, to):
     scratch = os.path.dirname(filesystem.abspath(to))
     if filesystem.is_url(to):
         scratch = None
+    else:
+        make_folder(scratch)
     with tempfile.TemporaryDirectory(dir=scratch) as folder:
         made = os.path.join(folder, "site")
         for name, content in files.items():
@@ -179,6 +190,7 @@ def _write(files, to):
 
 _LOCK = pathlib.Path(__file__).with_name("package-lock.json")
 _REGISTRY = "https://registry.npmjs.org"
+_VARIABLE = "NPM_CONFIG_REGISTRY"
 _TIMEOUT = 60  # seconds
 _UTILITIES = "@litertjs/wasm-utils"
 # With relaxed SIMD, which is faster, and without; a browser loads one.
@@ -224,19 +236,22 @@ def _archive(package):
     facts = _locked(package)
     name = facts["resolved"].rpartition("/")[2]
     path = os.path.join(filesystem.cache(), name)
-    if os.path.exists(path):
+    with contextlib.suppress(OSError):
         content = pathlib.Path(path).read_bytes()
         if site.integrity(content, "sha512") == facts["integrity"]:
             return content
-    registry = os.environ.get("NPM_CONFIG_REGISTRY", _REGISTRY).rstrip("/")
+    # npm reads its environment variables in any case.
+    given = [os.environ[x] for x in os.environ if x.upper() == _VARIABLE]
+    registry = next(filter(None, given), _REGISTRY).rstrip("/")
     content = _downloaded(facts["resolved"].replace(_REGISTRY, registry))
     if site.integrity(content, "sha512") != facts["integrity"]:
         raise AskError(
             f"{package} from {registry} is not the package that "
-            f"{_LOCK.name} names. Is NPM_CONFIG_REGISTRY right?"
+            f"{_LOCK.name} names. Is {_VARIABLE} right?"
         )
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    write_atomically(path, lambda file: file.write(content))
+    with contextlib.suppress(OSError):  # A cache may be read-only.
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        write_atomically(path, lambda file: file.write(content))
     return content
 
 
@@ -247,7 +262,7 @@ def _downloaded(address):
     except (OSError, ValueError, http.client.HTTPException) as error:
         raise AskError(
             f"{address}: cannot be downloaded ({one_line(error)}). LiteRT.js "
-            "comes from npm; NPM_CONFIG_REGISTRY names another registry."
+            f"comes from npm; {_VARIABLE} names another registry."
         ) from None
 
 

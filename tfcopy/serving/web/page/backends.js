@@ -16,18 +16,19 @@ function started() {
         "needs. Use a current Firefox, Chrome, Edge or Safari (16.4 or later).",
     );
   if (worker) return worker;
-  worker = new Worker("worker.js");
+  worker = new Worker(new URL("worker.js", import.meta.url));
   worker.onmessage = ({ data: { number, outputs, error } }) => {
     const [resolve, reject] = waiting.get(number);
     waiting.delete(number);
     if (error === undefined) resolve(outputs);
     else reject(new Error(error));
   };
-  worker.onerror = (event) => {
-    for (const [, reject] of waiting.values())
-      reject(
-        new Error(`The page cannot answer (${event.message}). Reload it.`),
-      );
+  worker.onerror = ({ message }) => {
+    const reason = message
+      ? `The page cannot answer (${message}). Reload it.`
+      : "The page cannot answer: the browser did not load worker.js. Reload it; if that " +
+        "does not help, the server's Content-Security-Policy must allow it (worker-src).";
+    for (const [, reject] of waiting.values()) reject(new Error(reason));
     waiting.clear();
     worker = null;
   };

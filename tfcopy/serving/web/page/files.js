@@ -3,6 +3,9 @@
 /** An error whose message is for the visitor. */
 export class FileError extends Error {}
 
+/** The folder of this code, whose name contains a hash, in that of the site. */
+export const [, ROOT, CODE] = import.meta.url.match(/^(.*\/)([^/]+\/)[^/]+$/);
+
 /**
  * Returns the bytes of a file, which may be compressed.
  *
@@ -12,16 +15,19 @@ export class FileError extends Error {}
 export async function fetched(name, files) {
   const packed = `${name}.gzip`;
   const path = packed in files ? packed : name;
-  try {
-    let answer = await fetch(path, { integrity: files[path] });
-    if (answer.ok && path === packed) {
-      const unpacking = new DecompressionStream("gzip");
-      answer = new Response(answer.body.pipeThrough(unpacking));
+  // A cache may hold an answer of before the file was there.
+  for (const cache of ["default", "reload"])
+    try {
+      const integrity = files[path];
+      let answer = await fetch(ROOT + path, { integrity, cache });
+      if (answer.ok && path === packed) {
+        const unpacking = new DecompressionStream("gzip");
+        answer = new Response(answer.body.pipeThrough(unpacking));
+      }
+      if (answer.ok) return new Uint8Array(await answer.arrayBuffer());
+    } catch {
+      // Without a connection, or of another hash: the same advice.
     }
-    if (answer.ok) return new Uint8Array(await answer.arrayBuffer());
-  } catch {
-    // Without a connection, or of another hash: the same advice.
-  }
   throw new FileError(
     `${path} is missing, or was altered, or the connection failed. ` +
       "Reload the page; if that does not help, write the folder again with `tfcopy web`.",

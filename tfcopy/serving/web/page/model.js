@@ -2,7 +2,7 @@
 // LiteRT.js; see LitertEngine in tfcopy/runtime/litert_engine.py.
 
 import { fromText, toValidText } from "./byte_strings.js";
-import { fetched } from "./files.js";
+import { CODE, fetched } from "./files.js";
 import {
   Tensor as LitertTensor,
   loadAndCompile,
@@ -22,8 +22,8 @@ function startLitert(files) {
   isLoaded ??= (async () => {
     const isRelaxed = await supportsFeature("relaxedSimd");
     const name = `litert/litert_wasm${isRelaxed ? "" : "_compat"}_internal`;
-    await fetched(`${name}.js`, files);
-    self.Module = { wasmBinary: await fetched(`${name}.wasm`, files) };
+    await fetched(`${CODE}${name}.js`, files);
+    self.Module = { wasmBinary: await fetched(`${CODE}${name}.wasm`, files) };
     await loadLiteRt(`${name}.js`);
   })();
   isLoaded.catch(() => (isLoaded = null));

@@ -7,10 +7,9 @@ import { showTranslation } from "./translation_view.js";
 
 // Characters of the texts of an answer; models read less.
 const LARGEST = 20_000;
-const { models, files } = JSON.parse(
-  document.getElementById("site").textContent,
-);
 const at = (id) => document.getElementById(id);
+const site = at("site").textContent;
+const { models, files } = JSON.parse(site);
 const state = { backend: null, facts: null, answer: null, lines: [], turn: 0 };
 
 /** Shows an error, or what is going on. */
@@ -182,6 +181,18 @@ async function follow() {
   );
 }
 
+/** Reloads the page, once, if it came from a cache and the site is a newer one. */
+async function reloadIfReplaced() {
+  const address = location.href.split("#")[0];
+  const answer = await fetch(address, { cache: "reload" }).catch(() => null);
+  const page = answer?.ok ? await answer.text() : "";
+  const isReplaced = page.includes('id="site"') && !page.includes(site);
+  if (isReplaced && history.state !== "replaced") {
+    history.replaceState("replaced", "");
+    location.reload();
+  } else if (!isReplaced && history.state) history.replaceState(null, "");
+}
+
 at("model").replaceChildren(
   ...models.map(({ name }) => element("option", { value: name }, name)),
 );
@@ -191,6 +202,8 @@ at("form").onsubmit = (event) => {
   ask();
 };
 window.addEventListener("hashchange", follow);
-if (files && "serviceWorker" in navigator)
-  navigator.serviceWorker.register("service_worker.js").catch(() => {});
+if (files) {
+  navigator.serviceWorker?.register("service_worker.js").catch(() => {});
+  reloadIfReplaced();
+}
 follow();

@@ -1,26 +1,68 @@
-// Keeps the files that were loaded, for visits without a connection.
+// Keeps the files of the site, for visits without a connection. The hash in their
+// names changes with their content, so a kept file is never out of date. Other
+// pages and files of the origin are left alone.
 
-const CACHE = "tfcopy";
+/** Hashes of the files by name, which `tfcopy web` writes. */
+const FILES = {};
+const INDEX = ["", "index.html"];
+const { scope } = self.registration;
+const CACHE = `tfcopy ${scope}`;
 
-self.addEventListener("install", () => self.skipWaiting());
-self.addEventListener("activate", (event) =>
-  event.waitUntil(self.clients.claim()),
-);
+self.addEventListener("install", (event) => {
+  // Models, and LiteRT.js with 9 MB, are kept when they are used.
+  const code = Object.keys(FILES).filter((x) => !/litert_wasm|\.gzip$/.test(x));
+  const loading = ["", ...code].map(async (name) => {
+    const found = await answer(event, new Request(scope + name), name);
+    await found.body?.cancel();
+  });
+  event.waitUntil(Promise.allSettled([...loading, replaceEarlierRelease()]));
+});
+self.addEventListener("activate", (event) => {
+  event.waitUntil(Promise.allSettled([self.clients.claim(), removeOld()]));
+});
 self.addEventListener("fetch", (event) => {
-  const isOwn = event.request.url.startsWith(self.registration.scope);
-  if (event.request.method === "GET" && isOwn)
-    event.respondWith(answer(event.request));
+  const { request } = event;
+  const name = nameOf(request);
+  if (request.method === "GET" && !request.headers.has("range") && isOwn(name))
+    event.respondWith(answer(event, request, name));
 });
 
-async function answer(request) {
-  const cache = await caches.open(CACHE);
+function nameOf({ url }) {
+  return url.startsWith(scope) ? url.slice(scope.length).split("#")[0] : null;
+}
+
+function isOwn(name) {
+  return INDEX.includes(name) || Object.hasOwn(FILES, name);
+}
+
+async function answer(event, request, name) {
+  const address = scope + name;
+  const integrity = FILES[name];
+  // Where storage is full or forbidden, nothing is kept.
+  const cache = await caches.open(CACHE).catch(() => null);
+  const kept = await cache?.match(address).catch(() => null);
+  if (kept && integrity) return kept;
   try {
-    const found = await fetch(request);
-    if (found.ok) await cache.put(request, found.clone());
+    const found = integrity
+      ? await fetch(address, { integrity, cache: request.cache })
+      : await fetch(request, { cache: "reload" });
+    if (cache && found.status === 200)
+      event.waitUntil(cache.put(address, found.clone()).catch(() => {}));
     return found;
   } catch (error) {
-    const kept = await cache.match(request);
     if (kept) return kept;
     throw error;
   }
+}
+
+/** Replaces a worker that kept any file, in this cache, while its page is open. */
+async function replaceEarlierRelease() {
+  if (await caches.delete("tfcopy")) await self.skipWaiting();
+}
+
+/** Removes the files of earlier sites. */
+async function removeOld() {
+  const cache = await caches.open(CACHE);
+  const old = (await cache.keys()).filter((x) => !isOwn(nameOf(x)));
+  await Promise.all(old.map((x) => cache.delete(x)));
 }

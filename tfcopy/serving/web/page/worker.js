@@ -14,7 +14,7 @@ async function answer({ folder, files, signature, inputs }) {
 
 async function load(folder, files) {
   const { fetched } = await import("./files.js");
-  const isOurs = (name) => /^(?!litert\/litert_wasm).*\.js$/.test(name);
+  const isOurs = (name) => /^(?!.*litert_wasm).*\.js$/.test(name);
   const code = Object.keys(files).filter(isOurs);
   await Promise.all(code.map((name) => fetched(name, files)));
   const { Model } = await import("./model.js");
