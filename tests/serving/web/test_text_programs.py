@@ -57,10 +57,7 @@ def test_functions_are_those_of_python(name, tmp_path):
     sides = Sides(translator_of(name, tmp_path), tmp_path)
     draw = random.Random(0)
     drawn = ["".join(draw.choices(ALPHABET, k=40)) for _ in range(60)]
-    # Browsers know a newer Unicode than TensorFlow, with this letter in lower
-    # case.
-    texts = [x.replace("\u2c2f".encode(), b"") for x in ODD]
-    texts += map(str.encode, drawn)
+    texts = [*ODD, *map(str.encode, drawn)]
     calls = [y for x in (texts, *([x] for x in texts)) for y in sides.calls(x)]
     path = tmp_path / FILE_NAME
     answers = node(
@@ -151,6 +148,28 @@ def test_patterns_are_those_of_re2():
     ]
     found = node("match_patterns.mjs", patterns=PATTERNS, texts=CHARACTERS)
     assert found == expected
+
+
+CLASSES = (
+    r"\pL \pM \pN \pP \pS \pZ \pC \PL [^\pL\pN] \p{Any} \P{Any} [\p{^Lu}a]"
+)
+SMALLER = (
+    "Lu Ll Mc Ahom Lt Lm Lo Mn Nd No Po Pd Sc Sk So Cf Hebrew Arabic Han Latin"
+)
+
+
+@pytest.mark.long
+def test_classes_are_those_of_re2_in_all_characters():
+    patterns = CLASSES.split() + [rf"\p{{{x}}}" for x in SMALLER.split()]
+    codes = (*range(0xD800), *range(0xE000, 0x110000))
+    text = "".join(map(chr, codes))
+    found = node("match_patterns.mjs", patterns=patterns, codes=codes)
+    for pattern, runs in zip(patterns, found, strict=True):
+        expected = [
+            [ord(x[0][0]), ord(x[0][-1])]
+            for x in re2.finditer(f"{pattern}+", text)
+        ]
+        assert runs == expected, pattern
 
 
 def test_patterns_that_javascript_lacks_are_refused():

@@ -2,6 +2,11 @@
 
 const END = "</s>";
 const LONGEST_LABEL = 40;
+// Browsers take seconds for each place that shows one letter with thousands of
+// combining marks.
+const MARKS = /(\p{M}{30})\p{M}+/gu;
+const withFewMarks = (x) =>
+  typeof x === "string" ? x.replace(MARKS, "$1…") : x;
 
 /** Returns an element; attributes that are `undefined` or `false` are left out. */
 export function element(tag, attributes = {}, ...children) {
@@ -9,7 +14,7 @@ export function element(tag, attributes = {}, ...children) {
   for (const [name, x] of Object.entries(attributes))
     if (x !== undefined && x !== false)
       found.setAttribute(name, x === true ? "" : x);
-  found.append(...children.flat());
+  found.append(...children.flat().map(withFewMarks));
   return found;
 }
 

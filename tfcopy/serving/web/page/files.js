@@ -1,8 +1,5 @@
 // Files of the site, which are what `tfcopy web` wrote.
 
-/** An error whose message is for the visitor. */
-export class FileError extends Error {}
-
 /** The folder of this code, whose name contains a hash, in that of the site. */
 export const [, ROOT, CODE] = import.meta.url.match(/^(.*\/)([^/]+\/)[^/]+$/);
 
@@ -28,7 +25,7 @@ export async function fetched(name, files) {
     } catch {
       // Without a connection, or of another hash: the same advice.
     }
-  throw new FileError(
+  throw new Error(
     `${path} is missing, or was altered, or the connection failed. ` +
       "Reload the page; if that does not help, write the folder again with `tfcopy web`.",
   );

@@ -8,14 +8,10 @@ const INDEX = ["", "index.html"];
 const { scope } = self.registration;
 const CACHE = `tfcopy ${scope}`;
 
+// A worker that kept any file, in this cache, is replaced while its page is open.
 self.addEventListener("install", (event) => {
-  // Models, and LiteRT.js with 9 MB, are kept when they are used.
-  const code = Object.keys(FILES).filter((x) => !/litert_wasm|\.gzip$/.test(x));
-  const loading = ["", ...code].map(async (name) => {
-    const found = await answer(event, new Request(scope + name), name);
-    await found.body?.cancel();
-  });
-  event.waitUntil(Promise.allSettled([...loading, replaceEarlierRelease()]));
+  const replace = (isOld) => isOld && self.skipWaiting();
+  event.waitUntil(caches.delete("tfcopy").then(replace, () => {}));
 });
 self.addEventListener("activate", (event) => {
   event.waitUntil(Promise.allSettled([self.clients.claim(), removeOld()]));
@@ -53,11 +49,6 @@ async function answer(event, request, name) {
     if (kept) return kept;
     throw error;
   }
-}
-
-/** Replaces a worker that kept any file, in this cache, while its page is open. */
-async function replaceEarlierRelease() {
-  if (await caches.delete("tfcopy")) await self.skipWaiting();
 }
 
 /** Removes the files of earlier sites. */

@@ -22,6 +22,10 @@ export const TEXTS = {};
 
 const CHARACTERS = /[^][\x80-\xbf]*/g;
 const BLANKS = /[ \t\n\v\f\r]+/;
+// All but letters with a case that are younger than TensorFlow's ICU, as in Python.
+const LOWERED =
+  /[^\u1c89\u1c8a\u2c2f\u2c5f\ua7c0\ua7c1\ua7cb-\ua7e2\uab6c\uab6d\u{10570}-\u{105bc}\u{10d50}-\u{10d85}\u{16ea0}-\u{16ed3}\u{1d6a6}\u{1df00}-\u{1df96}]+/gu;
+const lowered = (x) => x.toLowerCase();
 const SPACE = /^[ \t\n\v\f\r]+|[ \t\n\v\f\r]+$/g;
 const charactersOf = (text) => text.match(CHARACTERS) ?? [];
 
@@ -52,7 +56,7 @@ TEXTS.AsString = eachText(String);
 TEXTS.StringToNumber = eachText(Number);
 TEXTS.StringLower = eachText((text, { encoding }) =>
   encoding
-    ? fromText(toValidText(text).toLowerCase())
+    ? fromText(toValidText(text).split("\0")[0].replace(LOWERED, lowered))
     : text.replace(/[A-Z]+/g, (found) => found.toLowerCase()),
 );
 
