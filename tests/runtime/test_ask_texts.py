@@ -120,8 +120,8 @@ def test_a_glossary_may_be_csv(tmp_path):
         config={"source_language": "en", "target_language": "fr"},
     )
     path = tmp_path / "a.csv"
-    path.write_bytes("\ufeffen-US;fr-FR\r\nhash  table;é\r\n".encode())
-    assert read_glossary(model, str(path)) == ["hash table\té".encode()]
+    path.write_bytes("\ufeffen-US;fr-FR\r\nhash  table;é\u00a0!\r\n".encode())
+    assert read_glossary(model, str(path)) == ["hash table\té\u00a0!".encode()]
     path.write_text("a,b\nc\n")
     with pytest.raises(AskError, match="--glossary: .*a.csv, line 2: expected"):
         read_glossary(model, str(path))

@@ -98,10 +98,11 @@ def read_glossary(model, path) -> list[bytes]:
     lines = []
     with reading("--glossary", path, AskError):
         for place, *fields in file_forms.read_csv_terms(path, pair):
-            phrase, translation = (" ".join(x.split()) for x in fields)
-            if not phrase or not translation:
+            # Bytes are split at ASCII's blanks alone.
+            term = [b" ".join(x.encode().split()) for x in fields]
+            if not all(term):
                 raise ValueError(f"{place}: a blank phrase or translation.")
-            lines.append(f"{phrase}\t{translation}".encode())
+            lines.append(b"\t".join(term))
     return lines
 
 
