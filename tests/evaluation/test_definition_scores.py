@@ -152,5 +152,5 @@ def test_few_or_equal_vectors_can_be_projected(shape):
 
 def test_the_missing_extra_is_named(without):
     without("sklearn")
-    with pytest.raises(ImportError, match=r"tfcopy\[projection\]"):
+    with pytest.raises(ImportError, match=r'-e "\.\[projection\]"'):
         project(np.eye(5))

@@ -207,6 +207,6 @@ def test_missing_jieba_is_told_before_training(
     without("jieba")
     arguments = ["--tokenizations", "[characters,words]"]
     arguments += ["--data_dir", str(chinese)]
-    message = r'jieba is not installed: pip install "tfcopy\[jieba\]"'
+    message = r'jieba is not installed: pip install -e "\.\[jieba\]"'
     starting.check_refused(start, capsys, tmp_path, arguments, message)
     assert not os.path.exists(tmp_path / "logs/demo/characters/copynet")

@@ -199,7 +199,7 @@ def test_words_are_those_of_jieba(folder):
 
 def test_missing_jieba_is_named(folder, without):
     without("jieba")
-    with pytest.raises(ImportError, match=r'pip install "tfcopy\[jieba\]"'):
+    with pytest.raises(ImportError, match=r'pip install -e "\.\[jieba\]"'):
         load(folder, words=True)
     load(folder)
 
