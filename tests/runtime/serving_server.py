@@ -2,30 +2,50 @@
 
 What it answers comes from `LocalModel`s; how it answers, and its errors, are
 as documented for TensorFlow Serving and in its source.
+
+Reference: [RESTful API](https://www.tensorflow.org/tfx/serving/api_rest).
 """
 
+import base64
 import contextlib
 import dataclasses
 import functools
 import http.server
+import json
 import os
+import re
 import ssl
 import threading
 import time
+from urllib.parse import unquote
 
+from google.protobuf import json_format
 from tensorflow.core.protobuf import saved_model_pb2
-from tensorflow_serving.apis import get_model_status_pb2
 
-from tests.runtime.serving_rest import RestHandler, Status
 from tfcopy.runtime.signatures import AskError
+
+_HTTP = {
+    "INVALID_ARGUMENT": 400,
+    "NOT_FOUND": 404,
+    "RESOURCE_EXHAUSTED": 429,
+    "INTERNAL": 500,
+    "UNAVAILABLE": 503,
+    "DEADLINE_EXCEEDED": 504,
+}
+_REQUEST = re.compile(
+    r"/v1/models/([^/:]+)(?:/versions/(\d+)|/labels/([^/:]+))?"
+    r"(/metadata|:predict)?"
+)
+
+
+class Status(Exception):
+    """An error of the server: a code of gRPC, and a message."""
 
 
 @dataclasses.dataclass
 class Call:
-    """A request for predict, metadata or status."""
+    """A request for predictions, metadata or the status."""
 
-    method: str
-    signature: str = ""
     rows: int = 0
 
 
@@ -69,7 +89,7 @@ class ServingServer:
 
     def start(self):
         """Listens, at the same port each time."""
-        handler = functools.partial(RestHandler, self)
+        handler = functools.partial(_Handler, self)
         self._http = http.server.ThreadingHTTPServer(
             ("localhost", self.port), handler
         )
@@ -88,73 +108,62 @@ class ServingServer:
         self._http.shutdown()
         self._http.server_close()
 
-    # What requests ask; `spec` is `(name, version, label)`.
-
-    def predict(self, spec, signature, read):
-        """Dict of arrays; `read` makes the inputs of a `SignatureDef`."""
-        call = self._begin("predict", signature)
-        _, model = self._find(spec)
-        known = signature_defs(model.name)
-        if signature not in known:
-            raise Status(
-                "INVALID_ARGUMENT",
-                f'Serving signature name: "{signature}" not found in '
-                "signature def",
-            )
-        inputs = read(known[signature])
-        call.rows = max(map(len, inputs.values()))
-        self._fail(call)
+    def answer(self, path, body):
+        """The JSON value of a GET, whose body is `None`, or of a POST."""
+        name, version, label, what = _REQUEST.fullmatch(path).groups()
+        assert (what == ":predict") == (body is not None)
+        request = json.loads(body or '{"inputs": {}}')
+        inputs = {k: _decoded(x) for k, x in request["inputs"].items()}
+        call = Call(max(map(len, inputs.values()), default=0))
+        self.calls.append(call)
+        time.sleep(self.delay(call))
+        with contextlib.suppress(IndexError):
+            raise self._failures.pop(0)
+        name, version = unquote(name), version and int(version)
+        if what is None:
+            return self._status(name, version)
+        version, model = self._find(name, version, label and unquote(label))
+        if what == "/metadata":
+            spec = {"name": name, "signature_name": "", "version": str(version)}
+            signatures = {"signature_def": signature_defs(model.name)}
+            metadata = {"signature_def": signatures}
+            return {"model_spec": spec, "metadata": metadata}
         try:
-            lists = {name: x.tolist() for name, x in inputs.items()}
-            return model.ask(signature, lists)
+            outputs = model.ask(request["signature_name"], inputs)
         except AskError as error:
             raise Status("INVALID_ARGUMENT", str(error)) from None
+        lists = {
+            key: _encoded(x.tolist(), key.endswith("_bytes"))
+            for key, x in outputs.items()
+        }
+        if len(lists) == 1:
+            (lists,) = lists.values()
+        return {"outputs": lists}
 
-    def metadata(self, spec):
-        """`(version, map of SignatureDef by name)`."""
-        self._fail(self._begin("metadata"))
-        version, model = self._find(spec)
-        return version, signature_defs(model.name)
-
-    def status(self, spec):
-        """A `GetModelStatusResponse`."""
-        self._fail(self._begin("status"))
-        name, version, _ = spec
+    def _status(self, name, version):
         versions = {*self.models.get(name, {})}
         if version is not None:
             versions &= {version}
         if not versions:
-            raise Status(
-                "NOT_FOUND", f"Could not find any versions of model {name}"
-            )
-        response = get_model_status_pb2.GetModelStatusResponse()
-        for number in sorted(versions, reverse=True):
-            state = "LOADING" if self.loading else "AVAILABLE"
-            response.model_version_status.add(version=number, state=state)
-        return response
+            message = f"Could not find any versions of model {name}"
+            raise Status("NOT_FOUND", message)
+        fixed = {
+            "state": "LOADING" if self.loading else "AVAILABLE",
+            "status": {"error_code": "OK", "error_message": ""},
+        }
+        numbers = sorted(versions, reverse=True)
+        states = [{"version": str(number), **fixed} for number in numbers]
+        return {"model_version_status": states}
 
-    def _begin(self, *arguments):
-        call = Call(*arguments)
-        self.calls.append(call)
-        return call
-
-    def _fail(self, call):
-        time.sleep(self.delay(call))
-        with contextlib.suppress(IndexError):
-            raise self._failures.pop(0)
-
-    def _find(self, spec):
+    def _find(self, name, version, label):
         """`(version, model)`."""
-        name, version, label = spec
         versions = self.models.get(name, {})
         if self.loading:
             raise Status(self.loading, f"Servable not found: Latest({name})")
         if label is not None:
             if label not in self.labels:
-                raise Status(
-                    "INVALID_ARGUMENT",
-                    f"Unrecognized servable version label: {label}",
-                )
+                message = f"Unrecognized servable version label: {label}"
+                raise Status("INVALID_ARGUMENT", message)
             version = self.labels[label]
         elif version is None:
             version = max(versions, default=None)
@@ -163,9 +172,65 @@ class ServingServer:
         return version, versions[version]
 
 
+class _Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def __init__(self, serving, *arguments):
+        self.serving = serving
+        super().__init__(*arguments)
+
+    def do_GET(self, body=None):
+        try:
+            code, answer = 200, self.serving.answer(self.path, body)
+        except Status as status:
+            name, message = status.args
+            code, answer = _HTTP[name], {"error": message}
+        # Texts that are not UTF-8 are written as they are.
+        body = json.dumps(answer, ensure_ascii=False)
+        body = body.encode("utf-8", "surrogateescape")
+        with contextlib.suppress(ConnectionError):
+            self.send_response(code)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    def do_POST(self):
+        self.do_GET(self.rfile.read(int(self.headers["Content-Length"])))
+
+    def log_message(self, *arguments):
+        pass
+
+
 @functools.cache
 def signature_defs(folder):
-    """Those of a SavedModel, all of them."""
+    """Those of a SavedModel, all of them, as JSON has them."""
     with open(os.path.join(folder, "saved_model.pb"), "rb") as file:
         saved = saved_model_pb2.SavedModel.FromString(file.read())
-    return saved.meta_graphs[0].signature_def
+    return {
+        name: json_format.MessageToDict(
+            signature,
+            preserving_proto_field_name=True,
+            always_print_fields_with_no_presence=True,
+        )
+        for name, signature in saved.meta_graphs[0].signature_def.items()
+    }
+
+
+def _decoded(value):
+    if isinstance(value, list):
+        return [_decoded(x) for x in value]
+    if isinstance(value, dict):
+        return base64.b64decode(value["b64"])
+    return value.encode()
+
+
+def _encoded(value, as_bytes):
+    """Nested lists for JSON; tensors named `..._bytes` in base 64."""
+    if isinstance(value, list):
+        return [_encoded(x, as_bytes) for x in value]
+    if not isinstance(value, bytes):
+        return value
+    if as_bytes:
+        return {"b64": base64.b64encode(value).decode()}
+    return value.decode("utf-8", "surrogateescape")

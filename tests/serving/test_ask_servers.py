@@ -7,71 +7,21 @@ import sys
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from tests.runtime.serving_server import ServingServer
 from tests.serving.servables.translators import sentences
 from tfcopy.runtime import local_model, remote_model
 from tfcopy.runtime.exported_model import ExportedModel
-from tfcopy.runtime.local_model import LocalModel
 from tfcopy.runtime.rest_transport import VersionStatus
 from tfcopy.runtime.signatures import Signature
 from tfcopy.serving import ask
 
 SENTENCES = [x.encode() for x in sentences(9)] + [b"", b"\xff\xfe is \x00"]
-PAIRS = [
-    {"premise": "the zebra", "hypothesis": "a cat"},
-    {"premise": "", "hypothesis": "zebras \ud800"},
-    {"premise": "a wug", "hypothesis": "old", "dictionary": ["old\tbig"]},
-] * 2
-
-
-def lines_of(objects):
-    return "".join(json.dumps(x) + "\n" for x in objects).encode()
-
-
-class Judge(tf.Module):
-    """Has the signatures of an `EntailmentClassifier`, and is made at once."""
-
-    def judge(self, premise, hypothesis, dictionary):
-        words = [premise, hypothesis, tf.strings.reduce_join(dictionary, 1)]
-        label = tf.strings.join(words, " | ")
-        lengths = [tf.strings.length(x) for x in words]
-        sizes = tf.cast(tf.stack(lengths, 1), tf.float32)
-        return {"label": label, "probabilities": tf.nn.softmax(sizes)}
-
-    @property
-    def signatures(self):
-        text = [
-            tf.TensorSpec([None], tf.string, x)
-            for x in ("premise", "hypothesis")
-        ]
-        lines = tf.TensorSpec([None, None], tf.string, "dictionary")
-        judge = tf.function(self.judge, [*text, lines], autograph=False)
-        return {x: judge for x in ("with_dictionary", "analyse")} | {
-            "serving_default": tf.function(
-                lambda premise, hypothesis: self.judge(
-                    premise, hypothesis, tf.fill([tf.size(premise), 0], "")
-                ),
-                text,
-                autograph=False,
-            )
-        }
 
 
 @pytest.fixture(scope="module")
-def models(tmp_path_factory, copier_model):
-    judge = Judge()
-    path = str(tmp_path_factory.mktemp("savedmodels") / "2")
-    tf.saved_model.save(judge, path, judge.signatures)
-    return {"translator": copier_model, "entailment": LocalModel(path)}
-
-
-@pytest.fixture(scope="module")
-def running(models):
-    server = ServingServer(
-        {name: {2: model} for name, model in models.items()}, {"best": 2}
-    )
+def running(copier_model):
+    server = ServingServer({"translator": {2: copier_model}}, {"best": 2})
     yield server
     server.stop()
 
@@ -83,29 +33,17 @@ def server(running):
     running.reset()
 
 
-@pytest.mark.parametrize(
-    "name, flags, text",
-    [
-        ("translator", ["--batch_size=3"], b"\n".join(SENTENCES)),
-        ("entailment", ["--json", "--batch_size=2"], lines_of(PAIRS)),
-    ],
-)
 def test_a_server_answers_lines_as_a_folder_does(
-    told, server, models, monkeypatch, tmp_path, name, flags, text
+    told, server, copier_model, monkeypatch
 ):
-    address = server.address
-    if name == "entailment":
-        path = tmp_path / "my.tsv"
-        path.write_text("zebra\tbark\nwug\tfly\n")
-        flags = [*flags, f"--dictionary={path}"]
-    found = told(ask.main, [f"{address}/{name}", "--at_once=2", *flags], text)
+    flags, text = ["--batch_size=3"], b"\n".join(SENTENCES)
+    arguments = [f"{server.address}/translator", "--at_once=2", *flags]
+    found = told(ask.main, arguments, text)
     monkeypatch.setattr(
-        local_model, "LocalModel", lambda *_, **__: models[name]
+        local_model, "LocalModel", lambda *_, **__: copier_model
     )
     assert told(ask.main, ["folder", *flags], text) == found
-    assert found[0] == 0 and len(found[1]) == text.count(b"\n") + (
-        not text.endswith(b"\n")
-    )
+    assert found[0] == 0 and len(found[1]) == len(SENTENCES)
 
 
 def test_the_status_has_a_line_a_version(told, server):
@@ -135,8 +73,8 @@ def test_flags_reach_the_server(told, server):
 
 
 def test_errors_say_what_is_wrong(told, server, capfdbinary):
-    def error(*arguments, text=b""):
-        status, output, error = told(ask.main, arguments, text)
+    def error(*arguments):
+        status, output, error = told(ask.main, arguments)
         assert (status, output) == (2, [])
         assert error.startswith("ask: ") and error.count("\n") == 1
         return error
@@ -145,9 +83,6 @@ def test_errors_say_what_is_wrong(told, server, capfdbinary):
     assert "has no model 'x'" in error(f"{address}/x")
     message = error(f"{address}/translator", "--dictionary=x")
     assert f"translator at {address}: the model reads no" in message
-    assert "standard input, line 1: expected a JSON object" in error(
-        f"{address}/entailment", text=b"a wug\n"
-    )
     for flags in (
         *(["--deadline=0"], ["--deadline=x"], ["--deadline=inf"]),
         *(["--retries=-1"], ["--at_once=0"], ["--version=1", "--label=x"]),
@@ -191,8 +126,8 @@ def test_a_process_answers_each_line_at_once(server, is_interrupted):
 
 
 @pytest.mark.slow
-def test_a_process_says_once_that_the_server_has_gone(models):
-    server = ServingServer({"translator": {1: models["translator"]}})
+def test_a_process_says_once_that_the_server_has_gone(copier_model):
+    server = ServingServer({"translator": {1: copier_model}})
     address = server.address
     flags = ["--n_best=1", "--retries=1"]
     with process(f"{address}/translator", *flags) as client:

@@ -10,8 +10,6 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from tests.runtime.serving_server import ServingServer
 from tests.serving.servables.echo_model import inputs_of
@@ -219,49 +217,20 @@ def assert_same(found, expected):
         np.testing.assert_array_equal(found[name], x, name)
 
 
-def test_a_server_tells_what_a_folder_tells(model, local):
-    def in_order(signatures):
-        return {
-            name: (x.inputs, sorted(x.outputs))
-            for name, x in signatures.items()
-        }
-
-    found = model.signatures
-    assert in_order(found) == in_order(local.signatures)
-    assert all(list(x.outputs) == sorted(x.outputs) for x in found.values())
-
-
-@pytest.mark.parametrize("signature", ["serving_default", "single", "analyse"])
+@pytest.mark.parametrize(
+    ("signature", "width"),
+    [("serving_default", 0), ("single", 0), ("analyse", 0), ("analyse", 2)],
+)
 @pytest.mark.parametrize("texts", [TEXTS, TEXTS[:1], ["", ""], []])
-def test_answers_are_those_of_the_model(model, local, signature, texts):
-    inputs = inputs_of(signature, texts)
-    expected = local.ask(signature, inputs)
-    assert_same(model.ask(signature, inputs), expected)
+def test_answers_are_those_of_the_model(model, local, signature, width, texts):
+    inputs = inputs_of(signature, texts, width)
+    assert_same(model.ask(signature, inputs), local.ask(signature, inputs))
 
 
 def test_a_pickled_model_asks_the_same_server(model):
     with pickle.loads(pickle.dumps(model)) as again:
         assert again.name == model.name
         assert again.ask("single", {"text": ["a"]})["text"].tolist() == [b"a"]
-
-
-@settings(
-    max_examples=12,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-@given(
-    texts=st.lists(st.binary(max_size=8) | st.text(max_size=5), max_size=8),
-    width=st.integers(0, 2),
-)
-def test_any_bytes_go_there_and_back(model, local, texts, width):
-    texts = [
-        x if type(x) is bytes else x.encode("utf-8", "replace") for x in texts
-    ]
-    for signature in ("serving_default", "analyse"):
-        inputs = inputs_of(signature, texts, width)
-        expected = local.ask(signature, inputs)
-        assert_same(model.ask(signature, inputs), expected)
 
 
 def test_half_a_character_is_asked_as_a_question_mark(model):
@@ -309,15 +278,10 @@ def test_large_answers_arrive(model, local):
     assert_same(found, local.ask("analyse", inputs))
 
 
-def test_versions_are_asked_by_number_and_by_label(server):
-    address = server.address
-    for options in ({"version": 3}, {"label": "stable"}):
-        model = RemoteModel(address, "echo", **options)
-        answer = model.ask("single", {"text": ["a"]})
-        assert answer["text"].tolist() == [b"a"]
-    status = Connection(address, "echo").status()
+def test_the_status_has_all_versions_or_the_one_that_is_asked_for(server):
+    status = Connection(server.address, "echo").status()
     assert [x[:2] for x in status] == [(1, "AVAILABLE"), (3, "AVAILABLE")]
-    status = Connection(address, "echo", version=3).status()
+    status = Connection(server.address, "echo", version=3).status()
     assert [x.version for x in status] == [3]
 
 
