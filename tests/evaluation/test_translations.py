@@ -168,15 +168,6 @@ def test_texts_without_words_have_no_rank(vocabulary):
     assert np.isnan(mean_log_rank(texts, vocabulary)).tolist() == [1, 1, 0]
 
 
-def test_bins_have_equal_size():
-    x = np.array([5.0, 1, 4, 2, 3, 0])
-    right = np.array([True, True, False, False, True, True])
-    centres, accuracies, sizes = accuracy_by_quantile(x, right, bins=3)
-    np.testing.assert_allclose(centres, [0.5, 2.5, 4.5])
-    np.testing.assert_allclose(accuracies, [100, 50, 50])
-    assert sizes.tolist() == [2, 2, 2]
-
-
 def test_bins_agree_with_sorting():
     rng = np.random.default_rng(0)
     x, right = rng.normal(size=1000), rng.random(1000) < 0.3
@@ -211,12 +202,6 @@ def test_what_has_no_rank_is_left_out():
     )
     assert accuracies.tolist() == [100] and sizes.tolist() == [2]
     assert [len(x) for x in accuracy_by_quantile([np.nan], [True])] == [0] * 3
-
-
-def test_accuracies_have_intervals():
-    _, (accuracy,), (size,) = accuracy_by_quantile([1, 1, 1], [1, 0, 1], 1)
-    low, high = translations.interval(accuracy, size)
-    assert 0 < low < accuracy < high < 100
 
 
 REFERENCES = [f"the cat number {i} sat on the mat" for i in range(60)]

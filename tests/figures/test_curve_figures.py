@@ -62,23 +62,3 @@ def test_what_has_no_logarithm_leaves_the_rest():
     points = {"x": ([0, 1, 3], [5, 1, 3])}
     expected = draw({"x": ([1, 3], [1, 3])}, log_x=True)
     np.testing.assert_array_equal(draw(points, log_x=True), expected)
-
-
-def test_rare_words_stand_to_the_right(drawn):
-    x, y = np.array([4.0, 5.0, 6.0]), np.array([80.0, 75.0, 60.0])
-    figures.rarity_figure(
-        {"baseline": (x, y), "dict": (x, y + 5, y + 3, y + 8)}
-    )
-    (axes,) = drawn[0].axes
-    assert "log rank" in axes.get_xlabel() and "accuracy" in axes.get_ylabel()
-    assert [x.get_text() for x in axes.get_legend().get_texts()] == [
-        "baseline",
-        "dict",
-    ]
-    for line, expected in zip(axes.lines, (y, y + 5)):
-        np.testing.assert_array_equal(line.get_xdata(), x)
-        np.testing.assert_array_equal(line.get_ydata(), expected)
-    left, right = axes.get_xlim()
-    assert left < right
-    (band,) = axes.collections
-    assert band.get_paths()[0].get_extents().extents.tolist() == [4, 63, 6, 88]

@@ -1,16 +1,10 @@
 import numpy as np
 import pytest
-import tensorflow as tf
 
 pytest.importorskip("matplotlib")
 
-from matplotlib.colors import to_hex  # noqa: E402
 
 from tfcopy import figures  # noqa: E402
-
-
-def texts(labels):
-    return [label.get_text() for label in labels]
 
 
 def scatter(number=30, seed=0):
@@ -19,22 +13,6 @@ def scatter(number=30, seed=0):
     categories = [names[i % 3] for i in range(number)]
     words = [f"word{i}" for i in range(number)]
     return rng.normal(size=(number, 2)), words, categories
-
-
-def test_categories_have_colours_and_words(drawn):
-    points, words, categories = scatter()
-    image = figures.categories_figure(points, words, categories)
-    assert image.dtype == tf.uint8 and image.shape == (1, 700, 900, 4)
-    (axes,) = drawn[0].axes
-    (legend,) = drawn[0].legends
-    assert texts(legend.get_texts()) == ["fruit", "tool", "\\$x\\$"]
-    for i, dots in enumerate(axes.collections):
-        np.testing.assert_array_equal(dots.get_offsets(), points[i::3])
-        assert to_hex(dots.get_facecolor()[0]) == to_hex(f"C{i}")
-    assert texts(axes.texts) == words
-    for i, text in enumerate(axes.texts):
-        assert text.xy == tuple(points[i])
-        assert to_hex(text.get_color()) == to_hex(f"C{i % 3}")
 
 
 def test_words_are_beside_their_points_and_can_be_read(drawn):

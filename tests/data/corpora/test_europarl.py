@@ -1,5 +1,4 @@
 import functools
-import gzip
 import http.server
 import io
 import tarfile
@@ -43,12 +42,6 @@ def test_reads_the_two_files(tmp_path):
     )
     assert pairs(reverse) == {pair[::-1] for pair in EXPECTED}
     assert corpus.fingerprint != reverse.fingerprint
-
-
-def test_reads_gzipped_files(tmp_path):
-    for name, text in TEXTS.items():
-        (tmp_path / f"{name}.gz").write_bytes(gzip.compress(text.encode()))
-    assert pairs(europarl.load(tmp_path)) == EXPECTED
 
 
 @pytest.mark.parametrize("prefix", ["", "./", "training/"])

@@ -104,18 +104,6 @@ def test_reads_what_publishers_give(tmp_path, name, text, suffix):
     assert not corpus.tokenized
 
 
-def test_pairs_are_held_out(tmp_path):
-    rows = [(f"p{i}", f"h{i}", nli.LABELS[i % 3]) for i in range(60)]
-    path = write(tmp_path / "a.jsonl", jsonl(rows))
-    corpus = nli.load(path, num_held_out=5)
-    sizes = {name: len(list(split)) for name, split in corpus.splits.items()}
-    assert sizes == {"train": 50, "validation": 5, "test": 5}
-    found = [x for split in corpus.splits.values() for x in split]
-    assert sorted(found) == sorted(
-        Example(f"p{i}", f"h{i}", i % 3) for i in range(60)
-    )
-
-
 def test_a_label_changes_the_fingerprint(tmp_path):
     fingerprints = set()
     for label in nli.LABELS:

@@ -262,14 +262,6 @@ def test_the_last_sentences_are_for_validation(folder):
     assert corpus.tokenized
 
 
-def test_the_first_shard_alone(folder):
-    corpus = sentences.load_one_billion_words(
-        folder, num_shards=1, num_validation=2
-    )
-    assert len(list(corpus.train)) == 8
-    assert list(corpus.validation) == ["shard 1 line 8", "shard 1 line 9"]
-
-
 def test_what_is_wrong_with_shards_is_named(folder):
     with pytest.raises(CorpusError, match="news.en-00004-of-00100: no such"):
         sentences.load_one_billion_words(folder)

@@ -99,15 +99,6 @@ def test_empty_lines_and_nulls_are_skipped_and_counted(tmp_path):
     assert (list(split), split.num_skipped) == ([("a", "b")], 2)
 
 
-def test_missing_splits_are_held_out(tmp_path):
-    rows = [(f"s{i}", f"t{i}") for i in range(100)]
-    path = write(tmp_path / "a.csv", csv_text(numbered(rows)))
-    corpus = tables.load(path, test=path, **COLUMNS)
-    sizes = {name: len(list(split)) for name, split in corpus.splits.items()}
-    assert sizes == {"train": 95, "validation": 5, "test": 100}
-    assert sorted([*corpus.train, *corpus.validation]) == sorted(rows)
-
-
 def test_fingerprint_is_that_of_the_chosen_text(tmp_path):
     path = write(tmp_path / "a.csv", csv_text(numbered(ROWS)))
     first = load_thrice(path).fingerprint

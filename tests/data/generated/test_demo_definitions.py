@@ -2,15 +2,11 @@ import collections
 import itertools
 
 import pytest
-import tensorflow as tf
 
-from tests.data.generated.definition_reading import facts
 from tfcopy.data.corpora.corpus import SPLITS
-from tfcopy.data.definitions import DefinitionLookup
 from tfcopy.data.generated import demo_definitions as demo
 from tfcopy.data.generated import demo_definitions_lexicon as lexicon
 
-SIZES = {"num_train": 40, "num_validation": 16, "num_test": 24}
 LOADERS = (demo.questions, demo.entailments, demo.sentences)
 PLAIN = frozenset(lexicon.plain_words())
 
@@ -63,15 +59,6 @@ def test_half_of_the_held_out_words_are_seen_in_training(load):
     assert own.union(train) >= set().union(*invented(corpus.test))
 
 
-def test_ids_tell_whose_words_a_question_has():
-    own = demo.unseen_words()
-    split = demo.questions(**SIZES).test
-    for example, words in zip(split, invented(split)):
-        source = "plain" if not words else "seen"
-        source = "unseen" if words & own else source
-        assert example.id.split("-")[::2] == ["test", source]
-
-
 # === The dictionary ===
 
 
@@ -85,33 +72,3 @@ def test_every_invented_word_is_defined_in_plain_words(definitions):
         for words in invented(load(num_train=5_000).splits[name]):
             assert all(word in definitions for word in words)
     assert len(set(definitions) - PLAIN) == 432
-
-
-def test_definitions_of_a_word_agree(definitions):
-    """Two facets are known of each; half of the words have two wordings."""
-    twice, known = 0, collections.Counter()
-    for word in set(definitions) - PLAIN:
-        first, *others = map(facts, definitions[word])
-        assert all(other == first for other in others)
-        assert len(set(definitions[word])) == len(definitions[word]) <= 2
-        twice += bool(others)
-        known[frozenset(first)] += 1
-    assert 170 < twice < 260
-    assert sorted(map(len, known)) == [2, 2, 2]
-    assert set(known.values()) == {144}
-
-
-def test_look_up_takes_no_word_for_another():
-    found = demo.dictionary()
-    lookup = DefinitionLookup(found)
-    entries = lookup.entries(tf.constant(found.headwords)).numpy()
-    for number, row in enumerate(entries, start=1):
-        if found.headwords[number - 1] not in PLAIN:
-            assert row.tolist() == [number, 0, 0, 0]
-    for row in lookup.entries(tf.constant(sorted(PLAIN))).numpy():
-        assert all(found.headwords[i - 1] in PLAIN for i in row if i)
-
-
-def test_a_sixth_of_the_words_is_invented_for_the_test_set(definitions):
-    assert len(demo.unseen_words()) == 432 // 6
-    assert demo.unseen_words() < set(definitions)

@@ -1,4 +1,3 @@
-import collections
 import random
 
 import numpy as np
@@ -13,7 +12,6 @@ from tfcopy.data.generated import demo_definitions as demo
 from tfcopy.data.generated import demo_definitions_lexicon as lexicon
 from tfcopy.data.generated.demo_definitions_lexicon import (
     invent,
-    invent_things,
     plain_words,
 )
 
@@ -28,25 +26,6 @@ def test_words_are_distinct_from_each_other_and_from_plain_ones(number, seed):
     known = set(words)
     for form in [*words, *map(str.lower, plain_words())]:
         assert not any(lemma(form, part, known) for part in RULES), form
-
-
-@pytest.fixture
-def rng():
-    return random.Random(0)
-
-
-@pytest.mark.parametrize("number", [120, 432, 501])
-def test_all_values_are_as_even_as_can_be(number, rng):
-    things = invent_things(number, rng)
-    assert sum(map(len, things.values())) == number
-    for of_split in things.values():
-        counts = collections.defaultdict(collections.Counter)
-        for thing in of_split:
-            counts["known"][tuple(thing.known)] += 1
-            for facet in thing.known:
-                counts[facet][getattr(thing, facet)] += 1
-        for counter in counts.values():
-            assert max(counter.values()) - min(counter.values()) <= 1
 
 
 PLAIN = frozenset(lexicon.plain_words())
