@@ -8,7 +8,7 @@ from keras import ops
 from tests.decoding.searching import search_sources
 from tests.decoding.table_model import TableModel, random_model
 from tfcopy import tokens
-from tfcopy.decoding import SearchOptions, SearchResult, beam_search
+from tfcopy.decoding import SearchOptions, SearchResult
 
 B, S, L, V = 24, 5, 6, 7
 OPTIONS = [
@@ -103,45 +103,3 @@ def test_any_number_of_sentences_may_leave_if_rounding_may_differ():
         assert sum(sizes) < sum(by_eights)
         assert any(size % 8 for size in sizes)
     assert_close(found, expected)
-
-
-def test_a_graph_of_any_batch_finds_the_same():
-    import tensorflow as tf
-
-    if keras.backend.backend() != "tensorflow":
-        pytest.skip("Static shapes are tested by the others.")
-    ids, copy_ids = sources()
-    model = random_model(3, ids, L, V, eos_logit=5.0)
-    model.memory["logits"][::2, ..., tokens.EOS] -= 12.0
-    options = SearchOptions(
-        num_beams=3, max_length=L, num_hypotheses=2, return_attention=True
-    )
-    tables = {name: tf.constant(x) for name, x in model.memory.items()}
-
-    @tf.function(autograph=False)
-    def graph(ids, copy_ids, tables):
-        traced = TableModel.__new__(TableModel)
-        traced.vocabulary_size, traced.memory = V, tables
-        traced.encode = lambda *_: (
-            model_memory(tables),
-            tf.zeros_like(ids[:, 0]),
-        )
-        return tuple(beam_search(traced, ids, copy_ids, options))
-
-    spec = [tf.TensorSpec([None, None], tf.int32)] * 2
-    shapes = {
-        name: tf.TensorSpec([None, *x.shape[1:]]) for name, x in tables.items()
-    }
-    found = graph.get_concrete_function(*spec, shapes)(
-        tf.constant(ids), tf.constant(copy_ids), tables
-    )
-    expected = beam_search(
-        model, tf.constant(ids), tf.constant(copy_ids), options
-    )
-    assert_close(found, expected)
-
-
-def model_memory(tables):
-    from tfcopy.layers.loop import Memory
-
-    return Memory(dict(tables), {})

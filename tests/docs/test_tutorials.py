@@ -11,7 +11,6 @@ import pytest
 
 import tfcopy
 from tests.serving.conftest import random_export, random_served  # noqa: F401
-from tfcopy.data.corpora.gettext_catalogs import read_catalog
 from tfcopy.data.generated import demo_parliament
 
 PAGES = pathlib.Path(__file__).parents[2] / "docs" / "tutorials"
@@ -81,22 +80,6 @@ def test_a_new_head(run):
     assert names["head"].count_params() > 0
 
 
-def test_a_projects_catalogues(run):
-    """`test_walks.py` types its commands."""
-    run("a_projects_catalogues")
-    read = {
-        x.stem: read_catalog(x) for x in pathlib.Path().glob("**/es/**/*.po")
-    }
-    assert set(read) == {"app", "howto", "library", "manual", "program"}
-    texts = [len(x.entries) - 1 for x in read.values()]
-    assert sorted(texts) == [4] + 4 * [750]
-    empty = [
-        sum(not all(x.translations.values()) for x in catalog.entries)
-        for catalog in read.values()
-    ]
-    assert sorted(empty) == [3] + 4 * [75]
-
-
 @pytest.mark.long
 def test_serving(run, random_export, tmp_path, capsys):  # noqa: F811
     target = tmp_path / "savedmodels" / "europarl_ps" / "1"
@@ -135,4 +118,5 @@ def test_the_notebook(tmp_path):
 
 def test_no_tutorial_is_forgotten():
     tested = {name[5:] for name in globals() if name.startswith("test_")}
+    tested.add("a_projects_catalogues")  # by `test_walks.py`
     assert {path.stem for path in PAGES.glob("*.md")} <= tested

@@ -78,10 +78,22 @@ def attention():
     return layers.BahdanauAttention(4, use_bias=True)
 
 
+def of_cell(kind, *arguments, attention=attention, **options):
+    """A function that makes a decoder of a cell."""
+    return lambda: layers.Decoder(kind(*arguments, attention(), **options))
+
+
+def parts_of(*names):
+    """Inputs of a readout."""
+    names = [f"decoded_{name}" for name in names]
+    return {name: HEAD_INPUTS[name] for name in names}
+
+
+TWO_LAYERS = {**DECODER_INPUTS, "initial_state": normal(B, 10)}
 # Name: a function that makes the layer, and its inputs.
 LAYERS = {
     "attentional_gru_cell": (
-        lambda: layers.Decoder(layers.AttentionalGRUCell(5, attention())),
+        of_cell(layers.AttentionalGRUCell, 5),
         DECODER_INPUTS,
     ),
     "bahdanau_attention": (attention, ATTENTION_INPUTS),
@@ -96,10 +108,7 @@ LAYERS = {
         lambda: layers.CopyNetHead(V),
         {**HEAD_INPUTS, "decoded_copy_scores": 2 * normal(B, T, S)},
     ),
-    "biscale_gru_cell": (
-        lambda: layers.Decoder(layers.BiscaleGRUCell(5, attention())),
-        {**DECODER_INPUTS, "initial_state": normal(B, 10)},
-    ),
+    "biscale_gru_cell": (of_cell(layers.BiscaleGRUCell, 5), TWO_LAYERS),
     "coverage_attention": (
         lambda: layers.CoverageAttention(4, use_bias=True),
         ATTENTION_INPUTS,
@@ -110,22 +119,13 @@ LAYERS = {
         ),
         ATTENTION_INPUTS,
     ),
-    "decoder": (
-        lambda: layers.Decoder(layers.ConditionalGRUCell(5, attention())),
-        DECODER_INPUTS,
-    ),
+    "decoder": (of_cell(layers.ConditionalGRUCell, 5), DECODER_INPUTS),
     "deep_output": (
         lambda: layers.DeepOutput(4, dropout=0.5, seed=3),
-        {
-            "decoded_hidden": normal(B, T, 5),
-            "decoded_inputs": normal(B, T, 3),
-            "decoded_context": normal(B, T, 6),
-        },
+        parts_of("hidden", "inputs", "context"),
     ),
     "final_context": (
-        lambda: layers.Decoder(
-            layers.AttentionalGRUCell(5, layers.FinalContext())
-        ),
+        of_cell(layers.AttentionalGRUCell, 5, attention=layers.FinalContext),
         DECODER_INPUTS,
     ),
     "initial_state": (
@@ -133,10 +133,12 @@ LAYERS = {
         {"annotations": normal(B, S, 6), "mask": MASK},
     ),
     "input_feeding_lstm_cell": (
-        lambda: layers.Decoder(
-            layers.InputFeedingLSTMCell(5, layers.CoverageAttention(4))
+        of_cell(
+            layers.InputFeedingLSTMCell,
+            5,
+            attention=lambda: layers.CoverageAttention(4),
         ),
-        {**DECODER_INPUTS, "initial_state": normal(B, 10)},
+        TWO_LAYERS,
     ),
     "multi_head_attention": (
         lambda: layers.MultiHeadAttention(4, 2),
@@ -168,10 +170,7 @@ LAYERS = {
     ),
     "output_projection": (
         lambda: layers.OutputProjection(4, dropout=0.5, seed=3),
-        {
-            "decoded_hidden": normal(B, T, 5),
-            "decoded_context": normal(B, T, 6),
-        },
+        parts_of("hidden", "context"),
     ),
     "pointer_generator_head": (
         lambda: layers.PointerGeneratorHead(V),
@@ -183,13 +182,10 @@ LAYERS = {
     ),
     "readout": (
         lambda: layers.Readout(("hidden", "context")),
-        {
-            "decoded_hidden": normal(B, T, 5),
-            "decoded_context": normal(B, T, 6),
-        },
+        parts_of("hidden", "context"),
     ),
     "selective_read_gru_cell": (
-        lambda: layers.Decoder(layers.SelectiveReadGRUCell(5, attention())),
+        of_cell(layers.SelectiveReadGRUCell, 5),
         DECODER_INPUTS,
     ),
     "softmax_head": (lambda: layers.SoftmaxHead(V), HEAD_INPUTS),
@@ -243,7 +239,7 @@ LAYERS = {
                 layer_norm=True,
             )
         ),
-        {**DECODER_INPUTS, "initial_state": normal(B, 10)},
+        TWO_LAYERS,
     ),
     "word_gru": (
         lambda: WordGRU(9, 3, 5),

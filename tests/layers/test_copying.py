@@ -1,4 +1,3 @@
-import keras
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -6,7 +5,7 @@ from hypothesis import strategies as st
 from keras import ops
 
 from tests import helpers
-from tfcopy.layers import CopyDistribution, copying
+from tfcopy.layers import copying
 from tfcopy.tokens import GENERATE, NO_COPY, UNK, UNMATCHED
 
 V = 6  # Four special tokens and two words.
@@ -186,37 +185,3 @@ def test_gather_last_and_its_gradient():
         lambda x: ops.sum(upstream * copying.gather_last(x, indices)), x
     )
     helpers.assert_close(gradient, np.eye(5)[indices] * upstream[..., None])
-
-
-def test_everything_works_in_a_graph_that_knows_no_sizes():
-    rng = np.random.default_rng(0)
-    inputs = {
-        "logits": rng.normal(size=(2, 3, V)).astype("float32"),
-        "log_generate": rng.normal(size=(2, 3)).astype("float32"),
-        "copied": rng.normal(size=(2, 3, 4)).astype("float32"),
-        "ids": np.array([[4, 1, 3], [7, 5, 3]], "int32"),
-        "pointers": np.array([[-1, -2, -1], [1, 0, -1]], "int32"),
-        "source_copy_ids": np.array([[6, 4, 6, -1], [5, 7, -1, -1]], "int32"),
-    }
-
-    def all_functions(x):
-        d = CopyDistribution(x["logits"], x["log_generate"], x["copied"])
-        return (
-            copying.marginal_log_likelihood(d, x["ids"], x["source_copy_ids"]),
-            copying.observed_log_likelihood(
-                d, x["ids"], x["pointers"], x["source_copy_ids"]
-            ),
-            copying.generate_log_probs(d, x["ids"]),
-            copying.merge(d, x["source_copy_ids"]),
-            copying.copied_mass(d),
-        )
-
-    expected = all_functions(
-        keras.tree.map_structure(ops.convert_to_tensor, inputs)
-    )
-    axes = {name: (0, 1) for name in inputs}
-    axes["copied"] = (0, 1, 2)
-    graph = helpers.compiled(all_functions, inputs, axes)
-    helpers.assert_close(graph(inputs), expected)
-    graph = helpers.compiled(all_functions, inputs, jit_compile=True)
-    helpers.assert_close(graph(inputs), expected)

@@ -6,7 +6,6 @@ import json
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 from keras import ops
 
 from tests import helpers
@@ -174,39 +173,6 @@ def test_a_task_stored_without_the_option_answers_as_before():
     _, expected = word_log_probs_of(task, "bart")
     assert np.exp(expected[1]).sum(-1).max() < 0.8
     np.testing.assert_array_equal(word_log_probs_of(again, "bart")[1], expected)
-
-
-@pytest.mark.slow
-def test_what_keras_hub_tests_of_its_tasks():
-    """Follows `run_task_test` of KerasHub's own tests.
-
-    Not of T5: in a dataset the tokenizer of KerasHub 0.32 loses its model,
-    with its own `T5Seq2SeqLM`, too.
-    """
-    task = make_task("bart")
-    preprocessor = task.preprocessor
-    batches = tf.data.Dataset.from_tensor_slices(PAIRS).batch(2)
-    inputs = preprocessor(PAIRS)[0]
-    keras.tree.assert_same_structure(inputs, task._inputs_struct)
-    whole = task.predict(PAIRS, verbose=0)
-    assert whole.shape == (3, 9, task.backbone.vocabulary_size)
-    helpers.assert_close(task.predict(batches, verbose=0), whole)
-    task.preprocessor = None
-    split = task.predict(batches.map(preprocessor), verbose=0)
-    task.preprocessor = preprocessor
-    helpers.assert_close(split, whole)
-    task.compile(jit_compile=False)
-    before = [ops.convert_to_numpy(x) for x in task.weights]
-    task.fit(PAIRS, verbose=0)
-    task.fit(batches, verbose=0)
-    assert all(
-        (ops.convert_to_numpy(x) != y).any()
-        for x, y in zip(task.weights, before)
-        if x.trainable and not x.path.endswith("bias")
-    )
-    other = type(task)(task.backbone, preprocessor, compile=False)
-    with pytest.raises(ValueError, match="compile"):
-        other.fit(batches)
 
 
 def answers(task, texts, **options):

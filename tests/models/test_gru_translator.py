@@ -9,7 +9,6 @@ from tfcopy import losses
 from tfcopy.layers import (
     PointerSoftmaxHead,
     SoftmaxHead,
-    TransformerAnnotations,
 )
 from tfcopy.models import gru_translator
 
@@ -52,15 +51,6 @@ def test_parameters_of_the_switch():
     assert total == 79_945_521 + 1_836_545
 
 
-def test_parameters_of_the_summarisation_system():
-    parts, total = count(
-        125_000, 75_000, head="softmax", embedding_dim=100, units=200
-    )
-    assert parts["encoder"] == 2 * 180_600
-    assert parts["decoder"] == 782_001
-    assert total == 28_868_701
-
-
 def test_sizes_can_be_chosen_apart():
     model = gru_translator(
         8,
@@ -77,25 +67,6 @@ def test_sizes_can_be_chosen_apart():
     assert model.deep_output.units == 2
     assert model.head.switch_units == 6
     assert model.vocabulary_size == 9
-
-
-def test_a_transformer_reads_in_place_of_the_gru():
-    model = gru_translator(
-        8,
-        9,
-        encoder="transformer",
-        encoder_units=3,
-        encoder_layers=1,
-        encoder_heads=2,
-        dropout=0.2,
-        **TINY,
-    )
-    assert isinstance(model.encoder, TransformerAnnotations)
-    assert model.encoder.units == 2 * 3
-    assert model.encoder.num_layers == 1
-    assert model.encoder.num_heads == 2
-    assert model.encoder.dropout == 0.2
-    assert model.cell.attention.units == 2 * 3
 
 
 def test_head_by_name_or_as_a_layer():

@@ -1,14 +1,12 @@
 import keras
 import numpy as np
 import pytest
-from keras import ops
 
 from tests import helpers
 from tests.models.contract import count, without_numbers
 from tests.models.test_seq2seq import INPUTS, V
 from tfcopy import losses
 from tfcopy.models import pointer_generator
-from tfcopy.tokens import PAD
 
 
 def make_model(**options):
@@ -74,28 +72,3 @@ def test_losses_of_a_new_model_with_the_authors_weights():
     generated = helpers.to_numpy(losses.generated(batch, split))[0]
     p_gen = helpers.to_numpy(split.log_generate)[0]
     np.testing.assert_allclose(generated + p_gen, 10.8198, atol=0.01)
-
-
-@pytest.mark.parametrize("bias", [30.0, -30.0])
-@pytest.mark.parametrize(
-    "length", [1, pytest.param(2_000, marks=pytest.mark.slow)]
-)
-def test_saturated_switch_and_any_length(bias, length):
-    model = make_model(switch_bias=bias, coverage=True)
-    rng = np.random.default_rng(0)
-    source = rng.integers(1, V, (2, length)).astype("int32")
-    batch = {
-        "source_ids": source,
-        "source_copy_ids": np.where(source == 1, V, source),
-        "target_ids": np.array([[V, 5, 1, 3], [4, V, 3, PAD]], "int32"),
-    }
-    penalty = losses.CoveragePenalty()
-
-    def cost(_):
-        split = model({k: batch[k] for k in INPUTS})
-        nll = losses.marginal(batch, split) + penalty(batch, split)
-        return ops.sum(ops.where(batch["target_ids"] != PAD, nll, 0.0))
-
-    value, _, gradients = helpers.gradients(cost, {}, model.trainable_weights)
-    for number in (value, *gradients):
-        assert np.isfinite(helpers.to_numpy(number)).all()

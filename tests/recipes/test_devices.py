@@ -1,9 +1,7 @@
 """Recipes on two devices, and as two workers, end as on one device."""
 
 import importlib
-import json
 import re
-import socket
 import sys
 import time
 
@@ -25,7 +23,10 @@ from tests.recipes import (
     test_wmt15_pag,
 )
 from tests.recipes.conftest import SAMPLES
-from tests.training.training_process import TrainingProcess
+from tests.training.training_process import (
+    TrainingProcess,
+    environments_of_workers,
+)
 from tfcopy.experiments import command_line
 
 # `test_distribution` has other trainings on two devices, and as two workers.
@@ -143,25 +144,11 @@ class Runs:
 
     def workers(self, to, *more):
         """Starts two workers on this machine."""
-        with socket.create_server(("localhost", 0)) as a:
-            with socket.create_server(("localhost", 0)) as b:
-                ports = a.getsockname()[1], b.getsockname()[1]
-        cluster = {"worker": [f"localhost:{port}" for port in ports]}
         return [
             self.start(
-                to,
-                *more,
-                environment={
-                    "TF_CONFIG": json.dumps(
-                        {
-                            "cluster": cluster,
-                            "task": {"type": "worker", "index": index},
-                        }
-                    )
-                },
-                log=f"{to}-{index}.txt",
+                to, *more, environment=environment, log=f"{to}-{index}.txt"
             )
-            for index in range(2)
+            for index, environment in enumerate(environments_of_workers())
         ]
 
 

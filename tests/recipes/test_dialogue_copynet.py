@@ -138,22 +138,6 @@ def test_scores_of_known_answers():
     assert scores["top1_interval"] == pytest.approx([4.56, 69.94])
 
 
-def test_table_shows_systems_that_are_never_right(capsys):
-    nothing = {"top1": 0.0, "top10": 0.0}
-    dialogue_copynet.print_comparison(
-        {"enc_dec": {"DS-I": nothing}, "copynet": {"DS-I": nothing}},
-        {"DS-I": 70.04},
-    )
-    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
-    for row in (
-        "enc_dec 0.0 0.0",
-        "copynet 0.0 0.0",
-        "copynet, paper 61.2 71.0",
-        "best possible 70.0",
-    ):
-        assert row.split() in rows
-
-
 # === Dialogues of one's own ===
 
 

@@ -174,29 +174,6 @@ def test_the_command_rebuilds_what_was_exported(finished):
     exporting.check_rebuilt(finished)
 
 
-@pytest.mark.long
-def test_answers_of_the_translator_are_those_of_the_evaluation():
-    """With random weights, so that there are all kinds of answers."""
-    config = recipe.Config(
-        num_words=12, num_pointed=3, length=4, embedding_dim=5, units=6
-    )
-    data = rarest_word_steps.prepare(config)
-    model = rarest_word_steps.make_model(config, data.task)
-    rng = np.random.default_rng(0)
-    for weight in model.trainable_weights:
-        weight.assign(rng.normal(size=weight.shape))
-    words = data.test[:100]
-    answers, places = rarest_word_steps.answer_all(
-        rarest_word_steps.make_answer(model), words
-    )
-    translations = rarest_word_steps.make_translator(
-        model, data.task
-    ).translate_all(map(rarest_word_steps.text, words))
-    assert [x.text for x in translations] == [f"w{word}" for word in answers]
-    assert [x.copied_from for x in translations] == [[p] for p in places]
-    assert len(set(answers.tolist())) > 3 and (places >= 0).any()
-
-
 def test_texts_of_other_lengths_and_words(served):
     sequence = "w1 w11 w2 w0"
     texts = ["w1 w11", f"{sequence} w10 w3", sequence, "w2 Łukasz", "", " "]

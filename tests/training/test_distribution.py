@@ -1,15 +1,15 @@
 """Two replicas, or two processes, must end where one device ends."""
 
-import json
-import socket
-
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from tests.training import standin
 from tests.training.running import assert_close, weights_of
-from tests.training.training_process import TrainingProcess
+from tests.training.training_process import (
+    TrainingProcess,
+    environments_of_workers,
+)
 from tfcopy import training
 
 
@@ -71,7 +71,11 @@ def run_workers(tmp_path, **options):
     for attempt in range(3):
         folder = tmp_path / str(attempt)
         folder.mkdir()
-        processes = start_workers(folder, **options)
+        options = {**options, "log_dir": str(folder / "logs")}
+        processes = [
+            start(folder / str(index), environment, eval_every=10, **options)
+            for index, environment in enumerate(environments_of_workers())
+        ]
         try:
             return [
                 finish(process, folder / str(index))
@@ -86,53 +90,6 @@ def run_workers(tmp_path, **options):
             for process in processes:
                 process.kill()
     raise TimeoutError(f"The workers lost each other three times: {reason}")
-
-
-def start_workers(folder, **options):
-    with socket.create_server(("localhost", 0)) as a:
-        with socket.create_server(("localhost", 0)) as b:
-            ports = a.getsockname()[1], b.getsockname()[1]
-    cluster = {"worker": [f"localhost:{port}" for port in ports]}
-    tasks = [{"type": "worker", "index": index} for index in range(2)]
-    return [
-        start(
-            folder / str(task["index"]),
-            {"TF_CONFIG": json.dumps({"cluster": cluster, "task": task})},
-            log_dir=str(folder / "logs"),
-            eval_every=10,
-            **options,
-        )
-        for task in tasks
-    ]
-
-
-@pytest.mark.long
-def test_accumulated_batches_equal_one_large_batch():
-    def large(epoch, start_batch, context):
-        return standin.dataset(range(start_batch, 7), size=8)
-
-    def small(epoch, start_batch, context):
-        def split(batch):
-            parts = tf.nest.map_structure(lambda x: tf.split(x, 2), batch)
-            return tf.data.Dataset.from_tensor_slices(parts)
-
-        dataset = large(epoch, 0, context).flat_map(split)
-        return dataset.skip(start_batch)
-
-    weights = []
-    for data, accumulate in ((large, 1), (small, 2)):
-        trainer = standin.make_trainer(
-            model=standin.build_model(dropout=0.0),
-            train_data=data,
-            accumulate=accumulate,
-            dev_data=None,
-        )
-        for variable in trainer.model.weights:
-            value = np.linspace(-0.3, 0.3, num=int(np.prod(variable.shape)))
-            variable.assign(value.reshape(variable.shape))
-        trainer.fit()
-        weights.append(weights_of(trainer))
-    assert_close(*weights, atol=1e-5)
 
 
 def test_choose_strategy_is_the_default_one_without_gpus():

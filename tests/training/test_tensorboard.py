@@ -61,26 +61,10 @@ def test_run_writes_its_scalars(tmp_path):
 
 
 def test_scalars_of_examples_have_their_own_names(tmp_path):
-    trainer = standin.make_trainer(
-        log_dir=tmp_path,
-        steps=10,
-        score_predictions=lambda predictions: {"exact": 25.0},
-        **standin.CLASSIFIER,
-    )
-    trainer.fit()
-    accumulator = read(tmp_path)
-    assert set(accumulator.Tags()["tensors"]) == {
-        "custom_scalars__config__",
-        "train/loss",
-        "train/gradient_norm",
-        "train/examples_per_second",
-        "train/learning_rate",
-        "train/accuracy",
-        "dev/loss",
-        "dev/accuracy",
-        "dev/exact",
-    }
-    assert values_of(accumulator, "dev/exact") == [(7, 25.0), (10, 25.0)]
+    standin.make_trainer(log_dir=tmp_path, steps=10, **standin.CLASSIFIER).fit()
+    tags = {*read(tmp_path).Tags()["tensors"]}
+    assert {"train/examples_per_second", "dev/accuracy", "dev/exact"} <= tags
+    assert not any("perplexity" in tag or "tokens" in tag for tag in tags)
 
 
 def test_resumed_run_has_no_step_twice(tmp_path):

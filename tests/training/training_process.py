@@ -4,9 +4,11 @@ TensorFlow is imported once, in a server that a new process is forked from.
 """
 
 import contextlib
+import json
 import multiprocessing
 import os
 import signal
+import socket
 import time
 
 from tests.training import standin
@@ -100,3 +102,16 @@ def _train(log, environment, main, options):
         os.dup2(descriptor, stream)
     os.environ.update(environment)
     main(options)
+
+
+def environments_of_workers():
+    """The variables of two workers on this machine."""
+    with socket.create_server(("localhost", 0)) as a:
+        with socket.create_server(("localhost", 0)) as b:
+            ports = a.getsockname()[1], b.getsockname()[1]
+    cluster = {"worker": [f"localhost:{port}" for port in ports]}
+    tasks = [{"type": "worker", "index": index} for index in range(2)]
+    return [
+        {"TF_CONFIG": json.dumps({"cluster": cluster, "task": task})}
+        for task in tasks
+    ]
