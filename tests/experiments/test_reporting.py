@@ -192,78 +192,63 @@ def test_lead_is_told(capsys):
     ]
 
 
-A_100 = {"bleu": 100.0, "bleu_interval": [90.0, 100.0]}
+def bleu(score, low, high, **more):
+    return {"bleu": score, "bleu_interval": [low, high], **more}
+
+
+A_100 = bleu(100.0, 90.0, 100.0)
 A_100_MORE = {**A_100, "interval": [0.0, 1.0], "part": {"errors": 2.0}}
-EXPECTED = "Expected: a does better than b. "
-NOT_SEEN = f"{EXPECTED}Not seen here: "
-SEE = "; see docs/results.md."
+PARTS = {x: {"part": {"errors": n}} for x, n in zip("ab", (3.111, 14.9))}
+EXACT = {x: {"exact_match": 9, "interval": [8, 10]} for x in "ab"}
+MISSING = {"a": {"part": {"errors": None, "interval": None}}}
+CLOSE = "too close to tell"
+NOT_COMPARED = "Not compared: this run does not have both figures."
 
 
 @pytest.mark.parametrize(
-    ("metric", "results", "train", "seen", "sentence"),
+    ("metric", "results", "seen", "figures"),
     [
         (
             "bleu",
-            {"a": A_100_MORE, "b": {"bleu": 50, "bleu_interval": [40, 60]}},
-            None,
+            {"a": A_100_MORE, "b": bleu(50, 40, 60)},
             "yes",
-            f"{EXPECTED}Seen: 100 against 50 BLEU (yes).",
+            "100 50 BLEU",
         ),
+        # Within noise, and ahead of it the wrong way round.
         (
-            "bleu",  # Within noise.
-            {"a": A_100, "b": {"bleu": 89.12, "bleu_interval": [80, 91]}},
-            None,
-            "too close to tell",
-            f"{NOT_SEEN}100 against 89.12 BLEU (too close to tell){SEE}",
+            "bleu",
+            {"a": A_100, "b": bleu(89.12, 80, 91)},
+            CLOSE,
+            "100 89.12 BLEU",
         ),
-        (
-            "bleu",  # Ahead of noise, the wrong way round.
-            {"b": A_100, "a": {"bleu": 5, "bleu_interval": [4, 6]}},
-            None,
-            "no",
-            f"{NOT_SEEN}5 against 100 BLEU (no){SEE}",
-        ),
-        (
-            "-part.errors",  # Less is better; no interval.
-            {"a": {"part": {"errors": 3.111}}, "b": {"part": {"errors": 14.9}}},
-            None,
-            "yes",
-            f"{EXPECTED}Seen: 3.111 against 14.9 % (yes).",
-        ),
-        (
-            "-part.errors",
-            {"a": A_100_MORE, "b": A_100_MORE},
-            None,
-            "too close to tell",
-            f"{NOT_SEEN}2 against 2 % (too close to tell){SEE}",
-        ),
-        (
-            "exact_match",
-            {x: {"exact_match": 9, "interval": [8, 10]} for x in "ab"},
-            ["mine"],
-            "too close to tell",
-            "The paper: a does better than b. Seen: 9 against 9 % (too close "
-            "to tell).",
-        ),
-        (
-            "-part.errors",  # Missing: the system, or what is counted.
-            {"a": {"part": {"errors": None, "interval": None}}},
-            None,
-            None,
-            f"{EXPECTED}Not compared: this run does not have both figures.",
-        ),
+        ("bleu", {"b": A_100, "a": bleu(5, 4, 6)}, "no", "5 100 BLEU"),
+        # Less is better; no interval.
+        ("-part.errors", PARTS, "yes", "3.111 14.9 %"),
+        ("-part.errors", dict.fromkeys("ab", A_100_MORE), CLOSE, "2 2 %"),
+        ("exact_match", EXACT, CLOSE, "9 9 %"),
+        # The system, or what is counted.
+        ("-part.errors", MISSING, None, None),
     ],
 )
-def test_claims_are_judged(metric, results, train, seen, sentence):
-    claims = {"a does better than b": metric}
+def test_claims_are_judged(metric, results, seen, figures):
+    claim = "a does better than b"
 
-    @config.configuration("my_recipe", claims=claims)
+    @config.configuration("my_recipe", claims={claim: metric})
     class Config(config.RunConfig):
         train: list[str] | None = config.corpus_file("Files.")
 
-    (judged,) = reporting.judge(Config(train=train), results)
-    assert (judged["seen"], judged["sentence"]) == (seen, sentence)
-    assert list(judged["figures"]) == ["a", "b"]
+    own = reporting.judge(Config(train=["mine"]), results)[0]["sentence"]
+    (judged,) = reporting.judge(Config(), results)
+    assert judged["seen"] == seen and list(judged["figures"]) == ["a", "b"]
+    sentence = NOT_COMPARED
+    if figures is not None:
+        a, b, unit = figures.split()
+        sentence = f"{a} against {b} {unit} ({seen})"
+        assert own == f"The paper: {claim}. Seen: {sentence}."
+        start = "Seen: " if seen == "yes" else "Not seen here: "
+        end = "." if seen == "yes" else "; see docs/results.md."
+        sentence = f"{start}{sentence}{end}"
+    assert judged["sentence"] == f"Expected: {claim}. {sentence}"
 
 
 def test_picture_is_on_disk_and_in_tensorboard(tmp_path):

@@ -105,21 +105,11 @@ def test_weights_decay_but_not_biases(name):
     np.testing.assert_array_equal(layer.bias.numpy(), [1, 1])
 
 
+PAG = {"system": "pag", "query": "second", "head": "pointer_generator"}
+RPAG = {"system": "rpag", "query": "first", "head": "copynet"}
 PLANNERS = [
-    {
-        "system": "pag",
-        "decoder": "gru",
-        "layer_norm": True,
-        "query": "second",
-        "head": "pointer_generator",
-    },
-    {
-        "system": "rpag",
-        "layer_norm": True,
-        "planner_layer_norm": True,
-        "query": "first",
-        "head": "copynet",
-    },
+    {**PAG, "decoder": "gru", "layer_norm": True},
+    {**RPAG, "layer_norm": True, "planner_layer_norm": True},
     {"system": "baseline"},
 ]
 
