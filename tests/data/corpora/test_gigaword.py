@@ -147,4 +147,4 @@ def test_every_blank_of_unicode_is_known():
     every = "".join(chr(i) for i in range(0x110000) if not 0xD800 <= i < 0xE000)
     normal = normalize_blanks(tf.constant([c.encode() for c in every])).numpy()
     blank = {c for c, x in zip(every, normal.tolist()) if not x}
-    assert blank == set(re.findall(blanks.pattern("")[:-1], every))
+    assert blank == set(re.findall(blanks.spaces("")[:-1], every))

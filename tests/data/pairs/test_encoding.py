@@ -57,6 +57,14 @@ def test_flat_arrays_and_counts(vocabularies):
         assert getattr(encoded, name).dtype == np.int32
 
 
+def test_blanks_outside_the_vocabularies_are_spaces(vocabularies):
+    found = encode([("the\u00a0house", "la\u202f\u200bmaison")], *vocabularies)
+    assert_same(found, encode([("the house", "la maison")], *vocabularies))
+    blank = Vocabulary([*vocabularies[1].words, "\u202f"])
+    found = encode([("the", "la\u202f\u200bmaison")], vocabularies[0], blank)
+    assert found.target_ids.tolist() == [4, 7, 5, EOS]
+
+
 def test_many_chunks_keep_their_order(vocabularies):
     lengths = 1 + np.arange(3 * CHUNK_SIZE + 5) % 7
     pairs = [("the " * length, "la") for length in lengths]

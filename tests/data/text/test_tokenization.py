@@ -283,9 +283,8 @@ def test_fingerprints_name_mode_and_language():
         assert Tokenizer(**options, keeps="").fingerprint == fingerprint
         with_blanks = fingerprint.replace("1", "2")
         assert Tokenizer(**options).fingerprint == with_blanks
-        assert Tokenizer(**options, keeps="\u00a0").fingerprint == (
-            f"{with_blanks}-a0"
-        )
+        some = Tokenizer(**options, keeps="\u00a0")
+        assert some.fingerprint == f"{with_blanks}-a0"
 
 
 def folded(words, **options):

@@ -13,14 +13,14 @@ KEPT = "\u00a0\u202f\u200b\u3000"
 _SPACES = "\x00-\x20\x7f-\x9f\u1680\u2000-\u200a\u2028\u2029\u205f\ufeff"
 
 
-def pattern(kept: str = KEPT) -> str:
+def spaces(kept: str = KEPT) -> str:
     """Returns the regular expression of a run of spaces, for `re` and RE2.
 
     Args:
         kept: The blanks that are no spaces, some of `KEPT`.
     """
-    spaces = "".join(x for x in KEPT if x not in kept)
-    return f"[{_SPACES}{spaces}]+"
+    others = "".join(x for x in KEPT if x not in kept)
+    return f"[{_SPACES}{others}]+"
 
 
 def normalized(text: str, kept: str = KEPT) -> str:
@@ -28,9 +28,9 @@ def normalized(text: str, kept: str = KEPT) -> str:
 
     Args:
         text: A string.
-        kept: As in `pattern`.
+        kept: As in `spaces`.
     """
-    return re.sub(pattern(kept), " ", text).strip(" ")
+    return re.sub(spaces(kept), " ", text).strip(" ")
 
 
 def with_tabs(text: str) -> str:

@@ -39,8 +39,8 @@ class Glossary:
     """
 
     def __init__(self, terms: Iterable[tuple[str, str]]):
-        self.terms = tuple((str(x), str(y)) for x, y in terms)
-        phrases = [normalized(x, "") for x, _ in self.terms]
+        self.terms = tuple((normalized(str(x), ""), str(y)) for x, y in terms)
+        phrases = [x for x, _ in self.terms]
         for phrase, count in collections.Counter(phrases).items():
             if not phrase or count > 1:
                 raise ValueError(
@@ -71,8 +71,7 @@ class Glossary:
                 exchange_formats.read_terms, languages=languages
             )
         for place, *fields in read(path):
-            phrase = normalized(fields[0], "")
-            translation = normalized(fields[1])
+            phrase, translation = map(normalized, fields, ("", KEPT))
             if not phrase or not translation:
                 raise ValueError(f"{place}: a blank phrase or translation.")
             if terms.setdefault(phrase, translation) is not translation:
@@ -93,9 +92,7 @@ class Glossary:
     @property
     def phrases(self):
         """Strings `(G,)`."""
-        return tf.constant(
-            [normalized(x, "") for x, _ in self.terms], tf.string
-        )
+        return tf.constant([x for x, _ in self.terms], tf.string)
 
     @property
     def translations(self):
@@ -232,16 +229,12 @@ def cut(text, pattern, blanks=""):
         pattern: Regular expression of RE2.
         blanks: Some of `blanks.KEPT`, which patterns take for blanks.
     """
-    edged = tf.strings.regex_replace(
-        in_ascii(text, blanks), pattern, rf"{_EDGE}\0{_EDGE}"
-    )
+    text = in_ascii(text, blanks)
+    edged = tf.strings.regex_replace(text, pattern, rf"{_EDGE}\0{_EDGE}")
+    for blank in blanks:
+        edged = tf.strings.regex_replace(edged, _IN_ASCII[blank], blank)
     # Outside, inside, outside and so on; there may be nothing outside.
     parts = tf.strings.split(edged, _EDGE)
-    for blank in blanks:
-        flat = tf.strings.regex_replace(
-            parts.flat_values, _IN_ASCII[blank], blank
-        )
-        parts = parts.with_flat_values(flat)
     places = tf.ragged.range(parts.row_lengths()).flat_values
     return parts, places % 2 == 1
 

@@ -15,11 +15,7 @@ import tensorflow as tf
 from tfcopy import filesystem
 from tfcopy.data.text.blanks import KEPT
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
-from tfcopy.data.text.tokenization import (
-    Tokenizer,
-    names_of,
-    normalize_blanks,
-)
+from tfcopy.data.text.tokenization import Tokenizer, names_of, normalize_blanks
 from tfcopy.terminal import quiet
 
 _STRINGS = tf.TensorSpec([None], tf.string)
@@ -84,11 +80,9 @@ class SentencepieceTokenizer(PieceTokenizer):
         import sentencepiece
 
         model = sentencepiece.SentencePieceProcessor(model_proto=self.model)
-        unknown = model.unk_id()
-        if model.piece_to_id("<0x00>") != unknown:
-            return ""
-        known = (x for x in self.keeps if model.piece_to_id(x) != unknown)
-        return "".join(known)
+        pieces = {*model.id_to_piece([*range(len(model))])}
+        known = "" if "<0x00>" in pieces else self.keeps
+        return "".join(x for x in known if x in pieces)
 
     @functools.cached_property
     def model(self) -> bytes:

@@ -30,8 +30,7 @@ import tensorflow as tf
 
 from tfcopy.data.parallel import map_each
 from tfcopy.data.ragged_rows import join, keep, rows_of
-from tfcopy.data.text import blanks as blanks_of_text
-from tfcopy.data.text.blanks import KEPT
+from tfcopy.data.text.blanks import KEPT, spaces
 
 
 def string_tensor(texts: Iterable) -> tf.Tensor:
@@ -162,16 +161,13 @@ def normalize_blanks(text, kept: str = KEPT):
     """
     text = tf.strings.unicode_transcode(text, "UTF-8", "UTF-8")
     text = _without_blank_texts(text, kept)
-    text = tf.strings.regex_replace(text, blanks_of_text.pattern(kept), " ")
+    text = tf.strings.regex_replace(text, spaces(kept), " ")
     return tf.strings.strip(text)
 
 
 def _without_blank_texts(text, kept):
-    if not kept:
-        return text
-    return tf.strings.regex_replace(
-        text, rf"^{blanks_of_text.pattern('')}$", ""
-    )
+    is_blank = f"^{spaces('')}$" if kept else "^$"
+    return tf.strings.regex_replace(text, is_blank, "")
 
 
 def _check(mode, language):
@@ -230,10 +226,9 @@ def _separate(text, language):
     """Puts a space before each token. Text: any shape, blanks normalised."""
     replace = tf.strings.regex_replace
     # A full stop before a lower-case word ends an abbreviation.
-    text = replace(
-        text, rf"([\pL\pM\pN])\.([ {KEPT}]\p{{Ll}})", rf"\1{_STOP}\2"
-    )
-    text = replace(text, _BEFORE_FIGURE, rf"\1{_STOP}\2")
+    stop = rf"\1{_STOP}\2"
+    text = replace(text, rf"([\pL\pM\pN])\.([ {KEPT}]\p{{Ll}})", stop)
+    text = replace(text, _BEFORE_FIGURE, stop)
     if language == "en":
         text = replace(
             text,
@@ -415,10 +410,8 @@ def knowing(tokenizer, vocabulary):
         vocabulary: The `Vocabulary` of its tokens.
     """
     for name in {"inner", "tokenizer"} & vars(tokenizer).keys():
-        inner = getattr(tokenizer, name)
-        known = {name: knowing(inner, vocabulary)}
-        same = known[name] is inner
-        return tokenizer if same else dataclasses.replace(tokenizer, **known)
+        known = {name: knowing(getattr(tokenizer, name), vocabulary)}
+        return dataclasses.replace(tokenizer, **known)
     letters = set().union(*vocabulary.words)
     had = getattr(tokenizer, "blanks", "")
     keeps = "".join(x for x in had if x in letters)
@@ -518,7 +511,7 @@ def _places(text, tokenizer):
     text = _without_blank_texts(text, tokenizer.blanks)
     characters = tf.strings.unicode_split(text, "UTF-8")
     is_blank = tf.strings.regex_full_match(
-        characters.flat_values, blanks_of_text.pattern(tokenizer.blanks)
+        characters.flat_values, spaces(tokenizer.blanks)
     )
     is_kept = characters.with_flat_values(~is_blank)
     places = tf.ragged.range(tf.cast(characters.row_lengths(), tf.int32))

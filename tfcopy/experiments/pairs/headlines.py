@@ -286,10 +286,7 @@ def anonymised_rouge(data, answers, limits):
         known = dict(zip(answer.source_tokens, source.split(" ")))
         words = [known.get(word, word) for word in answer.tokens]
         # ROUGE reads letters and digits only: `@2` is not the number 2.
-        for texts, some in (
-            (hypotheses, words),
-            (references, target.split(" ")),
-        ):
+        for texts, some in ((hypotheses, words), (references, target.split())):
             texts.append(" ".join(some).replace("@", "entity"))
     scores = summaries.rouge(hypotheses, references, split=False)
     return {name: round(score, 2) for name, score in scores.items()}

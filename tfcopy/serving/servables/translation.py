@@ -20,7 +20,7 @@ from tfcopy.data.text import glossary as terms
 from tfcopy.data.text.dictionary import emit
 from tfcopy.data.text.entities import restore
 from tfcopy.data.text.glossary import Glossary
-from tfcopy.data.text.tokenization import readable_text
+from tfcopy.data.text.tokenization import normalize_blanks, readable_text
 from tfcopy.decoding import Candidates, SearchResult, beam_search, search_among
 from tfcopy.decoding.required_words import GOES_ON
 from tfcopy.layers.copying import MASKED
@@ -46,7 +46,7 @@ class RequestedTerms(NamedTuple):
         return terms.unmark(text, self.phrases)
 
 
-def mark_terms(text, glossary: Glossary | None, lines, protect: str):
+def mark_terms(text, glossary: Glossary | None, lines, tokenizer):
     """Puts marks for the phrases of glossaries.
 
     Args:
@@ -54,7 +54,8 @@ def mark_terms(text, glossary: Glossary | None, lines, protect: str):
         glossary: The translator's `Glossary`, or `None`.
         lines: Strings, `(B, R)`, a request's own terms, which count first; or
             `None`.
-        protect: Regular expression of spans that hold no phrase.
+        tokenizer: The source's `ProtectedTokenizer`, whose spans hold no
+            phrase.
 
     Returns:
         `(text, RequestedTerms)`, the text with marks.
@@ -62,7 +63,8 @@ def mark_terms(text, glossary: Glossary | None, lines, protect: str):
     all_terms = RequestedTerms(*[tf.zeros([0], tf.string)] * 2)
     if glossary is not None:
         all_terms = RequestedTerms(glossary.phrases, glossary.translations)
-    text = terms.without_marks(text)
+    protect = tokenizer.pattern
+    text = terms.without_marks(normalize_blanks(text, tokenizer.blanks))
     if lines is None:
         numbers = tf.range(tf.size(all_terms.phrases))
         return terms.mark(text, all_terms.phrases, protect, numbers), all_terms

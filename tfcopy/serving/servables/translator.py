@@ -19,12 +19,7 @@ from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.entities import Entities
 from tfcopy.data.text.glossary import Glossary, is_mark
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer, unmarked
-from tfcopy.data.text.tokenization import (
-    Tokenizer,
-    knowing,
-    normalize_blanks,
-    string_tensor,
-)
+from tfcopy.data.text.tokenization import Tokenizer, knowing, string_tensor
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.decoding import SearchOptions, SearchResult
 from tfcopy.layers.copying import MASKED
@@ -463,10 +458,7 @@ class Translator:
         if options.must_copy:
             must_have = tokenizer.needed
         if self.glossary is not None or lines is not None:
-            text = normalize_blanks(text, tokenizer.blanks)
-            text, terms = mark_terms(
-                text, self.glossary, lines, tokenizer.pattern
-            )
+            text, terms = mark_terms(text, self.glossary, lines, tokenizer)
             if must_have is None:
                 options = dataclasses.replace(options, must_copy=True)
                 must_have = is_mark
