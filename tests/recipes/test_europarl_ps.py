@@ -252,7 +252,9 @@ def test_resumed_with_other_flags(
 ):
     """It is refused, and what is there stays as it is."""
     logs = finished / "logs" / "demo"
-    path = next(logs.glob("data/source_vocabulary-*.txt"))
+    # Refused runs have made others.
+    paths = logs.glob("data/source_vocabulary-*.txt")
+    path = min(paths, key=os.path.getmtime)
     words = path.read_text().splitlines()
     words[4] = "new"
     paths = {
@@ -421,6 +423,7 @@ def test_search_is_as_the_flags_say(tmp_path):
         vocabularies=(words, words), tokenizers=(Tokenizer(language="en"),) * 2
     )
     data.examples, data.test, data.vectors = [], [], (None, None)
+    data.corpus = types.SimpleNamespace(unmixed="pairs")
     data.train = types.SimpleNamespace(longest=(9, 9))
     translator = translation_systems.build(
         starting.TranslatorsOnly(config), "nmt", "softmax", data
