@@ -384,7 +384,9 @@ def test_a_catalogue_in_another_script_is_refused(tmp_path, own, language):
         ("de/LC_MESSAGES/a.po", "persian", "fa"),
         ("fr/LC_MESSAGES/a.po", "Frankish", "fr"),
         ("fr.po", "Frankish", "fr"),
+        ("fr.po", "ll_CC", "fr"),
         ("sr@latin.po", "sr", "sr@latin"),
+        ("sr@latin.po", "sr_RS", "sr@latin"),
         ("sr/LC_MESSAGES/a.po", "sr@latin", "sr@latin"),
         ("bin/a.po", "LANGUAGE", None),
         ("io.po", "", None),
@@ -400,14 +402,35 @@ def test_a_name_or_the_path_is_the_language(
         assert header.language == field
         return
     header.check_language(expected)
-    is_whole = field not in ("", "Frankish") and "@" not in path
+    is_unknown = field in ("Frankish", "ll_CC")
+    is_whole = field and not is_unknown and "@" not in path
     place = "header" if is_whole else "header or its path"
     with pytest.raises(CorpusError, match=f"by its {place}. Expected: 'nl'"):
         header.check_language("nl", is_given=True)
     found, _ = gettext_catalogs.of_language(tmp_path, expected)
     assert [*found] == [str(tmp_path / path)]
     told = capsys.readouterr().out
-    assert ("'Frankish', which is no known" in told) == (field == "Frankish")
+    assert (f"{field!r}, which is no known" in told) == is_unknown
+
+
+def test_a_folder_completes_a_header_without_a_script(tmp_path):
+    path = write(tmp_path / "sr@latin" / "git" / "a.po", in_language("sr_RS"))
+    assert [*gettext_catalogs.of_language(tmp_path, "sr@latin")[0]] == [
+        str(path)
+    ]
+    with pytest.raises(CorpusError, match="'sr@latin', by its header or its"):
+        gettext_catalogs.of_language(tmp_path, "sr")
+
+
+def test_po_is_no_language(tmp_path, capsys):
+    folder = tmp_path / "po"
+    for name in ("fr", "de"):
+        write(folder / f"{name}.po", in_language(""))
+    found, _ = gettext_catalogs.of_language(tmp_path, "fr")
+    assert [*found] == [str(folder / "fr.po")]
+    (folder / "fr.po").rename(folder / "a_fr.po")
+    gettext_catalogs.of_language(tmp_path, "fr")
+    assert "catalogues for fr: without a code (2)." in capsys.readouterr().out
 
 
 def test_linked_folders_of_languages_are_read_once(tmp_path, capsys):

@@ -21,7 +21,7 @@ from tfcopy.data.text.languages import (
     base_language,
     best_language,
     code_of_name,
-    normal_code,
+    completed,
 )
 
 # A part of a path that names a language: es, zh_Hans, pt-BR, sr@latin.
@@ -369,8 +369,11 @@ class Header(NamedTuple):
 
 
 def is_language(name: str) -> bool:
-    """Returns whether a part of a path is formed like a language's code."""
-    return _LANGUAGE.fullmatch(name) is not None
+    """Returns whether a part of a path is formed like a language's code.
+
+    `po`, the usual folder of catalogues, is none.
+    """
+    return _LANGUAGE.fullmatch(name) is not None and code_of_name(name) != ""
 
 
 def _language(field, path):
@@ -387,7 +390,7 @@ def _language(field, path):
     names = folders[-2:-1] if is_place else [stem, *folders[-1:]]
     for name in filter(is_language, names):
         if base_language(name) == base_language(code):
-            return name if normal_code(code) == base_language(code) else code
+            return completed(code, name)
         is_clear = is_place or not name.isalpha() or field and len(name) == 2
         if is_clear and not code:
             return name

@@ -41,6 +41,7 @@ from tfcopy.data.text.languages import (
     base_language,
     best_language,
     code_of_name,
+    completed,
     normal_code,
 )
 from tfcopy.data.text.segments import lines_of
@@ -331,7 +332,8 @@ def of_language(
         catalogs[path] = catalog._replace(header=header._replace(language=code))
         name = None if one_code else _name(folder, path, code or language)
         programs[name][path] = code
-        if header.field and not code_of_name(header.field):
+        is_asked = base_language(header.field) == base
+        if header.field and not (is_asked or code_of_name(header.field)):
             by_path = f"read as {code!r}, by its path"
             unknown.append(
                 f"{path}: {by_path if code_of_name(code) else 'left out'}: the "
@@ -350,8 +352,10 @@ def of_language(
         )
     _print_lines(unknown)
     codes = collections.Counter(normal_code(found[x]) for x in taken)
-    if codes.keys() - {"", normal_code(language)}:
-        counts = (f"{x or 'none'} ({n:,})" for x, n in codes.most_common())
+    if codes.keys() - {normal_code(language)}:
+        counts = (
+            f"{x or 'without a code'} ({n:,})" for x, n in codes.most_common()
+        )
         line = f"{folder}: catalogues for {language}: {', '.join(counts)}."
         print(printable(line))
     return (
@@ -367,6 +371,7 @@ def _nearer(wanted, own, named):
     """
     if not code_of_name(own):
         return named or own
+    own = completed(own, named)
     codes = [own, named] if best_language(own, [named]) else [own]
     return best_language(wanted, codes) or own
 

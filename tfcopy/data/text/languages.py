@@ -21,7 +21,8 @@ _ALIASES = {"pb": "pt_BR", "zt": "zh_Hant", "no": "nb"}
 # Of languages that are written without blanks.
 _BLEU_TOKENIZE = {"zh": "zh", "ja": "char", "th": "char"}
 # Modifiers of gettext's codes that are scripts, besides CLDR's names of these.
-_SCRIPTS = {"ijekavianlatin": "Latn", "iqtelif": "Latn", "jawi": "Arab"}
+_LATIN = ("ijekavianlatin", "iqtelif", "pinyin", "romaji", "hepburn")
+_SCRIPTS = dict.fromkeys(_LATIN, "Latn") | {"jawi": "Arab", "ajami": "Arab"}
 
 
 class _Code(NamedTuple):
@@ -61,15 +62,29 @@ def code_of_name(name: str) -> str:
 
     Returns:
         "" if it is neither a language's name in CLDR nor formed like a code.
+        There are no others of two letters than CLDR's, such as "LL".
     """
     if re.fullmatch(r"[A-Za-z]{2,3}([-_.@]\S*)?", name):
-        return name
+        language = base_language(name)
+        is_code = len(language) > 2 or language in Locale("en").languages
+        return name if is_code else ""
     language, _, part = name.lower().rstrip(")").partition(" (")
     found = _codes("languages").get(name.lower(), "")
     parts = _codes("territories") | _codes("scripts")
     if not found and part in parts and code_of_name(language):
         found = f"{code_of_name(language)}_{parts[part]}"
     return found
+
+
+def completed(code: str, name: str) -> str:
+    """Returns the second of two codes if it adds to the first, or the first.
+
+    It adds to one of the same language: anything if that has nothing else, and
+    a script if that has none.
+    """
+    own, other = _parsed(code), _parsed(name)
+    is_more = own == _Code(other.language) or other.script and not own.script
+    return name if own.language == other.language and is_more else code
 
 
 def best_language(
@@ -92,7 +107,9 @@ def best_language(
         One of `available`, or `None` if none of them is in the language.
     """
     asked = _parsed(wanted)
-    parent = get_global("parent_exceptions").get(_joined(*asked[:3]), "")
+    parents = get_global("parent_exceptions")
+    names = (_joined(*x) for x in (asked[:3], _likely(asked)))
+    parent = next((parents[x] for x in names if x in parents), "")
     regions = ("", asked.region)
 
     def nearness(code):
@@ -101,7 +118,7 @@ def best_language(
             found == asked,
             _likely(found) == _likely(asked),
             found.variant == asked.variant,
-            found == _parsed(parent),
+            _likely(found) == _likely(_parsed(parent)),
             found[1:3] == ("", ""),
         )
 
