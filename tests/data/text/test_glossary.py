@@ -35,6 +35,7 @@ def written(text, terms=TERMS):
         ("hash tables, tables, table_x, Table", None),
         ("(table) table-top 'table'", "([mesa]) [mesa]-top '[mesa]'"),
         ("hash  table table", "[tabla hash] [mesa]"),
+        ("hash \u00a0table table", "[tabla hash] [mesa]"),
         ("hash\u00a0table\u202f: x", "[tabla hash]\u202f: x"),
         (
             "``a\u00a0table`` https://x.y\u00a0table",

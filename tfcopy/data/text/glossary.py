@@ -258,7 +258,7 @@ def _any_of(phrases):
     )
     delimited = _delimited(tf.gather(phrases, order))
     escaped = tf.strings.regex_replace(delimited, _PUNCTUATION, r"\\\0")
-    escaped = tf.strings.regex_replace(escaped, " ", f"[ {KEPT}]")
+    escaped = tf.strings.regex_replace(escaped, " ", f"[ {KEPT}]+")
     return tf.strings.reduce_join(escaped, separator="|")
 
 
