@@ -108,7 +108,7 @@ def test_spans_are_replaced():
             "%#@a@ %2$#@b.c@, %arg %arg%%",
             "%#@a@ %2$#@b.c@ %arg %arg%%",
         ),
-        ("objc-format", "%#@a@ %2$#@b@ %@", "%#@a@ %2$#@b@ %@"),
+        ("objc-format", "%#@a@ %2$#@b@ %@ %arg", "%#@a@ %2$#@b@ %@ %arg"),
         *(
             ("placeholders", f"{x}%% of %name%", f"{x} %% %name%")
             for x in ("%lu", "%lf", "%ld", "%zu", "%lli", "%hhx", "%Lf", "%ls")

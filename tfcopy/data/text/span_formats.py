@@ -96,8 +96,8 @@ _TILDE = (
 )
 # A specifier of a replacement field: fields within it, but no further ones.
 _SPEC = r"[^{}]*(?:\{[^{}]*\}[^{}]*)*"
-# A variable of a string of Xcode, such as %#@files@.
-XCODE = r"%(?:[0-9]+\$)?#@[^\s%@]+@"
+# Variables of a string of Xcode, such as %#@files@, and their number.
+XCODE = r"%(?:[0-9]+\$)?#@[^\s%@]+@|%arg\b"
 FORMATS = {
     "c": _percent(_C),
     # `%@` is an object.

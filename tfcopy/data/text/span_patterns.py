@@ -28,7 +28,7 @@ _PERCENTS = (
     # In %ld%%, %ld% is no name.
     r"%(?:(?:hh|h|ll|l|[qjz])[diouxX]|t[diuxX]|[lL][eEfFgGaA]|l[cs])\b|%arg%%"
     r"|%[A-Za-z][A-Za-z]\w*%\B"  # %name%
-    rf"|{XCODE}|%arg\b"
+    rf"|{XCODE}"
     rf"|{_PERCENT}[-+ #0]*{_WIDTH}{_CONVERSION}\b"
     # A letter may be right behind: %dMB, %(count)ds. After a blank it would be
     # one of a word: 100% of it.
