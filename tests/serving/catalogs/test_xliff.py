@@ -234,3 +234,11 @@ def test_a_file_of_other_languages_is_refused(tmp_path, fill):
     path.write_text(FIRST.replace("</xliff>", f"<file{other}</xliff>"))
     status, _, error = fill(path)
     assert status == 2 and "a unit in 'de', and others in 'es'" in error
+
+
+def test_the_path_of_a_file_completes_its_language(tmp_path, fill):
+    path = tmp_path / "zh_TW.xlf"
+    for field in ("", 'target-language="zh"'):
+        path.write_text(FIRST.replace('target-language="es"', field))
+        _, _, error = fill(path, "--language", "zh_CN")
+        assert "'zh_TW', by its header or its path. Expected: 'zh_CN'" in error

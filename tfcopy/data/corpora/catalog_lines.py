@@ -376,7 +376,7 @@ def is_language(name: str) -> bool:
     return _LANGUAGE.fullmatch(name) is not None and code_of_name(name) != ""
 
 
-def _language(field, path):
+def language_of(field: str, path: str) -> str:
     """Returns the language that a header names, completed by the path.
 
     The path counts if the header names no known language, or the path's without
@@ -415,7 +415,7 @@ def read_header(path, entries: Sequence[Entry]) -> Header:
     start = entry.start if entry else entries[0].start if entries else 0
     return Header(
         f"{path}, line {start + 1}",
-        _language(fields.get("language", ""), os.fspath(path)),
+        language_of(fields.get("language", ""), os.fspath(path)),
         charset[1] if charset else "",
         fields.get("plural-forms", ""),
         entry is not None,

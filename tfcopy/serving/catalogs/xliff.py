@@ -7,11 +7,16 @@ is a span of the text, and is copied to the target.
 
 import io
 import itertools
+import os
 import re
 from collections.abc import Mapping
 from xml.sax.saxutils import escape
 
-from tfcopy.data.corpora.catalog_lines import Header, is_like_ascii
+from tfcopy.data.corpora.catalog_lines import (
+    Header,
+    is_like_ascii,
+    language_of,
+)
 from tfcopy.data.corpora.gettext_catalogs import Catalog
 from tfcopy.data.text.languages import normal_code
 from tfcopy.data.text.span_patterns import with_texts
@@ -56,7 +61,15 @@ def read(path) -> Catalog:
                 f"{path}, line {unit.start + 1}: a unit in {unit.language!r}, "
                 f"and others in {language!r}. Give a file for each language."
             )
-    header = Header(f"{path}, line 1", language, charset, "", True, "XLIFF")
+    header = Header(
+        f"{path}, line 1",
+        language_of(language, os.fspath(path)),
+        charset,
+        "",
+        True,
+        "XLIFF",
+        language,
+    )
     return Catalog(text, charset, header, units)
 
 
