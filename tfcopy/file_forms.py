@@ -303,18 +303,24 @@ def read_csv_terms(
         is_alike = not known and all(map(_CODE.fullmatch, codes[:2]))
         if number == 0 and (is_named or is_alike or bases[:2] == known):
             continue
+        is_swapped = number == 0 and bases[:2] == known[::-1]
+        given = bases[:2] if is_swapped else bases[2:]
         # An eng of four columns may be an en.
-        if bases[2:] != known and [*map(len, known + bases[2:])] == [2] * 4:
+        if given != known and [*map(len, known + given)] == [2] * 4:
             raise ValueError(
-                f"{place}: a term from {row[2]} to {row[3]}. Expected one from "
-                f"{known[0]} to {known[1]}."
+                f"{place}: a term from {given[0]} to {given[1]}. Expected one "
+                f"from {known[0]} to {known[1]}."
             )
         yield place, *row[:2]
 
 
 def _csv_rows(path, text):
-    """Returns rows with the first delimiter that all of them have."""
-    faults = []
+    """Returns rows with the delimiter that all of them have.
+
+    If there are several, it is the one with the fewest blanks beside it: the
+    comma is text in `Yes, all;Oui, tout`.
+    """
+    found, faults = [], []
     for delimiter in ",;\t":
         lines = io.StringIO(text, newline="")
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
@@ -328,12 +334,18 @@ def _csv_rows(path, text):
             continue
         odd = next((x for x in rows if len(x[1]) not in (2, 4)), None)
         if odd is None:
-            return rows
+            found.append(rows)
+            continue
         faults.append(
             f"{odd[0]}: expected a phrase and its translation. Received: "
             f"{len(odd[1])} columns."
         )
-    raise ValueError(faults[0])
+    if not found:
+        raise ValueError(faults[0])
+    return min(
+        found,
+        key=lambda rows: sum(x != x.strip() for _, row in rows for x in row),
+    )
 
 
 class JsonError(ValueError):

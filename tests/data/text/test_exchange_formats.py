@@ -352,9 +352,24 @@ def test_without_languages_codes_are_a_head(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("line", "term"),
+    [
+        ("yes, sir;oui", ("yes, sir", "oui")),
+        ("yes, sir\toui, tous", ("yes, sir", "oui, tous")),
+        ("stop; wait,arrête", ("stop; wait", "arrête")),
+        ("a,b;c", ("a", "b;c")),
+    ],
+)
+def test_signs_before_blanks_separate_no_columns(tmp_path, line, term):
+    path = write(tmp_path / "a.csv", f"{line}\n")
+    assert Glossary.load(path).terms == (term,)
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("a,b\nc\n", "line 2: expected a phrase and its translation"),
+        ("es-MX,en\na,b\n", "line 1: a term from es to en. Expected one from"),
         ('a,"b\n', "line 1: not valid CSV"),
         (b"a,\xff\n", "not valid UTF-8"),
         ("a,b\na,c\n", "line 2: 'a' is listed twice"),
