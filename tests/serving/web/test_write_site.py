@@ -82,12 +82,23 @@ def test_names_change_with_the_content(tmp_path, small_litert, monkeypatch):
     assert json.loads(files).keys() == written - own
 
 
-def test_the_parent_that_cannot_be_made_is_named(
+def test_a_folder_that_cannot_be_written_is_named(
     capsys, tmp_path, small_litert
 ):
     (tmp_path / "file").write_text("")
-    line = error(capsys, DEMO, "--to", tmp_path / "file" / "site")
-    assert str(tmp_path / "file") in line
+    (tmp_path / "link").symlink_to("nowhere")
+    for to in (tmp_path / "file" / "site", tmp_path / "link"):
+        line = error(capsys, DEMO, "--to", to)
+        assert f"--to: cannot write {to} (Not a directory)" in line
+    assert {x.name for x in tmp_path.iterdir()} == {"file", "link"}
+
+
+def test_what_a_killed_command_left_is_removed(capsys, tmp_path, small_litert):
+    (tmp_path / ".site-abcd1234" / "site").mkdir(parents=True)
+    to = tmp_path / "a b"
+    write_site.write_site([DEMO], to)
+    assert [*tmp_path.iterdir()] == [to]
+    assert f"http.server --directory '{to}'" in capsys.readouterr().out
 
 
 def test_no_cache_is_needed(tmp_path, monkeypatch):

@@ -14,13 +14,18 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import sys
 import tarfile
-import tempfile
 import urllib.request
 
 from tfcopy import checked_files, filesystem
-from tfcopy.atomic_files import make_folder, publish_folder, write_atomically
+from tfcopy.atomic_files import (
+    make_folder,
+    publish_folder,
+    scratch_folder,
+    write_atomically,
+)
 from tfcopy.flags import Parser
 from tfcopy.runtime import commands, litert_engine, text_program
 from tfcopy.runtime.local_model import LocalModel
@@ -120,7 +125,7 @@ def write_site(exports, to) -> None:
     size = sum(map(len, files.values()))
     print(
         f"{to}: {len(files)} files, {size / 1e6:.1f} MB. See it: "
-        f"python -m http.server --directory {to}"
+        f"python -m http.server --directory {shlex.quote(str(to))}"
     )
     if left_out:
         raise AskError(f"left out of {to}: {' '.join(left_out)}")
@@ -173,19 +178,21 @@ def _name(path, others):
 
 
 def _write(files, to):
-    scratch = os.path.dirname(filesystem.abspath(to))
-    if filesystem.is_url(to):
-        scratch = None
-    else:
-        make_folder(scratch)
-    with tempfile.TemporaryDirectory(dir=scratch) as folder:
-        made = os.path.join(folder, "site")
-        for name, content in files.items():
-            path = os.path.join(made, name)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "wb") as file:
-                file.write(content)
-        publish_folder(made, to, "index.html")
+    parent = os.path.dirname(filesystem.abspath(to))
+    try:
+        if not filesystem.is_url(to):
+            make_folder(parent)
+        with scratch_folder(parent, ".site-") as folder:
+            made = os.path.join(folder, "site")
+            for name, content in files.items():
+                path = os.path.join(made, name)
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(path, "wb") as file:
+                    file.write(content)
+            publish_folder(made, to, "index.html")
+    except OSError as error:
+        reason = error.strerror or error
+        raise OSError(f"--to: cannot write {to} ({reason}).") from error
 
 
 _LOCK = pathlib.Path(__file__).with_name("package-lock.json")
