@@ -60,3 +60,6 @@ def test_a_copy_of_a_remote_program_is_compared(export, tmp_path, monkeypatch):
     (cached,) = (tmp_path / "cache").rglob("*.tflite")
     cached.write_bytes(cached.read_bytes()[::-1])
     assert LocalModel(url, engine="litert").translate(TEXTS) == expected
+    # Where no cache can be written.
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cached))
+    assert LocalModel(url, engine="litert").translate(TEXTS) == expected

@@ -52,7 +52,9 @@ class LitertEngine:
         extra = os.path.join(folder, "assets.extra")
         texts = os.path.join(extra, text_program.FILE_NAME)
         path = os.path.join(extra, FILE_NAME)
-        self._path = checked_files.local_cache(path, facts["sha256"])
+        with contextlib.suppress(OSError):  # No cache can be written.
+            path = checked_files.local_cache(path, facts["sha256"])
+        self._path = path
         self._file = _private_copy(self._path, facts["sha256"])
         self._texts = text_program.TextPrograms(
             *(texts, os.path.join(folder, "assets"), extra),
