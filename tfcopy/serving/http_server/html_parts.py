@@ -7,8 +7,8 @@ its tags. If the tags of the translation are not nested as before, or if the
 model keeps no spans, the texts between tags are separate segments.
 
 Tags and character references end where they end in a browser. The patterns do
-not backtrack: html.parser takes minutes for 100,000 characters of unclosed
-tags.
+not backtrack: html.parser of Python 3.11.7 takes minutes for 100,000
+characters of unclosed tags.
 
 Reference: the HTML Standard, "Tokenization",
 https://html.spec.whatwg.org/multipage/parsing.html
