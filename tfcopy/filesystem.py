@@ -198,7 +198,7 @@ def local_copy(path) -> Iterator[str]:
 
 
 def cache() -> str:
-    """Returns the folder of files that can be had again, which may be missing.
+    """Returns the cache folder, which may not exist.
 
     It is `tfcopy` in `$XDG_CACHE_HOME`, by default in `~/.cache`.
     """

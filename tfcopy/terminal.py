@@ -235,7 +235,7 @@ def open_missing_streams():
 
 
 def settle(stream):
-    """Has Python not complain, as it ends, of what cannot be written."""
+    """Suppresses errors from flushing closed streams at exit."""
     try:
         stream.flush()
     except (OSError, ValueError):

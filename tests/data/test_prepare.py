@@ -359,7 +359,7 @@ def test_errors_are_one_line(files, tmp_path, capsys):
     with pytest.raises(SystemExit, match="2"):
         prepare.main(["--trian", "a"])
     assert prepare.main(["--train", *files, "--output", ""]) == 1
-    assert "--output: a folder has a name" in capsys.readouterr().err
+    assert "--output: must not be empty." in capsys.readouterr().err
     memory = tmp_path / "a.tmx"
     memory.write_text(TMX.format(TMX_UNIT.format("a", "b")))
     spanish = ["--target_language", "es"]

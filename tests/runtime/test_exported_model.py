@@ -125,7 +125,7 @@ def test_what_the_model_does_not_read_is_refused(model):
 def test_a_model_of_a_folder_of_models(copier_export, tmp_path):
     for name in ("first", "second"):
         shutil.copytree(os.path.dirname(copier_export), tmp_path / name)
-    with pytest.raises(AskError, match="which of its models.*first, .*second"):
+    with pytest.raises(AskError, match="several models.*first, .*second"):
         load(tmp_path)
     assert load(tmp_path, "second").name == str(tmp_path / "second" / "1")
 
@@ -136,7 +136,7 @@ def test_a_wrong_place_is_told(tmp_path):
             load(place)
     with pytest.raises(AskError, match="no exported model in it"):
         load(tmp_path)
-    with pytest.raises(AskError, match="a folder has no deadline, retries"):
+    with pytest.raises(AskError, match="on a server take deadline, retries"):
         load(tmp_path, deadline=1, retries=0)
     with pytest.raises(AskError, match="nowhere.*not the address|scheme"):
         load("ftp://nowhere:1", "x")

@@ -103,8 +103,9 @@ def test_what_would_write_a_file_is_not_run(save, tmp_path, is_nested):
     with pytest.raises(AskError) as caught:
         load(folder)
     assert str(caught.value) == (
-        f"{folder}: cannot be loaded (it has what no export has: WriteFile. "
-        "If you trust who made it, pass `trust=True` or --trust)."
+        f"{folder}: cannot be loaded (it contains operations that no "
+        "tfcopy export uses: WriteFile. If you trust who made it, pass "
+        "`trust=True` or --trust)."
     )
     assert not target.exists()
     load(folder, trust=True)
@@ -115,7 +116,7 @@ def test_python_is_not_called(save):
     def call(text):
         return tf.numpy_function(pytest.fail, [text], tf.string)
 
-    with pytest.raises(AskError, match="no export has: PyFunc. If"):
+    with pytest.raises(AskError, match="no tfcopy export uses: PyFunc. If"):
         load(save(call))
 
 

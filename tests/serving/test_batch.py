@@ -257,7 +257,7 @@ def test_names_of_files_are_no_patterns_and_no_languages(
         ("a.txt", b"\x28\xb5\x2f\xfd\x04\0", "compressed by zstd"),
         ("a.jsonl", b"PAR1\x15\0", "a file of Parquet"),
         ("a.txt.gz", b"\x0a" + bytes(7) + b"crc-", "a file of TFRecord"),
-        ("a.parquet", b"a line\n", "no file of Parquet"),
+        ("a.parquet", b"a line\n", "not a Parquet file"),
         ("a.txt", gzip.compress(b"a\n" * 999)[:-9], "damaged or cut off"),
         ("a.tfrecord", b"a line that is no record\n", "cannot be read"),
         ("a.tfrecord.gz", gzip.compress(bytes(999))[:-9], "end-of-stream"),

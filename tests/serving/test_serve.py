@@ -135,7 +135,7 @@ def test_places_are_folders_or_servers(tmp_path):
     for text, message in (
         (f"{server}/b", f"as in en:fr={server}/b"),
         ("en:fr=host:8500/", "which model of the server.*/europarl_ps"),
-        (f"en:fr={root}", "which of its models translates this"),
+        (f"en:fr={root}", "contains several models. Choose one: "),
         ("en:fr=", "no such folder"),
     ):
         with pytest.raises(AskError, match=message):
@@ -148,7 +148,7 @@ def test_models_are_served_by_their_languages(copier_export, copier_model):
     told, options = [], options_of(batch_size=8, at_once=1)
     with pytest.raises(AskError, match="no model that translates"):
         load_all([place], told.append, options)
-    assert "its languages are not known. Name them: SOURCE:TARGET=" in told[0]
+    assert "languages unknown. Specify them as SOURCE:TARGET=" in told[0]
     named = place._replace(pair=("en", "pt_BR"))
     models = load_all([named], told.append, options)
     ((pair, found),) = models.items()

@@ -117,7 +117,7 @@ def run(config: Config, beam_flags: Iterable[str] = ()) -> None:
 
     start = time.monotonic()
     if not config.output:
-        raise ValueError("--output: a folder has a name.")
+        raise ValueError("--output: must not be empty. Name a folder.")
     check_outputs({"--output": os.path.join(config.output, MANIFEST)})
     corpus = text_pairs.load(
         *text_pairs.file_pairs(config, memories=True),

@@ -116,8 +116,8 @@ def open_model(
         return RemoteModel(address, model, **options)
     if others := options.keys() - {"version", "batch_size", "at_once"}:
         raise AskError(
-            f"{model}: a folder has no {', '.join(sorted(others))}; these are "
-            "options of a server."
+            f"{model}: only models on a server take "
+            f"{', '.join(sorted(others))}."
         )
     from tfcopy.runtime.local_model import LocalModel
 

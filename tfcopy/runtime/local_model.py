@@ -81,7 +81,7 @@ def find_version(folder, version: int | None = None) -> str:
     models = () if paths else find_models(folder)
     if models:
         raise AskError(
-            f"{folder}: which of its models? Choose one: "
+            f"{folder}: contains several models. Choose one: "
             + ", ".join(os.path.join(folder, name) for name in models)
             + "."
         )
@@ -375,8 +375,9 @@ def _check_operations(folder, trust):
     strangers = [] if trust else operations.strangers(model)
     if strangers:
         raise ValueError(
-            f"it has what no export has: {', '.join(strangers)}. If you trust "
-            "who made it, pass `trust=True` or --trust"
+            "it contains operations that no tfcopy export uses: "
+            f"{', '.join(strangers)}. If you trust who made it, pass "
+            "`trust=True` or --trust"
         )
     if operations.has_pieces(model):
         import tensorflow_text  # noqa: F401 its operations

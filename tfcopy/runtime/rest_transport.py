@@ -224,7 +224,7 @@ class RestTransport:
                     cafile=root_certificate
                 )
         elif root_certificate is not None:
-            raise AskError(f"{address}: for TLS write https:// in its place.")
+            raise AskError(f"{address}: use https:// for TLS.")
 
     def signatures(self, model: ModelSpec, timeout) -> dict:
         answer = self._ask(_path(model) + "/metadata", None, timeout)

@@ -255,7 +255,7 @@ class Guard(HostGuard):
         names: Host names of the page, besides IP addresses and localhost.
     """
 
-    advice = "Call it by its number, or start it with --host NAME."
+    advice = "Use the server's IP address, or start it with --host NAME."
 
     def __init__(self, app, names: Iterable[str] = ()):
         super().__init__(app, names, LARGEST_REQUEST)
@@ -264,7 +264,7 @@ class Guard(HostGuard):
         """Refuses requests that the page never sends."""
         if scope["method"] == "POST":
             is_own = scope["path"] in ("/api/load", "/api/answer")
-            return None if is_own else (403, "Nothing may be sent here.")
+            return None if is_own else (403, "Only GET is allowed here.")
         if scope["method"] not in ("GET", "HEAD"):
             return 405, "No such method."
         return None

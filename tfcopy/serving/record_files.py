@@ -300,7 +300,7 @@ def check(path) -> None:
             if kind in ("text", "jsonl"):
                 file_forms.plain(file, path).close()
             elif kind == "parquet" and file.peek(4)[:4] != b"PAR1":
-                raise AskError(f"{path}: no file of Parquet.")
+                raise AskError(f"{path}: not a Parquet file.")
     except OSError as error:
         raise AskError(f"{path}: {error.strerror or error}.") from error
 

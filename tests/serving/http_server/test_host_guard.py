@@ -103,7 +103,7 @@ def test_bodies_of_many_requests_are_bounded():
 def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch):
     monkeypatch.setattr(host_guard, "_PATIENCE", 0.05)
     (start, body), _ = asked([part(b"x")])
-    assert start["status"] == 408 and b"within 0.05 s" in body["body"]
+    assert start["status"] == 408 and b"incomplete after 0.05 s" in body["body"]
 
 
 @pytest.mark.parametrize("before", [[], [part(b"x")]])

@@ -158,7 +158,7 @@ def prepare(
         corpus=corpus,
         tokenizers=tuple(tokenizers),
         vocabularies=tuple(vocabularies),
-        # Nothing is left out of a test set for its length.
+        # Test sets are not filtered by length.
         test=[
             (as_text(source), as_text(target))
             for source, target in corpus.test

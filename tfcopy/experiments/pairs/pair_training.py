@@ -245,7 +245,7 @@ class SamplePictures:
 
     Args:
         translator: The `Translator` of the model that trains.
-        pairs: Where the sentences come from.
+        pairs: Iterable of (source, target) pairs.
         count: Number of sentences.
     """
 

@@ -36,7 +36,7 @@ class HostGuard:
         largest: Maximum bytes of the body of a request.
     """
 
-    advice = "Call it by its number."
+    advice = "Use the server's IP address."
 
     def __init__(self, app, names: Iterable[str] | None, largest: int):
         self._app = app
@@ -77,12 +77,12 @@ class HostGuard:
             headers.setdefault(name.lower(), []).append(value.decode("latin-1"))
         hosts = headers.get(b"host", [])
         if len(hosts) != 1 or not self._is_own(hosts[0]):
-            return 403, f"The server is not known by this name. {self.advice}"
+            return 403, f"Unknown host name. {self.advice}"
         if headers.keys() >= {b"content-length", b"transfer-encoding"}:
-            return 400, "The length of the body is given in two ways."
+            return 400, "Both Content-Length and Transfer-Encoding are set."
         own = {f"{scheme}://{hosts[0].lower()}" for scheme in ("http", "https")}
         if not own.issuperset(x.lower() for x in headers.get(b"origin", [])):
-            return 403, "No page of another site may ask."
+            return 403, "Cross-origin requests are refused."
         return None
 
     def _is_own(self, host):
@@ -114,7 +114,7 @@ class HostGuard:
                     if self._held > _HELD * self._largest:
                         return 503, "Too many large requests at once."
         except TimeoutError:
-            return 408, f"No whole request within {_PATIENCE} s."
+            return 408, f"Request incomplete after {_PATIENCE} s."
         if size > self._largest:
             return 413, f"More than {self._largest:,} bytes."
         return None

@@ -87,9 +87,8 @@ def places_of(text: str) -> list[Place]:
     folders = find_exports(where)
     if pair and len(folders) > 1:
         raise AskError(
-            f"{text}: which of its models translates this? Found: "
-            + ", ".join(folders)
-            + "."
+            f"{text}: contains several models. Choose one: "
+            f"{', '.join(folders)}."
         )
     return [Place(None, folder, pair) for folder in folders]
 
@@ -161,14 +160,14 @@ def load_all(
         remote = {} if server is None else {"deadline": options.deadline}
         model = open_model(server, name, **opening, **options.loading, **remote)
         if not model.translates:
-            tell(f"{model.name}: left out, since it does not translate.")
+            tell(f"{model.name}: skipped: it does not translate.")
             continue
         told = [model.config.get(f"{x}_language") for x in ("source", "target")]
         pair = named or tuple(told)
         if None in pair or (named is None and pair[0] == pair[1]):
             tell(
-                f"{model.name}: left out, since its languages are not known. "
-                f"Name them: SOURCE:TARGET={name}"
+                f"{model.name}: skipped: languages unknown. "
+                f"Specify them as SOURCE:TARGET={name}"
             )
             continue
         pair = tuple(x.replace("_", "-") for x in pair)

@@ -53,14 +53,14 @@ _ERRORS = {
 class ApiGuard(HostGuard):
     """Refuses requests in the API's form."""
 
-    advice = "Call it by its number, or start it with --names NAME."
+    advice = "Use the server's IP address, or start it with --names NAME."
 
     def further_refusal(self, scope):
         """Allows GET from other sites, too; see `HostGuard`."""
         site = dict(scope["headers"]).get(b"sec-fetch-site", b"none")
         is_own = site in (b"same-origin", b"none")
         if not is_own and scope["path"] in ("/translate", "/detect"):
-            return 403, "No page of another site may ask."
+            return 403, "Cross-origin requests are refused."
         return None
 
     def shown(self, reason):

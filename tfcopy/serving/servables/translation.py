@@ -69,7 +69,7 @@ def mark_terms(text, glossary: Glossary | None, lines, tokenizer):
         numbers = tf.range(tf.size(all_terms.phrases))
         return terms.mark(text, all_terms.phrases, protect, numbers), all_terms
     rows = tf.shape(text)[0]
-    # An empty batch was given a text.
+    # Empty batches were padded with one text.
     lines = tf.pad(lines, [[0, 1], [0, 0]])[:rows]
     tf.debugging.assert_equal(
         tf.shape(lines)[0], rows, "glossary: one row for each text."
