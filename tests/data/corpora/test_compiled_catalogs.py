@@ -1,5 +1,6 @@
 """Compiled catalogues as a corpus, and what can be wrong with them."""
 
+import functools
 import os
 import pathlib
 import shutil
@@ -210,6 +211,20 @@ def test_what_hold_out_names_is_done_or_refused(tmp_path):
         gettext_catalogs.load(
             tmp_path, target_language="es", hold_out=["git", "sed"]
         )
+
+
+def test_a_program_without_texts_of_its_own_cannot_be_held_out(tmp_path):
+    folder = tmp_path / "es" / "LC_MESSAGES"
+    for name in ("git", "copy", "again"):
+        write(folder / f"{name}.mo", numbered("a"))
+    load = functools.partial(
+        gettext_catalogs.load, tmp_path, target_language="es"
+    )
+    with pytest.raises(CorpusError, match="held out for .* training lacks"):
+        load(hold_out=["git"])
+    for name in ("copy", "again"):
+        write(folder / f"{name}.mo", numbered(name))
+    assert load(hold_out=["git", "git"]).held_out == ("git",)
 
 
 def test_names_that_are_no_text_are_shown_as_text(disk, capsys):

@@ -125,7 +125,8 @@ def load(
             name = _program(folder, name)
         entries[name] += _pairs(catalog)
     if by_program:
-        parts = _programs(folder, entries, [*map(printable, hold_out)])
+        test = [*dict.fromkeys(map(printable, hold_out))]
+        parts = _programs(folder, entries, test)
     else:
         parts = _whole(entries, _shuffled(entries, seed))
     texts = [[x for name in part for x in entries[name]] for part in parts]
@@ -154,13 +155,21 @@ def _checked(folder, parts, num_others, once):
         parts: The pairs of each part, training first.
         num_others: Number of entries in other languages.
         once: Whether a pair that occurs again is left out.
+
+    Raises:
+        CorpusError: If a part is empty.
     """
     known, left_out = set(), {}
     if num_others:
         left_out["other_language"] = num_others
-    for part in parts:
+    for split, part in zip(SPLITS, parts):
         some = [pair for pair in part if not is_blank(pair)]
         new = [pair for pair in some if pair[0] not in known]
+        if known and not new:
+            raise CorpusError(
+                f"{folder}: what is held out for {split} has no translated "
+                "text that training lacks. Name other programs by --hold_out."
+            )
         if once:
             new = [*dict.fromkeys(new)]
         found = CheckedPairs.check(
