@@ -6,6 +6,7 @@ weights and inputs in a file: `python -m tests.layers.test_backend_parity`.
 
 import importlib.util
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -121,6 +122,7 @@ def both(request, tmp_path_factory):
         [sys.executable, "-m", __name__, str(path), *names],
         env=environment,
         check=True,
+        cwd=pathlib.Path(__file__).parents[2],  # The module is one of tests.
     )
     with np.load(path) as file:
         actual = {

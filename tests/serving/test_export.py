@@ -174,6 +174,7 @@ def test_the_folder_holds_all_there_is_to_know(exported):
         "mode": "moses",
         "language": "en",
         "lowercase": False,
+        "keeps": "",  # Its vocabulary has no blanks.
     }
     assert config["search"]["num_beams"] == 3
     assert config["source_vocabulary_size"] == SOURCE.size

@@ -1,9 +1,12 @@
 """`tfcopy serve` as a process."""
 
 import json
+import pathlib
 import subprocess
 import sys
 import urllib.request
+
+ROOT = pathlib.Path(__file__).parents[3]
 
 
 class Process:
@@ -20,6 +23,7 @@ class Process:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            cwd=ROOT,  # Some modules are those of tests.
         )
 
     def __enter__(self):

@@ -426,7 +426,7 @@ def test_what_else_can_be_set(system, tmp_path):
         ({"length_penalty": "nan"}, "length_penalty must be a finite number"),
         ({"refill": "perhaps"}, "refill must be true or false"),
         ({"merge": "min"}, "merge. must be 'sum' or 'max'"),
-        ({"max_source_length": "0"}, "must be a positive integer.*: 0"),
+        ({"max_source_length": "0"}, "must be an integer from 1 to.*: 0"),
         ({"dictionary": "gone.txt"}, "dictionary: cannot read gone.txt"),
     ],
 )
