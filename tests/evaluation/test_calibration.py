@@ -43,6 +43,7 @@ def test_shares_are_those_that_were_drawn():
 
 
 @pytest.mark.parametrize("count", [100, 300, 2_000])
+@pytest.mark.few(2)
 def test_no_more_is_promised_than_is_right(count):
     rng, excess = np.random.default_rng(0), []
     for _ in range(100):

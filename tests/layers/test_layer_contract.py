@@ -127,7 +127,7 @@ OF_ONE_INPUT = """bidirectional_gru bidirectional_lstm forward_lstm
 
 @pytest.mark.filterwarnings("ignore:.shuffle=True", "ignore:The model does not")
 @pytest.mark.parametrize("name", OF_ONE_INPUT)
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 def test_passes_keras_own_test(name):
     make, inputs = LAYERS[name]
     layer = make()

@@ -142,7 +142,7 @@ def test_options_are_checked(tmp_path):
     with pytest.raises(AskError, match="received both"):
         Connection("http://a:1", "echo", version=1, label="x")
     path = tmp_path / "none.pem"
-    with pytest.raises(AskError, match="write https://"):
+    with pytest.raises(AskError, match="use https://"):
         Connection("http://a:1", "echo", root_certificate=path)
     with pytest.raises(AskError, match="none.pem.*No such file"):
         Connection("https://a:1", "echo", root_certificate=path)
