@@ -159,7 +159,8 @@ def test_a_part_names_the_extra_that_it_needs(line, missing):
     done = subprocess.run(
         command("missing", line), capture_output=True, text=True
     )
-    told = f'{missing} is not installed: pip install -e ".[train]"'
+    how = 'pip install -e ".[train]" in a clone of tfcopy'
+    told = f"{missing} is not installed: {how}"
     assert done.stderr.endswith(f"ModuleNotFoundError: {told}\n")
 
 
