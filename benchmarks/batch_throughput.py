@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from benchmarks import serving_texts, timing
-from tfcopy.runtime.local_model import find_version
+from tfcopy.runtime.versions import find_version
 from tfcopy.terminal import tolerant_output
 
 

@@ -20,7 +20,8 @@ import tensorflow as tf
 
 from benchmarks import timing
 from benchmarks.serving_latency import add_texts, read_texts
-from tfcopy.runtime.local_model import LocalModel, find_version
+from tfcopy.runtime.local_model import LocalModel
+from tfcopy.runtime.versions import find_version
 
 WARM_UP = 3
 

@@ -34,7 +34,7 @@ import time
 
 from benchmarks import opennmt_peer
 from tfcopy.data.text import span_patterns
-from tfcopy.runtime.answer_lines import Translation
+from tfcopy.runtime.translation_records import Translation
 
 # Blanks within a token; the peers' files have blanks between tokens.
 _BLANKS = {" ": "\u2423", "\xa0": "\u2420", "\u202f": "\u2422"}

@@ -28,7 +28,7 @@ import numpy as np
 
 from benchmarks import timing
 from benchmarks.serving_latency import add_texts, read_texts
-from tfcopy.runtime.local_model import find_version
+from tfcopy.runtime.versions import find_version
 
 _TIMEOUT = 60
 # Lines that `ask` is given, so that loading is a small part of its time.

@@ -19,7 +19,8 @@ import numpy as np
 
 from benchmarks import serving_texts, timing
 from tfcopy.data.generated import demo_parliament
-from tfcopy.runtime.local_model import LocalModel, find_version
+from tfcopy.runtime.local_model import LocalModel
+from tfcopy.runtime.versions import find_version
 
 WARM_UP = 3
 

@@ -26,11 +26,8 @@ import tqdm
 
 from benchmarks import serving_texts, timing
 from tfcopy.runtime import ask_texts
-from tfcopy.runtime.local_model import (
-    LocalModel,
-    find_version,
-    read_config,
-)
+from tfcopy.runtime.local_model import LocalModel
+from tfcopy.runtime.versions import find_version, read_config
 
 # Texts of a request, and how often there are so many.
 BATCHES = {0: 0.01, 1: 0.9, 2: 0.04, 3: 0.025, 8: 0.02, 32: 0.005}

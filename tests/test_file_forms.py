@@ -31,7 +31,7 @@ from tfcopy.file_forms import (
     plain,
     shortened,
 )
-from tfcopy.runtime import ask_texts, local_model
+from tfcopy.runtime import ask_texts, versions
 from tfcopy.runtime.rest_transport import _error
 from tfcopy.runtime.signatures import AskError
 from tfcopy.training import distribution
@@ -336,8 +336,8 @@ def test_what_is_read_in_part_may_be_damaged(tmp_path):
     folder = tmp_path / "assets.extra"
     folder.mkdir()
     for content in (DEEP, "[]", "\xff", ""):
-        (folder / local_model.CONFIG_NAME).write_text(content)
+        (folder / versions.CONFIG_NAME).write_text(content)
         with pytest.raises(AskError, match="tfcopy.json is damaged"):
-            local_model.read_config(tmp_path)
+            versions.read_config(tmp_path)
     response = type("Response", (), {"status": 400, "reason": "Bad"})
     assert _error(response, DEEP).startswith("HTTP 400 Bad: [[[")

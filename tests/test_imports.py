@@ -2,6 +2,7 @@
 
 import ast
 import collections
+import functools
 import re
 from pathlib import Path
 
@@ -73,6 +74,7 @@ def part_of(path):
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
+@functools.cache
 def imported(path):
     """Dotted names of all that a file imports, wherever and however.
 
@@ -155,3 +157,45 @@ def test_module_names_are_used_once():
     )
     twice = [name for name, count in names.items() if count > 1]
     assert not twice
+
+
+def files_imported(path):
+    """Files of the package that a file imports, even late."""
+    for name in imported(path):
+        if not name.startswith("tfcopy.") or name == "tfcopy.json":
+            continue
+        # `from module import x` may import a file `x`, or a name of a module.
+        for parts in (name.split(".")[1:], name.split(".")[1:-1]):
+            file = ROOT.joinpath(*parts)
+            if parts and (found := file.with_suffix(".py")).is_file():
+                yield found
+                break
+            if (package := file / "__init__.py").is_file():
+                yield package
+                break
+
+
+def find_circle(graph):
+    """The nodes of a circle in a graph, the first one again at the end."""
+    finished, path = set(), []
+
+    def visit(node):
+        if node in path:
+            return [*path[path.index(node) :], node]
+        if node in finished:
+            return None
+        path.append(node)
+        circle = next(filter(None, map(visit, graph.get(node, ()))), None)
+        finished.add(path.pop())
+        return circle
+
+    return next(filter(None, map(visit, graph)), None)
+
+
+def test_no_files_import_each_other_in_a_circle():
+    assert find_circle({1: [2], 2: [3, 4], 3: [], 4: [2]}) == [2, 4, 2]
+    assert find_circle({1: [2, 3], 2: [3]}) is None
+    starters = {ROOT / "__main__.py", ROOT / "worker.py"}
+    graph = {x: {*files_imported(x)} - {x} for x in set(FILES) - starters}
+    circle = find_circle(graph) or ()
+    assert not circle, " -> ".join(map(name_of, circle))

@@ -18,8 +18,8 @@ _MODULES += ("recipes", "serving", "tokens", "training")
 # Names that users import from `tfcopy`, and the modules that define them.
 _NAMES = {
     "AskError": "tfcopy.runtime.signatures",
-    "Translation": "tfcopy.runtime.answer_lines",
-    "load": "tfcopy.runtime.exported_model",
+    "Translation": "tfcopy.runtime.translation_records",
+    "load": "tfcopy.runtime.loading",
 }
 __all__ = ["__version__", *_MODULES, *_NAMES]
 # Packages that not everything needs, and the extras that install them.

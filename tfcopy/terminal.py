@@ -1,10 +1,11 @@
-"""Output of commands: errors in one line, progress, exit statuses.
+"""Output of commands: start, exit status, errors in one line, progress.
 
 A closed pipe or terminal, or a full disk, loses the text that cannot be
 written, but does not end the work.
 """
 
 import contextlib
+import gc
 import os
 import re
 import sys
@@ -74,6 +75,68 @@ def status_of(work, reason=one_line) -> int:
             print(f"Error: {reason(error)}", file=sys.stderr)
             return 1
     return 0
+
+
+def start(main):
+    """Runs a command as the process, and exits with its status.
+
+    Several batches run concurrently, and share the cores best if each uses one
+    thread, which TensorFlow's environment variable sets.
+    """
+    os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
+    status = main()
+    # A last garbage collection over TensorFlow's objects would take seconds.
+    gc.freeze()
+    sys.exit(status)
+
+
+def run(program, work) -> int:
+    """Runs the work of a command, and returns its exit status.
+
+    Errors are printed in one line; TFCOPY_DEBUG=1 shows the traceback.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError):  # closed, or replaced
+            # File names may have bytes that are not UTF-8.
+            stream.reconfigure(errors="backslashreplace")
+    hide_notes()
+    try:
+        work()
+        write(b"")  # flushes earlier prints
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # The reader has closed the pipe.
+        return 0
+    except Exception as error:
+        if os.environ.get("TFCOPY_DEBUG"):
+            raise
+        # Nothing to print to if standard error is closed.
+        if sys.stderr is not None:
+            with contextlib.suppress(OSError):
+                print(f"{program}: {one_line(error)}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def write(answer: bytes):
+    """Writes to standard output and flushes it.
+
+    Raises:
+        OSError: If the disk is full, or standard output is closed.
+        BrokenPipeError: If the reader has closed the pipe.
+    """
+    if sys.stdout is None:
+        raise OSError("standard output is closed.")
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(answer)
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        # On exit Python would try to write it again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise OSError(f"standard output: {one_line(error)}.") from None
 
 
 def how_to_install(extra: str) -> str:

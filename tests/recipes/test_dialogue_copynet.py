@@ -14,7 +14,7 @@ from tfcopy.data import Tokenizer
 from tfcopy.data.generated import dialogue
 from tfcopy.experiments.pairs import copynet_steps
 from tfcopy.recipes import dialogue_copynet
-from tfcopy.runtime.answer_lines import Translation
+from tfcopy.runtime.translation_records import Translation
 
 SIZES = {"num_train": 200, "num_test": 180}
 TINY = """--units 8 --embedding_dim 8 --updates 2 --eval_every 2

@@ -10,7 +10,8 @@ import tensorflow as tf
 
 import tfcopy
 from tests.serving.servables.echo_model import serve
-from tfcopy.runtime.exported_model import ExportedModel, load
+from tfcopy.runtime.exported_model import ExportedModel
+from tfcopy.runtime.loading import load
 from tfcopy.runtime.signatures import AskError, Signature
 
 TEXTS = ["the session of Łukasz .", "", "北京 😀"]

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from tfcopy.runtime import operations
-from tfcopy.runtime.exported_model import load
+from tfcopy.runtime.loading import load
 from tfcopy.runtime.signatures import AskError
 
 

@@ -13,7 +13,8 @@ import pytest
 import tensorflow as tf
 
 from tfcopy.runtime import local_model
-from tfcopy.runtime.local_model import LocalModel, find_version
+from tfcopy.runtime.local_model import LocalModel
+from tfcopy.runtime.versions import find_version
 from tfcopy.serving import ask
 
 LINES = "the session of Łukasz .\n\n北京 😀\r\n \t\nO'Brien-Şahin".encode()
@@ -226,7 +227,7 @@ def test_a_model_that_fails_is_one_line(asked, monkeypatch, tmp_path):
 def test_the_end_looks_for_no_garbage():
     """To collect TensorFlow's objects would take seconds."""
     code = """
-from tfcopy.runtime import commands
+from tfcopy import terminal
 
 class Garbage:
     def __del__(self):
@@ -238,7 +239,7 @@ def main():
     print("answered")
     return 3
 
-commands.start(main)
+terminal.start(main)
 """
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True)

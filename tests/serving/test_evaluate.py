@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from tfcopy.runtime import exported_model
-from tfcopy.runtime.answer_lines import Translation
+from tfcopy.runtime.loading import load
+from tfcopy.runtime.translation_records import Translation
 from tfcopy.serving import evaluate
 
 SOURCES = ["the session", "Łukasz the x", "x", "the Wug session"]
@@ -17,7 +17,7 @@ SOURCES = ["the session", "Łukasz the x", "x", "the Wug session"]
 def texts(random_export, tmp_path_factory):
     """Files of sources, of a model's answers to them, and of others."""
     folder = tmp_path_factory.mktemp("texts")
-    with exported_model.load(random_export) as model:
+    with load(random_export) as model:
         answers = [x.text for x in model.translate(SOURCES)]
     other = [f"{x} Wug" for x in answers]
     for name, lines in (

@@ -25,7 +25,6 @@ from tests.serving.servables.echo_model import serve as serve_tensorflow
 from tests.serving.servables.translators import copier
 from tfcopy.data import Tokenizer
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
-from tfcopy.runtime.exported_model import LastModels
 from tfcopy.runtime.local_model import LocalModel
 from tfcopy.runtime.remote_model import RequestError
 from tfcopy.runtime.signatures import AskError
@@ -35,6 +34,7 @@ from tfcopy.serving.http_server import (
     translation_api,
     translation_service,
 )
+from tfcopy.serving.http_server.model_cache import LastModels
 from tfcopy.serving.http_server.served_models import (
     Place,
     load_all,

@@ -45,7 +45,7 @@ from tfcopy.experiments.earlier_run import (
 )
 from tfcopy.experiments.training_choices import Batching
 from tfcopy.runtime.ask_texts import to_json
-from tfcopy.runtime.local_model import read_config
+from tfcopy.runtime.versions import read_config
 from tfcopy.serving.run_folder import RESULTS_NAME, checkpoints_of
 from tfcopy.serving.saved_model import export, shown
 from tfcopy.serving.servables import storage

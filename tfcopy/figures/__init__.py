@@ -18,4 +18,8 @@ from tfcopy.figures.example_figures import (
     plans_figure,
     reading_figure,
 )
-from tfcopy.figures.word_grid import save_png
+from tfcopy.figures.word_grid import (
+    DisplayedTranslation,
+    join_pieces,
+    save_png,
+)

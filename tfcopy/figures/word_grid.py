@@ -13,6 +13,7 @@ import functools
 import textwrap
 import unicodedata
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -20,6 +21,10 @@ from matplotlib import font_manager
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+
+from tfcopy.tokens import BLANK, EOS, SPECIAL_TOKENS, START
+
+_END = SPECIAL_TOKENS[EOS]
 
 # Tried in this order, for characters that the earlier fonts lack.
 _FALLBACK_FAMILIES = (
@@ -118,6 +123,92 @@ def save_png(path, image):
 _DOTS = 100
 _WORD_SIZE = 10  # points
 _MARGIN = 0.08
+
+
+class DisplayedTranslation(NamedTuple):
+    """A translation as it is displayed, with its source.
+
+    Attributes:
+        words: Words of the translation.
+        source: Words of the source, with `</s>`.
+        copied_from: For each word the source word it was copied from; -1 if
+            any part of it was generated.
+        generate: `(N,)`, probabilities of generating rather than copying,
+            averaged over the subwords of a word.
+        attention: `(N, M)`, averaged over the subwords of a target word and
+            summed over those of a source word.
+    """
+
+    words: list[str]
+    source: list[str]
+    copied_from: list[int]
+    generate: np.ndarray
+    attention: np.ndarray
+
+
+def join_pieces(
+    answer: DisplayedTranslation, pieces: dict
+) -> DisplayedTranslation:
+    """Joins subwords to words.
+
+    Args:
+        answer: The translation in tokens.
+        pieces: Dict of `source` and `target`: whether their tokens are subwords
+            that begin with `▁` at the beginning of a word.
+    """
+    source, target = (
+        _starts(tokens, pieces.get(side, False))
+        for tokens, side in (
+            (answer.source, "source"),
+            (answer.words, "target"),
+        )
+    )
+    attention = np.asarray(answer.attention)
+    if len(source):
+        attention = np.add.reduceat(attention, source, axis=1)
+    generate, counts = answer.generate, np.diff([*target, len(answer.words)])
+    if len(target):
+        attention = np.add.reduceat(attention, target, axis=0)
+        attention = attention / counts[:, None]
+        generate = np.add.reduceat(np.asarray(generate), target) / counts
+    # Index of the word at each source position.
+    owners = np.cumsum(np.isin(np.arange(len(answer.source)), source)) - 1
+    copied_from = [
+        -1 if min(places) < 0 else int(owners[places[0]])
+        for places in _parts(answer.copied_from, target)
+    ]
+    return answer._replace(
+        words=_joined(answer.words, target, pieces.get("target", False)),
+        source=_joined(answer.source, source, pieces.get("source", False)),
+        copied_from=copied_from,
+        generate=generate,
+        attention=attention,
+    )
+
+
+def _starts(tokens, are_pieces):
+    """Returns the positions where words begin."""
+    return [
+        i
+        for i, token in enumerate(tokens)
+        if not are_pieces
+        or i == 0
+        or token.startswith(BLANK)
+        or _END in (token, tokens[i - 1])
+    ]
+
+
+def _parts(values, starts):
+    ends = [*starts[1:], len(values)]
+    return [values[start:end] for start, end in zip(starts, ends)]
+
+
+def _joined(tokens, starts, are_pieces):
+    if not are_pieces:
+        return tokens
+    # The start symbol is no text, and counts as part of the first word.
+    words = ["".join(part) for part in _parts(tokens, starts)]
+    return [x.replace(START, "").replace(BLANK, " ").strip() for x in words]
 
 
 @dataclasses.dataclass(frozen=True)

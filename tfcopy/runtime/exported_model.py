@@ -1,165 +1,21 @@
-"""Exported models in Python: loading, and translation of texts."""
+"""An exported model in Python, which answers texts in batches."""
 
-import collections
 import functools
-import os
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 import numpy as np
 
-from tfcopy.runtime import answer_lines, ask_texts
-from tfcopy.runtime.answer_lines import Translation
+from tfcopy.runtime import ask_texts, translation_records
 from tfcopy.runtime.batches import (
     in_batches,
     in_batches_by_length,
     joined,
 )
-from tfcopy.runtime.signatures import (
-    AskError,
-    check_whole,
-    is_server,
-    server_of,
-    text_arrays,
-)
+from tfcopy.runtime.signatures import AskError, check_whole, text_arrays
+from tfcopy.runtime.translation_records import Translation
 
 # Batches per thread in a chunk, so that no thread waits long for another.
 _ROUNDS = 4
-
-
-def load(
-    where,
-    model: str | None = None,
-    *,
-    version: int | None = None,
-    batch_size: int = 32,
-    at_once: int | None = None,
-    engine: str | None = None,
-    trust: bool = False,
-    **options,
-) -> "ExportedModel":
-    """Loads an exported model, from a folder or a server.
-
-    ```python
-    with tfcopy.load("savedmodels/europarl_ps") as model:
-        for answer in model.translate(["Mr Łukasz has the floor."]):
-            print(answer.text)
-    ```
-
-    Args:
-        where: A folder, of numbered versions or of one version, which may be a
-            URL such as `gs://bucket/model`; or `ADDRESS/MODEL`, a model on a
-            server, TensorFlow Serving. The address is that of its REST port:
-            `host:port`, `http://host:port` or `https://host:port`.
-        model: Name of the model on the server, or in a folder of several, if
-            `where` does not end with it.
-        version: Version to load; the highest if not given.
-        batch_size: Positive integer, maximum number of texts in a batch.
-        at_once: Positive integer, maximum number of concurrent batches; by
-            default one for each core, or 4 for a server.
-        engine: Engine of the search, for a folder: `"litert"` or
-            `"tensorflow"`. By default LiteRT if the export has programs for it
-            and it is installed.
-        trust: Whether to run a graph with operations that no export has, such
-            as writing files. They run on this machine, with your rights.
-        **options: Options of a server, as in `RemoteModel`: `label`,
-            `deadline`, `retries`, `root_certificate`.
-
-    Raises:
-        AskError: If there is no such model, or it cannot be loaded.
-        RequestError: If the server does not answer; a subclass of `AskError`.
-    """
-    where = os.fspath(where)
-    if model is None:
-        address, model = server_of(where)
-    elif is_server(where):
-        address = where
-    else:
-        address, model = None, os.path.join(where, model)
-    opened = open_model(
-        address,
-        model,
-        version=version,
-        batch_size=batch_size,
-        at_once=at_once,
-        engine=engine,
-        trust=trust,
-        **options,
-    )
-    # Raises an error unless it is an export.
-    opened.inputs
-    return opened
-
-
-def open_model(
-    address: str | None,
-    model: str,
-    *,
-    at_once: int | None = None,
-    engine: str | None = None,
-    trust: bool = False,
-    **options,
-) -> "ExportedModel":
-    """Opens a model, which need not be an export of tfcopy.
-
-    Args:
-        address: The server's address; `None` for a folder.
-        model: The folder, or the name on the server.
-        **options: As in `LocalModel` or `RemoteModel`.
-    """
-    if at_once is not None:
-        options["at_once"] = at_once
-    # Imported late: a server needs no engine.
-    if address is not None:
-        from tfcopy.runtime.remote_model import RemoteModel
-
-        return RemoteModel(address, model, **options)
-    if others := options.keys() - {"version", "batch_size", "at_once"}:
-        raise AskError(
-            f"{model}: only models on a server take "
-            f"{', '.join(sorted(others))}."
-        )
-    from tfcopy.runtime.local_model import LocalModel
-
-    return LocalModel(model, engine=engine, trust=trust, **options)
-
-
-class LastModels:
-    """The last models that were asked for, which stay in memory.
-
-    Args:
-        count: Number of models that stay.
-        open_model: Function of a key that opens its model. It opens one at a
-            time, for the memory; others can be had meanwhile.
-    """
-
-    def __init__(self, count: int, open_model: Callable):
-        self._count, self._open_model = count, open_model
-        self._models = collections.OrderedDict()
-        self._opening, self._using = threading.Lock(), threading.Lock()
-
-    def get(self, key) -> "ExportedModel":
-        """Returns the model of a key."""
-        model = self._last(key)
-        if model is None:
-            with self._opening:
-                # Another thread may have opened it.
-                model = self._last(key) or self._opened(key)
-        return model
-
-    def _last(self, key):
-        with self._using:
-            if key in self._models:
-                self._models.move_to_end(key)
-            return self._models.get(key)
-
-    def _opened(self, key):
-        model = self._open_model(key)
-        with self._using:
-            self._models[key] = model
-            if len(self._models) > self._count:
-                self._models.popitem(last=False)
-        return model
 
 
 class ExportedModel:
@@ -238,7 +94,7 @@ class ExportedModel:
         signature, more = self._reading("glossary", glossary)
 
         def answer(row):
-            return answer_lines.translations_of(row)[0]
+            return translation_records.translations_of(row)[0]
 
         return self._answers(signature, texts, more, answer)
 
@@ -261,7 +117,7 @@ class ExportedModel:
             check_whole(1, count=count)
 
         def answer(row):
-            return answer_lines.translations_of(row, count)
+            return translation_records.translations_of(row, count)
 
         return self._answers("analyse", texts, {}, answer)
 
@@ -359,9 +215,9 @@ class ExportedModel:
         arrays, lengths = text_arrays(self, signature, inputs, more)
 
         def ask(numbers):
-            with answer_lines.expecting_answers(self):
+            with translation_records.expecting_answers(self):
                 outputs = self._ask_batch(signature, _taken(arrays, numbers))
-                found = answer_lines.rows(outputs, len(numbers))
+                found = translation_records.rows(outputs, len(numbers))
                 return [read(row) for row in found]
 
         numbers = np.arange(len(lengths))

@@ -6,8 +6,10 @@ An export needs TensorFlow only if it has no programs of LiteRT.
 import dataclasses
 import functools
 
+from tfcopy import terminal
 from tfcopy.flags import Parser
-from tfcopy.runtime import answer_lines, ask_texts, commands
+from tfcopy.runtime import answer_lines, ask_texts
+from tfcopy.runtime.loading import ModelOptions
 from tfcopy.terminal import shown
 
 _DESCRIPTION = """\
@@ -49,7 +51,7 @@ line on standard error.
 
 
 @dataclasses.dataclass(kw_only=True)
-class Options(answer_lines.AnswerOptions, commands.ModelOptions):
+class Options(answer_lines.AnswerOptions, ModelOptions):
     """Flags of `ask`: the model, and the form of its answers.
 
     Attributes:
@@ -64,7 +66,7 @@ def main(arguments=None):
     epilog = _EXAMPLES + answer_lines.FORMS
     options = Parser(Options, _DESCRIPTION, epilog).parse(arguments)
     work = _status if options.status else _answer
-    return commands.run("ask", functools.partial(work, options))
+    return terminal.run("ask", functools.partial(work, options))
 
 
 def _answer(options):
@@ -78,8 +80,8 @@ def _status(options):
         if not options.json:
             fields = (shown(str(x)) for x in version if x != "")
             answer = "\t".join(fields)
-        commands.write(ask_texts.to_line(answer) + b"\n")
+        terminal.write(ask_texts.to_line(answer) + b"\n")
 
 
 if __name__ == "__main__":
-    commands.start(main)
+    terminal.start(main)

@@ -7,12 +7,13 @@ import dataclasses
 import os
 import time
 
-from tfcopy import atomic_files, checked_files, filesystem
+from tfcopy import atomic_files, checked_files, filesystem, terminal
 from tfcopy.data import parallel
 from tfcopy.flags import File, Folder, Parser, PositiveInt
-from tfcopy.runtime import answer_lines, commands
-from tfcopy.runtime.local_model import find_version
+from tfcopy.runtime import answer_lines
+from tfcopy.runtime.loading import ModelOptions
 from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.versions import find_version
 from tfcopy.serving import record_files
 from tfcopy.terminal import counted, one_line
 
@@ -62,7 +63,7 @@ model, --input and --output under the same paths.
 
 
 @dataclasses.dataclass(kw_only=True)
-class Options(answer_lines.AnswerOptions, commands.ModelOptions):
+class Options(answer_lines.AnswerOptions, ModelOptions):
     """Flags of `batch`: the model, the files, and where answers go.
 
     Attributes:
@@ -88,7 +89,7 @@ def main(arguments=None):
     arguments, beam_flags = parallel.split_flags(arguments)
     epilog = _EXAMPLES + answer_lines.FORMS
     options = Parser(Options, _DESCRIPTION, epilog).parse(arguments)
-    return commands.run("batch", lambda: _answer(options, beam_flags))
+    return terminal.run("batch", lambda: _answer(options, beam_flags))
 
 
 def _answer(options, beam_flags):
@@ -218,4 +219,4 @@ def _state(path):
 
 
 if __name__ == "__main__":
-    commands.start(main)
+    terminal.start(main)

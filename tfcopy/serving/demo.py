@@ -16,19 +16,21 @@ import sys
 from collections.abc import Iterable
 from typing import Annotated
 
-from tfcopy import filesystem
+from tfcopy import filesystem, terminal
 from tfcopy.file_forms import parse_json
 from tfcopy.flags import Check, Parser
-from tfcopy.runtime import ask_texts, commands
-from tfcopy.runtime.exported_model import ExportedModel, LastModels, load
-from tfcopy.runtime.local_model import (
+from tfcopy.runtime import ask_texts
+from tfcopy.runtime.exported_model import ExportedModel
+from tfcopy.runtime.loading import LoadingOptions, load
+from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.versions import (
     find_exports,
     find_models,
     find_versions,
     is_version,
 )
-from tfcopy.runtime.signatures import AskError
 from tfcopy.serving.http_server.host_guard import HostGuard, respond
+from tfcopy.serving.http_server.model_cache import LastModels
 from tfcopy.serving.web import site
 from tfcopy.terminal import how_to_install
 
@@ -55,7 +57,7 @@ Ctrl-C stops it. A page without a server: tfcopy web --help."""
 
 
 @dataclasses.dataclass(kw_only=True)
-class Options(commands.LoadingOptions):
+class Options(LoadingOptions):
     """Flags of the demo page: models and address.
 
     Attributes:
@@ -79,7 +81,7 @@ def main(arguments=None):
         with contextlib.suppress(KeyboardInterrupt):
             _serve(options)
 
-    return commands.run("demo", work)
+    return terminal.run("demo", work)
 
 
 def _serve(options):

@@ -7,14 +7,13 @@ import sys
 from importlib.util import find_spec
 from typing import Literal
 
-from tfcopy import filesystem
+from tfcopy import filesystem, terminal
 from tfcopy.data.corpora.text_pairs import aligned_lines, read_lines
 from tfcopy.data.text.blanks import is_word
 from tfcopy.flags import File, Parser, PositiveInt, flag
-from tfcopy.runtime import commands
-from tfcopy.runtime.exported_model import load
-from tfcopy.runtime.local_model import find_version, read_config
+from tfcopy.runtime.loading import LoadingOptions, load
 from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.versions import find_version, read_config
 from tfcopy.terminal import aligned, one_line, printable
 
 _DESCRIPTION = """\
@@ -47,7 +46,7 @@ _NAMES = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
 
 
 @dataclasses.dataclass(kw_only=True)
-class Options(commands.LoadingOptions):
+class Options(LoadingOptions):
     """Flags of `evaluate`: models, texts, metrics.
 
     Attributes:
@@ -97,7 +96,7 @@ class Options(commands.LoadingOptions):
 def main(arguments=None):
     """Runs the command, and returns its exit status."""
     options = Parser(Options, _DESCRIPTION, _EXAMPLES).parse(arguments)
-    return commands.run("evaluate", lambda: _evaluate(options))
+    return terminal.run("evaluate", lambda: _evaluate(options))
 
 
 def _evaluate(options):
@@ -123,7 +122,7 @@ def _evaluate(options):
         folders = filter(filesystem.isdir, options.systems)
         text += "".join(map(_engines_line, folders))
     # File names may have bytes that are not UTF-8.
-    commands.write(text.encode("utf-8", "backslashreplace"))
+    terminal.write(text.encode("utf-8", "backslashreplace"))
 
 
 def _answers(path, sources, options):
@@ -315,4 +314,4 @@ def _number(value):
 
 
 if __name__ == "__main__":
-    commands.start(main)
+    terminal.start(main)

@@ -9,11 +9,10 @@ import time
 from collections.abc import Mapping
 from typing import Literal
 
-from tfcopy import filesystem
+from tfcopy import filesystem, terminal
 from tfcopy.flags import Folder, Parser, PositiveInt, flag, form
-from tfcopy.runtime import commands
 from tfcopy.runtime.litert_engine import LITERT_PRECISIONS
-from tfcopy.runtime.local_model import read_config
+from tfcopy.runtime.versions import read_config
 from tfcopy.terminal import aligned, quiet
 
 _DESCRIPTION = """\
@@ -77,7 +76,7 @@ def main(arguments=None):
     """Returns the exit status."""
     options = Parser(Options, _DESCRIPTION, _EXAMPLES).parse(arguments)
     work = _list if options.list else _export
-    return commands.run("export", lambda: work(options))
+    return terminal.run("export", lambda: work(options))
 
 
 def _export(options):

@@ -11,7 +11,7 @@
 import os
 
 from tfcopy import checked_files, filesystem
-from tfcopy.runtime.local_model import SCORES
+from tfcopy.runtime.versions import SCORES
 from tfcopy.training.checkpoints import Checkpoints, is_weights
 
 CONFIG_NAME = "config.json"

@@ -39,12 +39,8 @@ from tfcopy import filesystem
 from tfcopy.atomic_files import make_folder, publish_folder, scratch_folder
 from tfcopy.runtime import operations
 from tfcopy.runtime.litert_engine import LITERT_PRECISIONS
-from tfcopy.runtime.local_model import (
-    CONFIG_NAME,
-    FORMAT,
-    numbers_in,
-)
 from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.versions import CONFIG_NAME, FORMAT, numbers_in
 from tfcopy.serving import model_card
 from tfcopy.serving.servables import litert_export
 from tfcopy.terminal import one_line, quiet

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tfcopy import terminal
 from tfcopy.data.corpora.text_pairs import aligned_lines
 from tfcopy.flags import File, Parser, PositiveInt
-from tfcopy.runtime import commands
 from tfcopy.terminal import quiet
 
 _DESCRIPTION = """\
@@ -57,7 +57,7 @@ class Options:
 def main(arguments=None):
     """Runs the command, and returns its exit status."""
     options = Parser(Options, _DESCRIPTION, _EXAMPLES).parse(arguments)
-    return commands.run("score", lambda: _score(options))
+    return terminal.run("score", lambda: _score(options))
 
 
 def _score(options):
@@ -77,7 +77,7 @@ def _score(options):
     for score in scores_of(served, pairs, options.batch_size):
         if score is not None:
             total, words = total + score.log_probability, words + score.words
-        commands.write(_line(score, options.json))
+        terminal.write(_line(score, options.json))
     if words:
         per_word = perplexity(-total / words)
         print(f"{words:,} words, perplexity {per_word:.4g}", file=sys.stderr)

@@ -8,6 +8,7 @@ import socket
 import sys
 from typing import Annotated
 
+from tfcopy import terminal
 from tfcopy.data.text.span_patterns import check_flag
 from tfcopy.flags import (
     Check,
@@ -19,7 +20,7 @@ from tfcopy.flags import (
     PositiveInt,
     flag,
 )
-from tfcopy.runtime import commands
+from tfcopy.runtime.loading import LoadingOptions
 from tfcopy.terminal import how_to_install, printable
 
 _DESCRIPTION = """\
@@ -59,7 +60,7 @@ _Proxy = Annotated[str, Check("an address or a network", _is_network)]
 
 
 @dataclasses.dataclass(kw_only=True)
-class Options(commands.LoadingOptions):
+class Options(LoadingOptions):
     """Flags of `serve`: models, address, and limits.
 
     Attributes:
@@ -122,7 +123,7 @@ def main(arguments=None):
     """Runs the command, and returns its exit status."""
     parser = Parser(Options, _DESCRIPTION, _EXAMPLES)
     options = parser.parse(arguments, intermixed=True)
-    return commands.run("serve", lambda: _serve(options))
+    return terminal.run("serve", lambda: _serve(options))
 
 
 def _serve(options):
@@ -201,4 +202,4 @@ def _tell(line):
 
 
 if __name__ == "__main__":
-    commands.start(main)
+    terminal.start(main)

@@ -11,12 +11,11 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 
-from tfcopy import filesystem
+from tfcopy import filesystem, terminal
 from tfcopy.atomic_files import write_atomically
 from tfcopy.flags import Parser, PositiveInt, form
-from tfcopy.runtime import commands
-from tfcopy.runtime.local_model import find_models
 from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.versions import find_models
 from tfcopy.terminal import printable
 
 FILES = pathlib.Path(__file__).with_name("server_files")
@@ -69,7 +68,7 @@ class Options:
 def main(arguments=None):
     """Returns the exit status."""
     options = Parser(Options, _DESCRIPTION, _EXAMPLES).parse(arguments)
-    return commands.run("serving_files", lambda: write(options))
+    return terminal.run("serving_files", lambda: write(options))
 
 
 def write(options: Options) -> None:

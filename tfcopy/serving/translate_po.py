@@ -6,14 +6,14 @@ import itertools
 import os
 from typing import Annotated
 
-from tfcopy import atomic_files, filesystem
+from tfcopy import atomic_files, filesystem, terminal
 from tfcopy.data.corpora import gettext_catalogs
 from tfcopy.data.text.exchange_formats import is_memory
 from tfcopy.data.text.span_patterns import CHOICES, check_flag
 from tfcopy.flags import Check, File, Parser, PositiveInt, flag, reading
-from tfcopy.runtime import commands
-from tfcopy.runtime.local_model import find_version, read_config
+from tfcopy.runtime.loading import ModelOptions
 from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.versions import find_version, read_config
 from tfcopy.serving.catalogs import report
 from tfcopy.serving.catalogs.catalog_file import CatalogFile
 from tfcopy.serving.catalogs.catalog_filling import CatalogModel, fill_all
@@ -68,7 +68,7 @@ line on standard error."""
 
 
 @dataclasses.dataclass(kw_only=True)
-class Options(commands.ModelOptions):
+class Options(ModelOptions):
     """Flags of `translate_po`: model, catalogues, checks.
 
     Attributes:
@@ -135,13 +135,13 @@ def main(arguments=None):
     parser = Parser(Options, _DESCRIPTION, _EXAMPLES)
     options = parser.parse(arguments, intermixed=True)
     done = []
-    status = commands.run(
+    status = terminal.run(
         "translate_po", lambda: _translate(options, done.append)
     )
     if options.report is not None and done:
         rows = [row for x in done for row in x.rows]
         made = options.report, rows, done[0].quality
-        status = status or commands.run(
+        status = status or terminal.run(
             "translate_po", lambda: report.write(*made)
         )
     is_flawless = all(x.is_flawless for x in done)
@@ -269,8 +269,8 @@ def _outputs(names, output):
 
 
 def _print(done):
-    commands.write(f"{printable(str(done))}\n".encode())
+    terminal.write(f"{printable(str(done))}\n".encode())
 
 
 if __name__ == "__main__":
-    commands.start(main)
+    terminal.start(main)

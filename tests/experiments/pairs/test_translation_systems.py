@@ -4,7 +4,7 @@ import types
 
 from tfcopy.checked_files import write_json
 from tfcopy.experiments.pairs import translation_systems
-from tfcopy.runtime.answer_lines import Translation
+from tfcopy.runtime.translation_records import Translation
 
 LANGUAGES = {"source_language": "en", "target_language": "es"}
 

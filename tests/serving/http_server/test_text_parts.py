@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.growth import check_linear
-from tfcopy.runtime.answer_lines import may_be_cut
+from tfcopy.runtime.translation_records import may_be_cut
 from tfcopy.serving.http_server.html_parts import HtmlText
 from tfcopy.serving.http_server.text_parts import (
     PlainText,

@@ -24,9 +24,10 @@ from tfcopy.checked_files import checksum_of
 from tfcopy.data import Dictionary
 from tfcopy.decoding import SearchOptions, beam_search
 from tfcopy.layers.tensorflow_loop import without_gradients
-from tfcopy.runtime import litert_engine, local_model, text_program
-from tfcopy.runtime.local_model import LocalModel, TensorFlowEngine
+from tfcopy.runtime import litert_engine, local_model, text_program, versions
+from tfcopy.runtime.local_model import LocalModel
 from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.tensorflow_engine import TensorFlowEngine
 from tfcopy.serving import evaluate, saved_model
 from tfcopy.serving.servables import litert_export, settings
 from tfcopy.serving.servables.translation import program_lengths
@@ -311,7 +312,7 @@ def test_int8_is_exported_unless_it_is_worse(better, tmp_path, monkeypatch):
         tmp_path / "model",
         pairs=[("open", "open"), ("is", "session" if better else "is")],
     )
-    facts = local_model.read_config(path)["litert"]
+    facts = versions.read_config(path)["litert"]
     changed = {"texts": 2, "answers": 1, "better": better, "worse": not better}
     assert facts["int8"] == changed
     assert facts["precision"] == ("int8" if better else "float32")
@@ -385,7 +386,7 @@ def test_a_wrong_program_is_not_exported(tmp_path, monkeypatch):
 
 def check_without_programs(translator, folder, reason):
     folder = exported(translator, folder)
-    config = local_model.read_config(folder)
+    config = versions.read_config(folder)
     assert config["engines"].startswith(f"TensorFlow alone. {reason}")
     assert "litert" not in config
     names = {"tfcopy.json", saved_model.FILE_NAME}

@@ -23,7 +23,7 @@ from tfcopy.experiments.training_choices import (
     reported,
 )
 from tfcopy.layers import copying
-from tfcopy.runtime import answer_lines
+from tfcopy.runtime import translation_records
 from tfcopy.serving.servables.translator import Translator
 
 # Tensors of a batch that losses read.
@@ -258,8 +258,8 @@ class SamplePictures:
         outputs = self.translator.analyse(tf.constant(texts))
         outputs = {name: value.numpy() for name, value in outputs.items()}
         examples = []
-        for i, row in enumerate(answer_lines.rows(outputs, len(texts))):
-            best = answer_lines.translations_of(row, 1)[0]
+        for i, row in enumerate(translation_records.rows(outputs, len(texts))):
+            best = translation_records.translations_of(row, 1)[0]
             copied = [place >= 0 for place in best.copied_from]
             reference = as_text(self.pairs[i][1]).split()
             examples.append((texts[i].split(), best.tokens, copied, reference))
@@ -273,8 +273,8 @@ class SamplePictures:
 
 def _picture(best, attention, pieces):
     source, words = best.source_tokens, best.tokens
-    shown = answer_lines.join_pieces(
-        answer_lines.Shown(
+    shown = figures.join_pieces(
+        figures.DisplayedTranslation(
             words,
             source,
             best.copied_from,

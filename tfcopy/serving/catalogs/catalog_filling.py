@@ -12,15 +12,15 @@ from tfcopy.data.text.accelerators import letter_of, with_mark, without_mark
 from tfcopy.data.text.span_patterns import KINDS, places_of
 from tfcopy.evaluation import calibration
 from tfcopy.runtime import ask_texts
-from tfcopy.runtime.answer_lines import (
+from tfcopy.runtime.batches import progress_bar
+from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.translation_records import (
     Translation,
     is_cut,
     may_be_cut,
     size_of,
     translations_of,
 )
-from tfcopy.runtime.batches import progress_bar
-from tfcopy.runtime.signatures import AskError
 from tfcopy.serving.catalogs.catalog_file import CatalogFile
 from tfcopy.serving.catalogs.entries import Left, Suggestion
 from tfcopy.serving.catalogs.entry_texts import EntryTexts

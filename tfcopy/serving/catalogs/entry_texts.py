@@ -22,7 +22,7 @@ from tfcopy.data.text.span_patterns import (
     spans_of,
     with_texts,
 )
-from tfcopy.runtime.answer_lines import Translation
+from tfcopy.runtime.translation_records import Translation
 from tfcopy.serving.catalogs.entries import Left, Suggestion
 from tfcopy.terminal import printable
 

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import re2
 
-from tfcopy.runtime.answer_lines import may_be_cut
+from tfcopy.runtime.translation_records import may_be_cut
 from tfcopy.serving.http_server.text_parts import Parts, PlainText, Source
 
 _S = r"\ \t\n\f\r"

@@ -17,27 +17,22 @@ from tfcopy.data.text.languages import (
 )
 from tfcopy.data.text.segments import has_words
 from tfcopy.evaluation.calibration import confidence_of
-from tfcopy.runtime.answer_lines import (
+from tfcopy.runtime.ask_texts import padded
+from tfcopy.runtime.exported_model import ExportedModel
+from tfcopy.runtime.loading import open_model
+from tfcopy.runtime.signatures import AskError, server_of
+from tfcopy.runtime.translation_records import (
     Translation,
     is_cut,
     may_be_cut,
     num_words,
     translations_of,
 )
-from tfcopy.runtime.ask_texts import padded
-from tfcopy.runtime.exported_model import (
-    ExportedModel,
-    LastModels,
-    open_model,
-)
-from tfcopy.runtime.local_model import find_exports
-from tfcopy.runtime.remote_model import RequestError
-from tfcopy.runtime.rest_transport import UNAVAILABLE
-from tfcopy.runtime.signatures import AskError, server_of
+from tfcopy.runtime.versions import find_exports
 from tfcopy.serving.http_server.api_messages import ApiError, invalid
+from tfcopy.serving.http_server.model_cache import LastModels, RestingModel
 from tfcopy.serving.http_server.request_batches import RequestBatches
 from tfcopy.serving.http_server.text_parts import Segment
-from tfcopy.terminal import one_line
 
 _LANGUAGE = r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]+)*(?:@[a-z]+)?"
 _PLACE = re.compile(rf"(?:({_LANGUAGE}):({_LANGUAGE})=)?(.+)", re.DOTALL)
@@ -110,29 +105,6 @@ class Translating(NamedTuple):
     def keeps_spans(self) -> bool:
         """Returns whether requests may have terms and spans of their own."""
         return "with_glossary" in self.model.signatures
-
-
-class RestingModel(ExportedModel):
-    """A model of a folder that is in memory only while it is among the last.
-
-    Args:
-        model: The model, opened once: so a damaged one is found at the start.
-        last: The last models, by their `again`.
-    """
-
-    def __init__(self, model: ExportedModel, last: LastModels):
-        self.name, self.config = model.name, model.config
-        self.signatures, self.again = model.signatures, model.again
-        self.batch_size, self.at_once = model.batch_size, model.at_once
-        self._last = last
-
-    def _ask_batch(self, signature, arrays):
-        try:
-            model = self._last.get(self.again)
-        except (AskError, OSError) as error:
-            # No fault of a text, so that the batch is not tried text by text.
-            raise RequestError(one_line(error), UNAVAILABLE) from error
-        return model._ask_batch(signature, arrays)
 
 
 def load_all(

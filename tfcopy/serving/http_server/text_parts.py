@@ -25,7 +25,7 @@ import re2
 from tfcopy.data.text.blanks import normalized
 from tfcopy.data.text.segments import has_words, lines_of, sentences_of
 from tfcopy.data.text.span_patterns import pattern_of, with_texts
-from tfcopy.runtime.answer_lines import may_be_cut
+from tfcopy.runtime.translation_records import may_be_cut
 
 # The name of a span: its number, as a private character, between two others.
 # Digits would be spans of some formats.

@@ -23,9 +23,9 @@ from tfcopy.data.text.tokenization import Tokenizer, knowing, string_tensor
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.decoding import SearchOptions, SearchResult
 from tfcopy.layers.copying import MASKED
-from tfcopy.runtime import answer_lines
-from tfcopy.runtime.answer_lines import Translation
+from tfcopy.runtime import translation_records
 from tfcopy.runtime.batches import in_batches, num_at_once
+from tfcopy.runtime.translation_records import Translation
 from tfcopy.serving.servables.translation import (
     HypothesisWriter,
     SourceSearch,
@@ -326,7 +326,7 @@ class Translator:
         """
 
         def best(row):
-            return answer_lines.translations_of(row, 1)[0]
+            return translation_records.translations_of(row, 1)[0]
 
         return self._all(texts, batch_size, progress, 1, best)
 
@@ -348,7 +348,7 @@ class Translator:
             `Translation`s of different texts, the best first.
         """
         count = self.options.num_beams
-        read = answer_lines.translations_of
+        read = translation_records.translations_of
         return self._all(texts, batch_size, progress, count, read)
 
     def _all(self, texts, batch_size, progress, count, read):
@@ -360,7 +360,7 @@ class Translator:
             # Words are aligned by `analyse` alone.
             outputs.pop("attention", None)
             outputs = {k: x.numpy() for k, x in outputs.items()}
-            return map(read, answer_lines.rows(outputs, len(batch)))
+            return map(read, translation_records.rows(outputs, len(batch)))
 
         return in_batches(
             translate, list(texts), batch_size, progress, num_at_once()

@@ -19,7 +19,7 @@ import sys
 import tarfile
 import urllib.request
 
-from tfcopy import checked_files, filesystem
+from tfcopy import checked_files, filesystem, terminal
 from tfcopy.atomic_files import (
     make_folder,
     publish_folder,
@@ -27,7 +27,7 @@ from tfcopy.atomic_files import (
     write_atomically,
 )
 from tfcopy.flags import Parser
-from tfcopy.runtime import commands, litert_engine, text_program
+from tfcopy.runtime import litert_engine, text_program
 from tfcopy.runtime.local_model import LocalModel
 from tfcopy.runtime.signatures import AskError
 from tfcopy.serving.web import site
@@ -69,7 +69,7 @@ class Options:
 def main(arguments=None):
     """Runs the command, and returns its exit status."""
     options = Parser(Options, _DESCRIPTION, _EXAMPLES).parse(arguments)
-    return commands.run("web", lambda: write_site(options.exports, options.to))
+    return terminal.run("web", lambda: write_site(options.exports, options.to))
 
 
 def write_site(exports, to) -> None:

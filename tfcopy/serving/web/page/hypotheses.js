@@ -1,5 +1,5 @@
 // Outputs of `analyse` of a translator, as hypotheses of words with their
-// sources; see `Shown` in tfcopy/runtime/answer_lines.py.
+// sources; see `DisplayedTranslation` in tfcopy/figures/word_grid.py.
 
 const END = "</s>";
 const [BLANK, START] = ["▁", "⟨s⟩"];

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from tests import helpers
-from tfcopy.runtime.answer_lines import Shown, join_pieces
+from tfcopy.figures import DisplayedTranslation, join_pieces
 
-ANSWER = Shown(
+ANSWER = DisplayedTranslation(
     ["⟨s⟩", "Łuk", "asz", "▁is", "▁he", "re"],
     ["⟨s⟩", "So", "▁Łuk", "asz", ",", "▁ok", "</s>"],
     [0, 2, 3, -1, -1, 5],
@@ -44,7 +44,9 @@ def test_a_word_is_copied_from_the_word_of_its_first_piece():
 def test_what_is_no_piece_stays(empty):
     answer = ANSWER
     if empty:
-        answer = Shown([], ["</s>"], [], np.zeros(0), np.zeros((0, 1)))
+        answer = DisplayedTranslation(
+            [], ["</s>"], [], np.zeros(0), np.zeros((0, 1))
+        )
     shown = join_pieces(answer, {})
     assert shown[:3] == answer[:3]
     helpers.assert_close(shown[3:5], answer[3:5])

@@ -1,0 +1,72 @@
+"""Models that are in memory only while they are among the last asked for."""
+
+import collections
+import threading
+from collections.abc import Callable
+
+from tfcopy.runtime.exported_model import ExportedModel
+from tfcopy.runtime.remote_model import RequestError
+from tfcopy.runtime.rest_transport import UNAVAILABLE
+from tfcopy.runtime.signatures import AskError
+from tfcopy.terminal import one_line
+
+
+class LastModels:
+    """The last models that were asked for, which stay in memory.
+
+    Args:
+        count: Number of models that stay.
+        open_model: Function of a key that opens its model. It opens one at a
+            time, for the memory; others can be had meanwhile.
+    """
+
+    def __init__(self, count: int, open_model: Callable):
+        self._count, self._open_model = count, open_model
+        self._models = collections.OrderedDict()
+        self._opening, self._using = threading.Lock(), threading.Lock()
+
+    def get(self, key) -> ExportedModel:
+        """Returns the model of a key."""
+        model = self._last(key)
+        if model is None:
+            with self._opening:
+                # Another thread may have opened it.
+                model = self._last(key) or self._opened(key)
+        return model
+
+    def _last(self, key):
+        with self._using:
+            if key in self._models:
+                self._models.move_to_end(key)
+            return self._models.get(key)
+
+    def _opened(self, key):
+        model = self._open_model(key)
+        with self._using:
+            self._models[key] = model
+            if len(self._models) > self._count:
+                self._models.popitem(last=False)
+        return model
+
+
+class RestingModel(ExportedModel):
+    """A model of a folder that is in memory only while it is among the last.
+
+    Args:
+        model: The model, opened once: so a damaged one is found at the start.
+        last: The last models, by their `again`.
+    """
+
+    def __init__(self, model: ExportedModel, last: LastModels):
+        self.name, self.config = model.name, model.config
+        self.signatures, self.again = model.signatures, model.again
+        self.batch_size, self.at_once = model.batch_size, model.at_once
+        self._last = last
+
+    def _ask_batch(self, signature, arrays):
+        try:
+            model = self._last.get(self.again)
+        except (AskError, OSError) as error:
+            # No fault of a text, so that the batch is not tried text by text.
+            raise RequestError(one_line(error), UNAVAILABLE) from error
+        return model._ask_batch(signature, arrays)
