@@ -9,7 +9,7 @@ import shutil
 
 from mkdocs.exceptions import PluginError
 
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving.web.write_site import write_site
 
 _MODEL = "demo", "europarl_ps"
@@ -21,5 +21,5 @@ def on_post_build(config):
     shutil.rmtree(folder, ignore_errors=True)
     try:
         write_site([os.path.join(config.docs_dir, *_MODEL)], folder)
-    except AskError as error:
+    except ModelError as error:
         raise PluginError(f"The demo of the start page: {error}") from None

@@ -33,7 +33,7 @@ from tfcopy.file_forms import (
 )
 from tfcopy.runtime import ask_texts, versions
 from tfcopy.runtime.rest_transport import _error
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 from tfcopy.training import distribution
 
 
@@ -337,7 +337,7 @@ def test_what_is_read_in_part_may_be_damaged(tmp_path):
     folder.mkdir()
     for content in (DEEP, "[]", "\xff", ""):
         (folder / versions.CONFIG_NAME).write_text(content)
-        with pytest.raises(AskError, match="tfcopy.json is damaged"):
+        with pytest.raises(ModelError, match="tfcopy.json is damaged"):
             versions.read_config(tmp_path)
     response = type("Response", (), {"status": 400, "reason": "Bad"})
     assert _error(response, DEEP).startswith("HTTP 400 Bad: [[[")

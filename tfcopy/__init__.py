@@ -17,7 +17,7 @@ _MODULES = ("data", "decoding", "evaluation", "layers", "losses", "models")
 _MODULES += ("recipes", "serving", "tokens", "training")
 # Names that users import from `tfcopy`, and the modules that define them.
 _NAMES = {
-    "AskError": "tfcopy.runtime.signatures",
+    "ModelError": "tfcopy.runtime.signatures",
     "Translation": "tfcopy.runtime.translation_records",
     "load": "tfcopy.runtime.loading",
 }

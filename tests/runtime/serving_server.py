@@ -22,7 +22,7 @@ from urllib.parse import unquote
 from google.protobuf import json_format
 from tensorflow.core.protobuf import saved_model_pb2
 
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 
 _HTTP = {
     "INVALID_ARGUMENT": 400,
@@ -130,7 +130,7 @@ class ServingServer:
             return {"model_spec": spec, "metadata": metadata}
         try:
             outputs = model.ask(request["signature_name"], inputs)
-        except AskError as error:
+        except ModelError as error:
             raise Status("INVALID_ARGUMENT", str(error)) from None
         lists = {
             key: _encoded(x.tolist(), key.endswith("_bytes"))

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from tests.serving.servables.text_models import make, plain
 from tfcopy.runtime.ask_texts import read_glossary
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving import ask, evaluate
 from tfcopy.serving.saved_model import export
 
@@ -123,5 +123,7 @@ def test_a_glossary_may_be_csv(tmp_path):
     path.write_bytes("\ufeffen-US;fr-FR\r\nhash  table;é\u00a0!\r\n".encode())
     assert read_glossary(model, str(path)) == ["hash table\té\u00a0!".encode()]
     path.write_text("a,b\nc\n")
-    with pytest.raises(AskError, match="--glossary: .*a.csv, line 2: expected"):
+    with pytest.raises(
+        ModelError, match="--glossary: .*a.csv, line 2: expected"
+    ):
         read_glossary(model, str(path))

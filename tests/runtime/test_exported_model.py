@@ -12,7 +12,7 @@ import tfcopy
 from tests.serving.servables.echo_model import serve
 from tfcopy.runtime.exported_model import ExportedModel
 from tfcopy.runtime.loading import load
-from tfcopy.runtime.signatures import AskError, Signature
+from tfcopy.runtime.signatures import ModelError, Signature
 
 TEXTS = ["the session of Łukasz .", "", "北京 😀"]
 
@@ -67,12 +67,12 @@ def test_a_server_answers_as_a_folder_does(model, server):
             assert [x.copied_from for x in one] == [
                 x.copied_from for x in other
             ]
-        with pytest.raises(AskError, match="expected a text"):
+        with pytest.raises(ModelError, match="expected a text"):
             remote.translate([1])
         assert load(f"{address}/echo", retries=0).name == remote.name
-    with pytest.raises(AskError, match="which model of the server"):
+    with pytest.raises(ModelError, match="which model of the server"):
         load(address)
-    with pytest.raises(AskError, match="nothing"):
+    with pytest.raises(ModelError, match="nothing"):
         load(address, "nothing", retries=0)
 
 
@@ -92,7 +92,7 @@ def test_a_server_answers_as_a_folder_does(model, server):
 )
 def test_what_is_no_list_of_texts_is_refused(model, texts, message):
     for method in (model.translate, model.n_best, model.answer, model.analyse):
-        with pytest.raises(AskError, match=message):
+        with pytest.raises(ModelError, match=message):
             method(texts)
 
 
@@ -102,44 +102,46 @@ def test_numbers_that_make_no_sense_are_refused(model, wrong, copier_export):
     names = ["batch_size"]
     names += ["version"] if wrong not in (None, 0) else []
     for where, name in itertools.product(places, names):
-        with pytest.raises(AskError, match=f"`{name}` must be a whole number"):
+        with pytest.raises(
+            ModelError, match=f"`{name}` must be a whole number"
+        ):
             load(where, places[where], **{name: wrong})
     if wrong is not None:
-        with pytest.raises(AskError, match="`count` must be a whole number"):
+        with pytest.raises(ModelError, match="`count` must be a whole number"):
             model.n_best(TEXTS, count=wrong)
 
 
 @pytest.mark.parametrize("option", ["deadline", "retries"])
 def test_a_server_is_given_time(option):
-    with pytest.raises(AskError, match=f"`{option}` must be a"):
+    with pytest.raises(ModelError, match=f"`{option}` must be a"):
         load("localhost:1", "echo", **{option: -1})
 
 
 def test_what_the_model_does_not_read_is_refused(model):
-    with pytest.raises(AskError, match="reads no `glossary`"):
+    with pytest.raises(ModelError, match="reads no `glossary`"):
         model.translate(["a"], glossary=["a\tb"])
     for method in (model.answer, model.analyse):
-        with pytest.raises(AskError, match="reads no `dictionary`"):
+        with pytest.raises(ModelError, match="reads no `dictionary`"):
             method(["a"], dictionary=["a\tb"])
 
 
 def test_a_model_of_a_folder_of_models(copier_export, tmp_path):
     for name in ("first", "second"):
         shutil.copytree(os.path.dirname(copier_export), tmp_path / name)
-    with pytest.raises(AskError, match="several models.*first, .*second"):
+    with pytest.raises(ModelError, match="several models.*first, .*second"):
         load(tmp_path)
     assert load(tmp_path, "second").name == str(tmp_path / "second" / "1")
 
 
 def test_a_wrong_place_is_told(tmp_path):
     for place in (tmp_path / "savedmodel", "savedmodels:x/y"):
-        with pytest.raises(AskError, match="no such folder"):
+        with pytest.raises(ModelError, match="no such folder"):
             load(place)
-    with pytest.raises(AskError, match="no exported model in it"):
+    with pytest.raises(ModelError, match="no exported model in it"):
         load(tmp_path)
-    with pytest.raises(AskError, match="on a server take deadline, retries"):
+    with pytest.raises(ModelError, match="on a server take deadline, retries"):
         load(tmp_path, deadline=1, retries=0)
-    with pytest.raises(AskError, match="nowhere.*not the address|scheme"):
+    with pytest.raises(ModelError, match="nowhere.*not the address|scheme"):
         load("ftp://nowhere:1", "x")
 
 
@@ -170,12 +172,12 @@ def test_models_of_several_texts_are_asked_by_their_names():
     found = model.answer(pairs, dictionary=lines)
     assert found[1] == {"label": "bb|wug\tbird"}
     for method in (model.answer, model.analyse):
-        with pytest.raises(AskError, match="`dictionary`: expected a list"):
+        with pytest.raises(ModelError, match="`dictionary`: expected a list"):
             method(pairs, dictionary=lines[0])
     assert model.analyse(pairs[:1])[0] == {"label": b"aa|"}
-    with pytest.raises(AskError, match="dict of texts, hypothesis and prem"):
+    with pytest.raises(ModelError, match="dict of texts, hypothesis and prem"):
         model.answer(["a"])
-    with pytest.raises(AskError, match="does not translate.*use `answer`"):
+    with pytest.raises(ModelError, match="does not translate.*use `answer`"):
         model.translate(["a"])
 
 
@@ -185,5 +187,5 @@ def test_another_model_is_none_of_ours(name, tmp_path):
     text = [tf.TensorSpec([None], tf.string, "text")]
     module.work = tf.function(lambda text: {"text": text}, text)
     tf.saved_model.save(module, str(tmp_path / "1"), {name: module.work})
-    with pytest.raises(AskError, match="not a model exported by tfcopy"):
+    with pytest.raises(ModelError, match="not a model exported by tfcopy"):
         load(tmp_path)

@@ -10,7 +10,7 @@ import pytest
 from tfcopy import filesystem
 from tfcopy.runtime import litert_engine
 from tfcopy.runtime.local_model import LocalModel
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 
 pytest.importorskip("ai_edge_litert")
 
@@ -43,7 +43,9 @@ def test_a_program_that_is_overwritten_in_place_still_answers(
         with concurrent.futures.ThreadPoolExecutor(2) as threads:
             for found in threads.map(model.translate, [TEXTS] * 4):
                 assert found == expected
-        with pytest.raises(AskError, match="is damaged, or of another export"):
+        with pytest.raises(
+            ModelError, match="is damaged, or of another export"
+        ):
             LocalModel(export, engine="litert")
 
 

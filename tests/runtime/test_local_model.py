@@ -12,7 +12,7 @@ import pytest
 
 from tests.serving.servables import echo_model
 from tfcopy.runtime.local_model import LocalModel
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 
 NAMES = ["a[b]", "a[b", "a\\b", "a*b", "a?b", "{a,b}", "a b\n", "-a", "a\udcff"]
 
@@ -35,7 +35,7 @@ def fails(work, *arguments):
     def run():
         try:
             work(*arguments)
-        except AskError as error:
+        except ModelError as error:
             writing.send(str(error))
 
     process = multiprocessing.get_context("fork").Process(target=run)
@@ -85,7 +85,7 @@ def test_whatever_fails_is_one_line(model, monkeypatch):
 
     engine = SimpleNamespace(answer=fail)
     monkeypatch.setattr(model, "_tensorflow", engine)
-    with pytest.raises(AskError, match=r"cannot answer \(first second\)[.]$"):
+    with pytest.raises(ModelError, match=r"cannot answer \(first second\)[.]$"):
         answer(model)
 
 
@@ -121,7 +121,7 @@ def test_settings_of_another_type_are_told(model, tmp_path, content, message):
     path = tmp_path / "1" / "assets.extra" / "tfcopy.json"
     path.parent.mkdir()
     path.write_text(json.dumps(content))
-    with pytest.raises(AskError, match=f"tfcopy.json is .*{message}"):
+    with pytest.raises(ModelError, match=f"tfcopy.json is .*{message}"):
         LocalModel(tmp_path)
 
 

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tfcopy.runtime import operations
 from tfcopy.runtime.loading import load
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 
 
 class Module(tf.Module):
@@ -100,7 +100,7 @@ def test_what_would_write_a_file_is_not_run(save, tmp_path, is_nested):
         return run()
 
     folder = save(write)
-    with pytest.raises(AskError) as caught:
+    with pytest.raises(ModelError) as caught:
         load(folder)
     assert str(caught.value) == (
         f"{folder}: cannot be loaded (it contains operations that no "
@@ -116,7 +116,7 @@ def test_python_is_not_called(save):
     def call(text):
         return tf.numpy_function(pytest.fail, [text], tf.string)
 
-    with pytest.raises(AskError, match="no tfcopy export uses: PyFunc. If"):
+    with pytest.raises(ModelError, match="no tfcopy export uses: PyFunc. If"):
         load(save(call))
 
 
@@ -210,5 +210,5 @@ def test_a_damaged_file_is_told(harmless, tmp_path):
     shutil.copytree(harmless, tmp_path / "1")
     path = tmp_path / "1" / "saved_model.pb"
     os.truncate(path, path.stat().st_size // 2)
-    with pytest.raises(AskError, match="1: cannot be loaded"):
+    with pytest.raises(ModelError, match="1: cannot be loaded"):
         load(tmp_path)

@@ -13,7 +13,7 @@ from tfcopy import atomic_files
 from tfcopy.runtime import local_model
 from tfcopy.runtime.answer_lines import AnswerOptions
 from tfcopy.runtime.exported_model import ExportedModel
-from tfcopy.runtime.signatures import AskError, Signature
+from tfcopy.runtime.signatures import ModelError, Signature
 from tfcopy.serving import batch, record_files
 from tfcopy.serving.batch_pipeline import Answerer
 from tfcopy.serving.record_files import Block, JsonBlock
@@ -45,7 +45,7 @@ class Upper(ExportedModel):
         texts = arrays["text"].tolist()
         self.batches.append(texts)
         if any(map(self.fails, texts)):
-            raise AskError("upper: cannot answer.")
+            raise ModelError("upper: cannot answer.")
         answers = [text.upper() for text in texts]
         return {"text": answers, "score": [0.0] * len(texts)}
 

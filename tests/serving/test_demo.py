@@ -12,7 +12,7 @@ import pytest
 import tensorflow as tf
 
 from tfcopy.runtime.exported_model import ExportedModel
-from tfcopy.runtime.signatures import AskError, Signature
+from tfcopy.runtime.signatures import ModelError, Signature
 from tfcopy.serving import demo
 from tfcopy.serving.demo import Models, answer
 from tfcopy.serving.web.site import facts_of, text_names
@@ -116,10 +116,10 @@ def test_the_last_models_stay_loaded(folder):
     model = models.load("copier, version 3")
     assert models.load("copier, version 3") is model
     for choice in ("other, version 1", "copier, version 20"):
-        with pytest.raises(AskError, match="cannot be loaded"):
+        with pytest.raises(ModelError, match="cannot be loaded"):
             models.load(choice)
     assert models.load("copier, version 3") is model
-    with pytest.raises(AskError, match="no such model in"):
+    with pytest.raises(ModelError, match="no such model in"):
         models.load("copier, version 4")
 
 
@@ -189,7 +189,7 @@ def test_a_model_is_asked_with_its_texts_and_the_dictionary(model):
 
 
 def test_another_model_is_refused():
-    with pytest.raises(AskError, match="not a model exported by tfcopy"):
+    with pytest.raises(ModelError, match="not a model exported by tfcopy"):
         text_names(_Asked([], {}))
 
 
@@ -201,5 +201,5 @@ def test_versions_may_begin_with_zeros(folder, tmp_path):
     assert choices == {"copier, version 3": path}
     assert Models(tmp_path).load("copier, version 3").name == path
     shutil.copytree(tmp_path / "copier" / "003", tmp_path / "copier" / "3")
-    with pytest.raises(AskError, match="copier: 0*3 and 0*3 are the same"):
+    with pytest.raises(ModelError, match="copier: 0*3 and 0*3 are the same"):
         Models(tmp_path)

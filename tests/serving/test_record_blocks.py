@@ -7,7 +7,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving import record_files
 from tfcopy.serving.record_files import (
     Block,
@@ -292,7 +292,9 @@ def test_a_field_of_the_name_is_not_replaced(tmp_path, name):
     (part,) = record_files.parts(path, 9)
     (block,) = record_files.read(part, 9)
     block.check_name("answer")
-    with pytest.raises(AskError, match=f"{path}: .*'x' already.*answer_field"):
+    with pytest.raises(
+        ModelError, match=f"{path}: .*'x' already.*answer_field"
+    ):
         block.check_name("x")
 
 

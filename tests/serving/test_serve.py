@@ -27,7 +27,7 @@ from tfcopy.data import Tokenizer
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.runtime.local_model import LocalModel
 from tfcopy.runtime.remote_model import RequestError
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving import serve
 from tfcopy.serving.http_server import (
     served_models,
@@ -97,7 +97,7 @@ def test_flags_of_loading_reach_the_models(capsys, monkeypatch):
 
     def service(models, *_):
         told.update(max_words=models["en", "fr"].max_words)
-        raise AskError("enough")
+        raise ModelError("enough")
 
     def last(most, _):
         told.update(most_loaded=most)
@@ -138,7 +138,7 @@ def test_places_are_folders_or_servers(tmp_path):
         (f"en:fr={root}", "contains several models. Choose one: "),
         ("en:fr=", "no such folder"),
     ):
-        with pytest.raises(AskError, match=message):
+        with pytest.raises(ModelError, match=message):
             places_of(text)
 
 
@@ -146,7 +146,7 @@ def test_places_are_folders_or_servers(tmp_path):
 def test_models_are_served_by_their_languages(copier_export, copier_model):
     (place,) = places_of(copier_export)
     told, options = [], options_of(batch_size=8, at_once=1)
-    with pytest.raises(AskError, match="no model that translates"):
+    with pytest.raises(ModelError, match="no model that translates"):
         load_all([place], told.append, options)
     assert "languages unknown. Specify them as SOURCE:TARGET=" in told[0]
     named = place._replace(pair=("en", "pt_BR"))
@@ -154,7 +154,7 @@ def test_models_are_served_by_their_languages(copier_export, copier_model):
     ((pair, found),) = models.items()
     assert pair == ("en", "pt-BR") and found.max_words == 20
     assert found.model.batch_size == 8 and not found.keeps_spans
-    with pytest.raises(AskError, match="both translate en:pt-BR"):
+    with pytest.raises(ModelError, match="both translate en:pt-BR"):
         load_all([named, named], told.append, options)
     # A server does not tell: it shows.
     assert num_read(copier_model) == 20
@@ -192,7 +192,7 @@ def test_the_last_models_stay_in_memory(monkeypatch):
 def test_a_model_that_loads_or_is_gone_holds_up_no_other():
     def opened(name):
         if name == "gone":
-            raise AskError("gone: no such folder.")
+            raise ModelError("gone: no such folder.")
         if name == "slow":
             begun.set()
             assert may_load.wait(20)

@@ -10,7 +10,7 @@ import threading
 from tfcopy import file_forms
 from tfcopy.flags import File, PositiveInt
 from tfcopy.runtime import ask_texts
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 from tfcopy.runtime.translation_records import translations_of
 from tfcopy.terminal import one_line, shown, write
 
@@ -74,7 +74,7 @@ def answer(model, options):
         options: The command's options.
 
     Raises:
-        AskError: If the model does not support the options, or a line has the
+        ModelError: If the model does not support the options, or a line has the
             wrong form.
     """
     texts, numbers = model.inputs, itertools.count(1)
@@ -98,18 +98,18 @@ def answering(model, options):
         options: The command's options.
 
     Raises:
-        AskError: If the model does not support the options.
+        ModelError: If the model does not support the options.
     """
     if not model.translates:
         return ask_texts.answering(model, options)
     if options.dictionary is not None:
-        raise AskError(f"{model.name}: the model reads no --dictionary.")
+        raise ModelError(f"{model.name}: the model reads no --dictionary.")
     signature, form, more = "serving_default", _to_text, {}
     if options.json or options.n_best or options.alignments:
         signature, form = "analyse", _to_json if options.json else _to_lines
     if options.glossary is not None:
         if signature == "analyse":
-            raise AskError(
+            raise ModelError(
                 "--glossary: not with --json, --n_best or --alignments."
             )
         signature = "with_glossary"
@@ -161,7 +161,7 @@ def _to_json(found, number, options):
 def _stdin():
     """Returns standard input as a file of its own."""
     if sys.stdin is None:
-        raise AskError("standard input is closed.")
+        raise ModelError("standard input is closed.")
     try:
         # On exit Python locks `sys.stdin`, whose lock the thread would hold.
         return open(sys.stdin.fileno(), "rb", closefd=False)
@@ -175,7 +175,7 @@ def _batches(stream, batch_size):
     A typed line is answered immediately, and a file in batches.
 
     Raises:
-        AskError: If standard input cannot be read.
+        ModelError: If standard input cannot be read.
     """
     lines = queue.Queue(maxsize=4 * batch_size)
 
@@ -199,8 +199,8 @@ def _batches(stream, batch_size):
         if batch:
             yield batch
         if isinstance(end, file_forms.FormError):
-            raise AskError(str(end))
+            raise ModelError(str(end))
         if isinstance(end, Exception):
-            raise AskError(f"standard input: {one_line(end)}.")
+            raise ModelError(f"standard input: {one_line(end)}.")
         if end is None:
             return

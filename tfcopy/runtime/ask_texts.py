@@ -5,7 +5,7 @@ import json
 from tfcopy import file_forms
 from tfcopy.file_forms import JsonError, parse_json
 from tfcopy.flags import reading
-from tfcopy.runtime.signatures import AskError, encoded
+from tfcopy.runtime.signatures import ModelError, encoded
 from tfcopy.terminal import shown
 
 # Outputs that are printed as plain text: the first that a model has.
@@ -22,14 +22,14 @@ def answering(model, options):
     """Does what `answer_lines.answering` does, without translation."""
     for flag in ("n_best", "glossary", "alignments"):
         if getattr(options, flag):
-            raise AskError(
+            raise ModelError(
                 f"{model.name}: --{flag} is for models that translate."
             )
     has_dictionary = "with_dictionary" in model.signatures
     dictionary = []
     if options.dictionary is not None:
         if not has_dictionary:
-            raise AskError(f"{model.name}: the model reads no --dictionary.")
+            raise ModelError(f"{model.name}: the model reads no --dictionary.")
         dictionary = read_dictionary(options.dictionary)
     signature = "with_dictionary" if has_dictionary else "serving_default"
     form = _in_order if options.json else _to_text
@@ -61,7 +61,7 @@ def read_dictionary(path, flag="--dictionary", form="headword<TAB>definition"):
     Returns:
         List of `bytes`.
     """
-    with reading(flag, path, AskError), file_forms.open_plain(path) as file:
+    with reading(flag, path, ModelError), file_forms.open_plain(path) as file:
         lines = file.read().splitlines()
     definitions = []
     for number, line in enumerate(lines, start=1):
@@ -70,7 +70,7 @@ def read_dictionary(path, flag="--dictionary", form="headword<TAB>definition"):
         ):
             continue
         if not all(field.strip() for field in (line + b"\t").split(b"\t")[:2]):
-            raise AskError(
+            raise ModelError(
                 f"{flag}: {path}, line {number}: expected {form}. "
                 f"Received: {line[:80]!r}."
             )
@@ -85,10 +85,10 @@ def read_glossary(model, path) -> list[bytes]:
         The lines, as `bytes`.
 
     Raises:
-        AskError: If the model reads no glossary, or the file is not one.
+        ModelError: If the model reads no glossary, or the file is not one.
     """
     if "with_glossary" not in model.signatures:
-        raise AskError(
+        raise ModelError(
             f"{model.name}: the model was trained without --protect, and "
             "reads no --glossary."
         )
@@ -96,7 +96,7 @@ def read_glossary(model, path) -> list[bytes]:
         return read_dictionary(path, "--glossary", "phrase<TAB>translation")
     pair = tuple(map(model.config.get, ("source_language", "target_language")))
     lines = []
-    with reading("--glossary", path, AskError):
+    with reading("--glossary", path, ModelError):
         for place, *fields in file_forms.read_csv_terms(path, pair):
             # Bytes are split at ASCII's blanks alone.
             term = [b" ".join(x.encode().split()) for x in fields]
@@ -115,7 +115,7 @@ def parse(line: bytes, number: int, texts) -> dict:
         texts: Names of the texts that the model reads.
 
     Raises:
-        AskError: If the line has another form.
+        ModelError: If the line has another form.
     """
     if len(texts) == 1:
         return {texts[0]: line, "dictionary": []}
@@ -127,7 +127,7 @@ def parse(line: bytes, number: int, texts) -> dict:
         isinstance(example.get(name), str) for name in texts
     ):
         names = " and ".join(f'"{name}"' for name in texts)
-        raise AskError(
+        raise ModelError(
             f"standard input, line {number}: expected a JSON object with "
             f"texts for {names}. Received: {line[:80].decode(errors='replace')}"
         )
@@ -135,7 +135,7 @@ def parse(line: bytes, number: int, texts) -> dict:
     if not isinstance(dictionary, list) or not all(
         isinstance(x, str) for x in dictionary
     ):
-        raise AskError(
+        raise ModelError(
             f'standard input, line {number}: "dictionary" must be a list of '
             "texts."
         )

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tfcopy.runtime import signatures
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 from tfcopy.terminal import quiet
 
 # Each batch needs memory of its own.
@@ -167,7 +167,7 @@ def joined(arrays) -> np.ndarray:
     # A malicious server may send one huge array so that padding fills memory.
     bytes_in_all = size * math.prod(shape.tolist()) * arrays[0].itemsize
     if bytes_in_all > signatures.LARGEST_ANSWER * len(arrays):
-        raise AskError(
+        raise ModelError(
             "The answers are too different in size to be one array. Ask for "
             "less at once (--batch_size)."
         )

@@ -11,7 +11,7 @@ from tfcopy.runtime.batches import (
     in_batches_by_length,
     joined,
 )
-from tfcopy.runtime.signatures import AskError, check_whole, text_arrays
+from tfcopy.runtime.signatures import ModelError, check_whole, text_arrays
 from tfcopy.runtime.translation_records import Translation
 
 # Batches per thread in a chunk, so that no thread waits long for another.
@@ -45,7 +45,7 @@ class ExportedModel:
         """Returns the names of the texts that the model reads.
 
         Raises:
-            AskError: If it is not an export of tfcopy.
+            ModelError: If it is not an export of tfcopy.
         """
         default, analysed = (
             self.signatures[name].inputs.keys() - {"dictionary"}
@@ -54,7 +54,7 @@ class ExportedModel:
             for name in ("serving_default", "analyse")
         )
         if not default or default != analysed:
-            raise AskError(
+            raise ModelError(
                 f"{self.name}: not a model exported by tfcopy (it has no "
                 "signatures 'serving_default' and 'analyse' of the same texts)."
             )
@@ -84,7 +84,7 @@ class ExportedModel:
                 were trained with `--protect`.
 
         Raises:
-            AskError: If the model does not translate or reads no glossary, or
+            ModelError: If the model does not translate or reads no glossary, or
                 the arguments are not texts.
 
         Returns:
@@ -168,8 +168,8 @@ class ExportedModel:
             padded: texts with `b""`, integers with -1, other numbers with 0.
 
         Raises:
-            AskError: If the model has no such signature, takes other inputs, or
-                fails.
+            ModelError: If the model has no such signature, takes other inputs,
+                or fails.
             RequestError: If a server does not answer.
         """
         arrays, lengths = text_arrays(self, signature, inputs)
@@ -207,7 +207,7 @@ class ExportedModel:
             progress: Whether to show a progress bar (on a terminal only).
 
         Raises:
-            AskError: As in `ask`, and if `read` fails.
+            ModelError: As in `ask`, and if `read` fails.
 
         Returns:
             The results of `read`, in the order of the examples.
@@ -259,7 +259,7 @@ class ExportedModel:
         """Returns dicts of texts by name."""
         wrong = (str, bytes, Mapping, Set)
         if isinstance(texts, wrong) or not isinstance(texts, Iterable):
-            raise AskError(
+            raise ModelError(
                 "Expected a list, even of one text. Received: "
                 f"{str(texts)[:80]!r}, of type {type(texts).__name__}."
             )
@@ -279,7 +279,7 @@ class ExportedModel:
                 form = "a text"
                 if len(names) > 1:
                     form = f"a dict of texts, {' and '.join(names)}"
-                raise AskError(
+                raise ModelError(
                     f"{self.name}, element {number}: expected {form}. "
                     f"Received: {str(text)[:80]!r}, of type "
                     f"{type(text).__name__}."
@@ -289,7 +289,7 @@ class ExportedModel:
 
     def _check_translates(self, method):
         if not self.translates:
-            raise AskError(
+            raise ModelError(
                 f"{self.name}: the model does not translate, and has no "
                 f"`{method}`: use `answer`."
             )
@@ -300,9 +300,9 @@ class ExportedModel:
             return "serving_default", {}
         signature = f"with_{argument}"
         if signature not in self.signatures:
-            raise AskError(f"{self.name}: the model reads no `{argument}`.")
+            raise ModelError(f"{self.name}: the model reads no `{argument}`.")
         if isinstance(lines, (str, bytes)) or not isinstance(lines, Iterable):
-            raise AskError(
+            raise ModelError(
                 f"`{argument}`: expected a list of lines, even of one. "
                 f"Received: {str(lines)[:80]!r}."
             )

@@ -18,7 +18,7 @@ import numpy as np
 
 from tfcopy import checked_files, filesystem, tokens
 from tfcopy.runtime import text_program
-from tfcopy.runtime.signatures import AskError, Signature, forked
+from tfcopy.runtime.signatures import ModelError, Signature, forked
 from tfcopy.terminal import hide_errors, one_line, quiet
 
 # Beside tfcopy.json, in the folder `assets.extra` of a version.
@@ -43,7 +43,7 @@ class LitertEngine:
 
     Raises:
         ImportError: If LiteRT is not installed, or only in part.
-        AskError: If LiteRT cannot run the programs; `answer` raises it, too.
+        ModelError: If LiteRT cannot run the programs; `answer` raises it, too.
         ValueError: If a file is damaged.
         OSError: If a file cannot be read.
     """
@@ -87,7 +87,7 @@ class LitertEngine:
             raise ValueError(f"{steps['read']} reads other texts")
         fits = [n for n in self._sizes[steps["search"]] if n >= length]
         if not fits:
-            raise AskError(f"{self._path} has no program of {length} tokens.")
+            raise ModelError(f"{self._path} has no program of {length} tokens.")
         arrays = {
             key: _padded(found[key], min(fits), PADDING[key])
             for key in PADDING
@@ -120,7 +120,7 @@ class LitertEngine:
                 programs = Programs(path, alone=self._made == 1)
             yield programs
         except (RuntimeError, ValueError) as error:
-            raise AskError(
+            raise ModelError(
                 f"{self._path}: LiteRT cannot run its programs "
                 f"({one_line(error)})."
             ) from error

@@ -6,7 +6,7 @@ from typing import Literal
 
 from tfcopy.flags import File, NonNegativeInt, PositiveFloat, PositiveInt
 from tfcopy.runtime.exported_model import ExportedModel
-from tfcopy.runtime.signatures import AskError, is_server, server_of
+from tfcopy.runtime.signatures import ModelError, is_server, server_of
 
 
 def load(
@@ -48,8 +48,8 @@ def load(
             `deadline`, `retries`, `root_certificate`.
 
     Raises:
-        AskError: If there is no such model, or it cannot be loaded.
-        RequestError: If the server does not answer; a subclass of `AskError`.
+        ModelError: If there is no such model, or it cannot be loaded.
+        RequestError: If the server does not answer; a subclass of `ModelError`.
     """
     where = os.fspath(where)
     if model is None:
@@ -97,7 +97,7 @@ def open_model(
 
         return RemoteModel(address, model, **options)
     if others := options.keys() - {"version", "batch_size", "at_once"}:
-        raise AskError(
+        raise ModelError(
             f"{model}: only models on a server take "
             f"{', '.join(sorted(others))}."
         )
@@ -155,7 +155,7 @@ class ModelOptions(LoadingOptions):
             raise ValueError("--label: not allowed with --version")
         try:
             self.server, self.model = server_of(self.model)
-        except AskError as error:
+        except ModelError as error:
             raise ValueError(error) from error
         if self.server is None:
             for name in self.connection.keys() - {"version"}:
@@ -174,13 +174,13 @@ class ModelOptions(LoadingOptions):
         """Returns a `Connection` to the model on a server.
 
         Raises:
-            AskError: If the model is a folder.
+            ModelError: If the model is a folder.
         """
         # Imported late, so that --help is fast.
         from tfcopy.runtime.remote_model import Connection
 
         if self.server is None:
-            raise AskError(
+            raise ModelError(
                 f"{self.model}: --status is for a model on a server, "
                 "ADDRESS/MODEL."
             )
@@ -190,7 +190,7 @@ class ModelOptions(LoadingOptions):
         """Opens the model and returns an `ExportedModel`.
 
         Raises:
-            AskError: If the model cannot be loaded.
+            ModelError: If the model cannot be loaded.
         """
         return open_model(
             *(self.server, self.model),

@@ -9,7 +9,7 @@ from tfcopy import filesystem
 from tfcopy.runtime import litert_engine
 from tfcopy.runtime.batches import num_at_once
 from tfcopy.runtime.exported_model import ExportedModel
-from tfcopy.runtime.signatures import AskError, check_whole
+from tfcopy.runtime.signatures import ModelError, check_whole
 from tfcopy.runtime.tensorflow_engine import TensorFlowEngine
 from tfcopy.runtime.versions import find_version, read_config
 from tfcopy.terminal import one_line, quiet
@@ -35,7 +35,7 @@ class LocalModel(ExportedModel):
             files.
 
     Raises:
-        AskError: If there is no such model, or it cannot be loaded.
+        ModelError: If there is no such model, or it cannot be loaded.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class LocalModel(ExportedModel):
         if facts is not None and "texts" not in facts:
             facts = None  # Of an earlier release, which needs TensorFlow.
         if facts is None and engine == "litert":
-            raise AskError(
+            raise ModelError(
                 f"{self.name}: cannot be loaded (it has no programs of LiteRT)."
             )
         return None if engine == "tensorflow" else facts
@@ -131,10 +131,12 @@ class LocalModel(ExportedModel):
 
 @contextlib.contextmanager
 def _reported(name, work):
-    """Raises errors of all kinds as an `AskError` that names the model."""
+    """Raises errors of all kinds as an `ModelError` that names the model."""
     try:
         yield
-    except AskError:
+    except ModelError:
         raise
     except Exception as error:  # Libraries raise errors of all kinds.
-        raise AskError(f"{name}: cannot {work} ({one_line(error)}).") from None
+        raise ModelError(
+            f"{name}: cannot {work} ({one_line(error)})."
+        ) from None

@@ -19,7 +19,7 @@ from tfcopy.runtime.rest_transport import (
     VersionStatus,
 )
 from tfcopy.runtime.signatures import (
-    AskError,
+    ModelError,
     Signature,
     check_whole,
 )
@@ -29,7 +29,7 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.2, 10.0  # seconds
 _EXPLAIN = 5.0
 
 
-class RequestError(AskError):
+class RequestError(ModelError):
     """A request to a server failed.
 
     Attributes:
@@ -60,7 +60,7 @@ class Connection:
             instead of the usual ones, for `https`.
 
     Raises:
-        AskError: If the address is malformed, or the certificates cannot be
+        ModelError: If the address is malformed, or the certificates cannot be
             read.
     """
 
@@ -79,12 +79,12 @@ class Connection:
         if version is not None:
             check_whole(0, version=version)
         if not (isinstance(deadline, Real) and deadline > 0):
-            raise AskError(
+            raise ModelError(
                 "`deadline` must be a positive number of seconds. "
                 f"Received: {deadline!r}."
             )
         if version is not None and label is not None:
-            raise AskError(
+            raise ModelError(
                 f"{address}: expected a version or a label, received both."
             )
         self.address = address
@@ -209,7 +209,7 @@ class RemoteModel(ExportedModel):
 
     Raises:
         RequestError: If the server does not answer.
-        AskError: If the arguments are wrong.
+        ModelError: If the arguments are wrong.
     """
 
     def __init__(

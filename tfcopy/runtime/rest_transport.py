@@ -19,7 +19,7 @@ import numpy as np
 from tfcopy.file_forms import JsonError, parse_json
 from tfcopy.flags import reading
 from tfcopy.runtime import signatures
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 from tfcopy.terminal import one_line
 
 # Status after which a request is repeated.
@@ -99,7 +99,7 @@ def parse_address(text: str) -> SplitResult:
     """Returns the parts of the address of a server.
 
     Raises:
-        AskError: If it has another form.
+        ModelError: If it has another form.
     """
     is_bare = "://" not in text
     try:
@@ -110,7 +110,7 @@ def parse_address(text: str) -> SplitResult:
     except ValueError:
         is_whole = False
     if not is_whole or parts.scheme not in ("http", "https"):
-        raise AskError(
+        raise ModelError(
             f"{text}: not the address of a server. Expected host:port, "
             "http://host:port or https://host:port, of TensorFlow Serving's "
             "REST port."
@@ -210,7 +210,7 @@ class RestTransport:
             system's by default.
 
     Raises:
-        AskError: If the address has another form, or the certificates cannot
+        ModelError: If the address has another form, or the certificates cannot
             be read.
     """
 
@@ -219,12 +219,12 @@ class RestTransport:
         self._path = quote(self._address.path.rstrip("/"), safe="/%")
         self._context = None
         if self._address.scheme == "https":
-            with reading("--root_certificate", root_certificate, AskError):
+            with reading("--root_certificate", root_certificate, ModelError):
                 self._context = ssl.create_default_context(
                     cafile=root_certificate
                 )
         elif root_certificate is not None:
-            raise AskError(f"{address}: use https:// for TLS.")
+            raise ModelError(f"{address}: use https:// for TLS.")
 
     def signatures(self, model: ModelSpec, timeout) -> dict:
         answer = self._ask(_path(model) + "/metadata", None, timeout)

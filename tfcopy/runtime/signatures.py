@@ -21,7 +21,7 @@ _SERVERS = ("grpc", "http", "https")  # gRPC is refused with a reason.
 _HOST_AND_PORT = re.compile(r"[^/\\]+:\d+")
 
 
-class AskError(Exception):
+class ModelError(Exception):
     """An error that commands report in one line."""
 
 
@@ -42,12 +42,12 @@ def check_whole(least: int, **numbers):
     """Checks that arguments are whole numbers, of at least a minimum.
 
     Raises:
-        AskError: If one is not; the message names it.
+        ModelError: If one is not; the message names it.
     """
     for name, number in numbers.items():
         is_whole = isinstance(number, Integral) and not isinstance(number, bool)
         if not is_whole or number < least:
-            raise AskError(
+            raise ModelError(
                 f"`{name}` must be a whole number of at least {least}. "
                 f"Received: {number!r}."
             )
@@ -70,16 +70,16 @@ def text_arrays(
         of the `inputs` of each example.
 
     Raises:
-        AskError: If the model has no such signature, or takes other inputs.
+        ModelError: If the model has no such signature, or takes other inputs.
     """
     if signature not in model.signatures:
         names = ", ".join(model.signatures)
-        raise AskError(
+        raise ModelError(
             f"{model.name}: no signature {signature!r}. Available: {names}."
         )
     ranks = model.signatures[signature].inputs
     if not {1, 2}.issuperset(ranks.values()):
-        raise AskError(
+        raise ModelError(
             f"{model.name}: signature {signature!r} takes more than texts."
         )
     arrays = {
@@ -94,7 +94,7 @@ def text_arrays(
         arrays[name] = np.broadcast_to(row, (len(lengths), row.shape[1]))
     sizes = {len(x) for x in arrays.values()}
     if arrays.keys() != ranks.keys() or len(sizes) != 1:
-        raise AskError(
+        raise ModelError(
             f"{model.name}: signature {signature!r} takes as many rows of "
             f"{' and '.join(ranks)}. Received: "
             + ", ".join(f"{k} ({len(x)} rows)" for k, x in arrays.items())
@@ -116,7 +116,7 @@ def _texts(name, value, rank):
         for row in rows
     ):
         expected = "texts" if rank == 1 else "rows of as many texts each"
-        raise AskError(
+        raise ModelError(
             f"{name}: expected a list of {expected}. Received: "
             f"{str(value)[:80]!r}, of type {type(value).__name__}."
         )
@@ -152,16 +152,16 @@ def check_process(name: str, library: str):
         library: Name of the library.
 
     Raises:
-        AskError: If it was started in another process.
+        ModelError: If it was started in another process.
     """
     process = _started.setdefault(library, os.getpid())
     if process != os.getpid():
         raise forked(name, f"{library} was started", process)
 
 
-def forked(name: str, fact: str, process: int) -> AskError:
+def forked(name: str, fact: str, process: int) -> ModelError:
     """Returns the error of a process that would hang, being forked."""
-    return AskError(
+    return ModelError(
         f"{name}: {fact} in process {process}, before this one was forked from "
         "it, and would hang here. Load models only after the fork, or start "
         "processes with 'spawn'."
@@ -184,13 +184,13 @@ def server_of(where: str) -> tuple[str | None, str]:
         The address and the name; `None` and the text for a folder.
 
     Raises:
-        AskError: If the name of the model is missing.
+        ModelError: If the name of the model is missing.
     """
     address, _, model = where.rpartition("/")
     if not is_server(address):
         address, model = None, where
     if not model or is_server(model):
-        raise AskError(
+        raise ModelError(
             f"{where}: which model of the server? Give its name behind the "
             f"address, as in {where.rstrip('/')}/europarl_ps."
         )

@@ -22,7 +22,7 @@ class TensorFlowEngine:
             files.
 
     Raises:
-        AskError: If TensorFlow was started before this process was forked.
+        ModelError: If TensorFlow was started before this process was forked.
         ImportError: If TensorFlow is not installed.
         Exception: Damaged files cause errors of all kinds.
     """

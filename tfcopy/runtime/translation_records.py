@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 from tfcopy.terminal import one_line
 from tfcopy.tokens import EOS, SPECIAL_TOKENS
 
@@ -157,11 +157,11 @@ def decoded(words) -> list[str]:
 
 @contextlib.contextmanager
 def expecting_answers(model):
-    """Turns errors in reading outputs into an `AskError`."""
+    """Turns errors in reading outputs into an `ModelError`."""
     try:
         yield
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise AskError(
+        raise ModelError(
             f"{model.name}: the outputs have another form than those of a "
             f"model exported by tfcopy ({one_line(error)})."
         ) from error

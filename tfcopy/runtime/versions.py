@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from tfcopy import checked_files, filesystem
 from tfcopy.runtime.litert_engine import FILE_NAME
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 
 # In the folder `assets.extra` of a version.
 CONFIG_NAME = "tfcopy.json"
@@ -48,7 +48,7 @@ def find_versions(folder) -> dict[int, str]:
     """Returns the versions of a model in a folder, in order, and their paths.
 
     Raises:
-        AskError: If two folders are the same version.
+        ModelError: If two folders are the same version.
     """
     paths = {}
     for number, path in numbers_in(folder):
@@ -57,7 +57,7 @@ def find_versions(folder) -> dict[int, str]:
         other = paths.setdefault(number, path)
         if other != path:
             name = os.path.basename(path)
-            raise AskError(
+            raise ModelError(
                 f"{folder}: {name} and {os.path.basename(other)} are the same "
                 "version. Rename or remove one of them."
             )
@@ -72,38 +72,38 @@ def find_version(folder, version: int | None = None) -> str:
         version: Number of the version; the highest if not given.
 
     Raises:
-        AskError: If there is no such model.
+        ModelError: If there is no such model.
     """
     folder = os.fspath(folder)
     try:
         is_folder = filesystem.isdir(folder)
     except OSError as error:
-        raise AskError(f"{folder}: {error.strerror}.") from error
+        raise ModelError(f"{folder}: {error.strerror}.") from error
     if not is_folder:
-        raise AskError(f"{folder}: no such folder.")
+        raise ModelError(f"{folder}: no such folder.")
     if is_version(folder):
         if version is not None:
-            raise AskError(
+            raise ModelError(
                 f"{folder} is a version itself: leave --version out."
             )
         return folder
     paths = find_versions(folder)
     models = () if paths else find_models(folder)
     if models:
-        raise AskError(
+        raise ModelError(
             f"{folder}: contains several models. Choose one: "
             + ", ".join(os.path.join(folder, name) for name in models)
             + "."
         )
     if not paths:
-        raise AskError(
+        raise ModelError(
             f"{folder}: no exported model in it. Expected folders named "
             "1, 2, ... with a saved_model.pb each."
         )
     number = max(paths) if version is None else version
     if number not in paths:
         versions = ", ".join(map(str, paths))
-        raise AskError(
+        raise ModelError(
             f"{folder}: no version {version}. Available: {versions}."
         )
     return paths[number]
@@ -123,15 +123,15 @@ def find_exports(folder) -> list[str]:
     """Returns a folder if it is an exported model, otherwise those in it.
 
     Raises:
-        AskError: If there is none.
+        ModelError: If there is none.
     """
     if not filesystem.isdir(folder):
-        raise AskError(f"{folder}: no such folder.")
+        raise ModelError(f"{folder}: no such folder.")
     if is_version(folder) or find_versions(folder):
         return [folder]
     found = [os.path.join(folder, name) for name in find_models(folder)]
     if not found:
-        raise AskError(
+        raise ModelError(
             f"{folder}: no exported models in it. Expected folders of folders "
             "named 1, 2, ... with a saved_model.pb each; recipes write them "
             "there."
@@ -154,14 +154,14 @@ def read_config(folder) -> dict:
     """Reads the facts that an export stores; empty if there are none.
 
     Raises:
-        AskError: If the file is damaged, or of another release.
+        ModelError: If the file is damaged, or of another release.
     """
     path = os.path.join(folder, "assets.extra", CONFIG_NAME)
     try:
         config = checked_files.read_json(path)
         number = config.get("format", FORMAT)
         if number != FORMAT:
-            raise AskError(
+            raise ModelError(
                 f"{path} is of another release of tfcopy (format {number!r}; "
                 f"this one reads format {FORMAT}). Update tfcopy."
             )
@@ -169,5 +169,5 @@ def read_config(folder) -> dict:
     except FileNotFoundError:
         return {}
     except checked_files.DamagedFileError as error:
-        raise AskError(str(error)) from None
+        raise ModelError(str(error)) from None
     return {name: x for name, x in config.items() if x is not None}

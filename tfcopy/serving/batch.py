@@ -12,7 +12,7 @@ from tfcopy.data import parallel
 from tfcopy.flags import File, Folder, Parser, PositiveInt
 from tfcopy.runtime import answer_lines
 from tfcopy.runtime.loading import ModelOptions
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 from tfcopy.runtime.versions import find_version
 from tfcopy.serving import record_files
 from tfcopy.terminal import counted, one_line
@@ -96,12 +96,12 @@ def _answer(options, beam_flags):
     with parallel.quietly():  # If it is missing, nothing is written.
         import apache_beam  # noqa: F401
     if options.n_best and not options.json:
-        raise AskError("--n_best needs --json.")
+        raise ModelError("--n_best needs --json.")
     paths = _files(options.input)
     for path in paths:
         record_files.check(path)
     filesystem.makedirs(options.output)
-    busy = AskError(
+    busy = ModelError(
         f"--output: another command is answering into {options.output}. Wait "
         "for it to end, or choose another folder."
     )
@@ -124,7 +124,7 @@ def _answer_files(options, paths, beam_flags):
         try:
             counts = batch_pipeline.run(options, paths, beam_flags)
         except Exception as error:
-            raise AskError(parallel.beam_reason(one_line(error))) from error
+            raise ModelError(parallel.beam_reason(one_line(error))) from error
     seconds = time.monotonic() - start
     print(
         f"{counted(len(paths), 'file')}: {counted(counts['texts'], 'text')} "
@@ -146,14 +146,14 @@ def _files(patterns):
         found = list(map(filesystem.abspath, filter(filesystem.isfile, found)))
         if not found:
             # A pipe can be read only once, and by one process.
-            raise AskError(f"--input: there is no file {pattern}.")
+            raise ModelError(f"--input: there is no file {pattern}.")
         paths += found
     paths = list(dict.fromkeys(paths))
     names = {}
     for path in paths:
         other = names.setdefault(record_files.output_name(path, 0), path)
         if other != path:
-            raise AskError(
+            raise ModelError(
                 f"--input: {path} and {other} would have their answers in "
                 "files of the same name. Answer them into folders of their own."
             )
@@ -202,7 +202,7 @@ def _check_plan(options, paths):
 
 def _other(options, what):
     """Returns the error of an output folder that holds other answers."""
-    return AskError(
+    return ModelError(
         f"--output: {options.output} holds answers {what}. Choose another "
         "folder."
     )
@@ -211,11 +211,13 @@ def _other(options, what):
 def _state(path):
     """Returns the size and time of a file, which show changes."""
     if filesystem.exists(path) and not filesystem.isfile(path):
-        raise AskError(f"{path}: a folder, or a pipe, which is read once only.")
+        raise ModelError(
+            f"{path}: a folder, or a pipe, which is read once only."
+        )
     try:
         return [filesystem.size(path), filesystem.getmtime(path)]
     except OSError as error:
-        raise AskError(f"{path}: {error.strerror}.") from error
+        raise ModelError(f"{path}: {error.strerror}.") from error
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from tfcopy import atomic_files, filesystem
 from tfcopy.data import parallel
 from tfcopy.runtime import answer_lines
 from tfcopy.runtime.batches import in_batches
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving import record_files
 from tfcopy.serving.record_files import DICTIONARY, Block
 from tfcopy.terminal import one_line
@@ -53,7 +53,7 @@ class Answerer:
             model's name of it.
 
     Raises:
-        AskError: If the model does not support the options.
+        ModelError: If the model does not support the options.
     """
 
     def __init__(self, model, options, field: str | None = None):
@@ -68,13 +68,13 @@ class Answerer:
         """Answers each record once, and returns the failures.
 
         Raises:
-            AskError: If the model fails on any text.
+            ModelError: If the model fails on any text.
         """
         examples, failures = {}, []
         for i, row in enumerate(block.rows(self._fields)):
             try:
                 examples[i] = self._example(row)
-            except AskError as error:
+            except ModelError as error:
                 failures.append((i, one_line(error)))
         answers = [None] * len(block)
         for i, answer, why in in_batches(
@@ -94,7 +94,7 @@ class Answerer:
         """Yields `(i, answer, None)`, or `(i, None, why)` for failures."""
         try:
             found = self._ask([examples[i] for i in numbers])
-        except AskError as error:
+        except ModelError as error:
             if len(numbers) > 1:
                 middle = len(numbers) // 2
                 for half in (numbers[:middle], numbers[middle:]):
@@ -107,7 +107,7 @@ class Answerer:
             yield i, answer, None
 
     def _check_alive(self):
-        """Raises an AskError if the model fails on the shortest text, too.
+        """Raises an ModelError if the model fails on the shortest text, too.
 
         The failure is then not due to a text.
         """
@@ -116,13 +116,13 @@ class Answerer:
     def _example(self, row):
         """Returns the fields of a record as an example for the model."""
         if row is None:
-            raise AskError("expected an object with fields, such as of JSON")
+            raise ModelError("expected an object with fields, such as of JSON")
         row = {name: _decoded(x) for name, x in row.items()}
         example = {DICTIONARY: []}
         for name, field in zip(self._texts, self._fields):
             text = row.get(field)
             if not isinstance(text, str):
-                raise AskError(f'expected a text for "{field}"')
+                raise ModelError(f'expected a text for "{field}"')
             example[name] = text.encode("utf-8", "replace")
         if len(self._texts) == 1:
             return example
@@ -131,7 +131,7 @@ class Answerer:
         if not isinstance(terms, list) or not all(
             isinstance(term, str) for term in terms
         ):
-            raise AskError(f'"{DICTIONARY}" must be a list of texts')
+            raise ModelError(f'"{DICTIONARY}" must be a list of texts')
         example[DICTIONARY] = [x.encode("utf-8", "replace") for x in terms]
         return example
 
@@ -143,7 +143,7 @@ def _decoded(value):
     try:
         return value.decode() if isinstance(value, bytes) else value
     except UnicodeDecodeError as error:
-        raise AskError(
+        raise ModelError(
             f"not valid UTF-8 (byte 0x{value[error.start]:02x} at position "
             f"{error.start + 1})"
         ) from error
@@ -165,7 +165,7 @@ def run(options, paths: Sequence[str], flags: Sequence[str]) -> dict[str, int]:
         Counts of this run, by the names of `COUNTERS`.
 
     Raises:
-        AskError: If a file cannot be read, or the model fails.
+        ModelError: If a file cannot be read, or the model fails.
     """
     parts = [
         part

@@ -22,7 +22,7 @@ from tfcopy.flags import Check, Parser
 from tfcopy.runtime import ask_texts
 from tfcopy.runtime.exported_model import ExportedModel
 from tfcopy.runtime.loading import LoadingOptions, load
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 from tfcopy.runtime.versions import (
     find_exports,
     find_models,
@@ -125,7 +125,7 @@ class Models:
         **loading: As in `LocalModel`: `engine`, `trust`.
 
     Raises:
-        AskError: If there is no model.
+        ModelError: If there is no model.
     """
 
     def __init__(self, folder, kept: int = _KEPT, **loading):
@@ -154,11 +154,11 @@ class Models:
         """Returns the model of a choice.
 
         Raises:
-            AskError: If it does not exist any more, or cannot be loaded.
+            ModelError: If it does not exist any more, or cannot be loaded.
         """
         folder = self.choices().get(choice)
         if folder is None:
-            raise AskError(f"{choice!r}: no such model in {self.folder}.")
+            raise ModelError(f"{choice!r}: no such model in {self.folder}.")
         return self._last.get(folder)
 
 
@@ -176,7 +176,7 @@ def answer(model, texts, lines=()) -> dict:
         glossary, the text and its score alone.
 
     Raises:
-        AskError: If the model fails.
+        ModelError: If the model fails.
     """
     inputs = {name: [texts[name]] for name in model.inputs}
     signature = "analyse"
@@ -241,7 +241,7 @@ class PageServer:
                 found = site.facts_of(model)
             else:
                 found = answer(model, request["texts"], request["lines"])
-        except AskError as error:
+        except ModelError as error:
             return 400, _PLAIN, " ".join(str(error).split()).encode()
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             reason = f"not a request of the page ({type(error).__name__})"

@@ -12,7 +12,7 @@ from tfcopy.data.corpora.text_pairs import aligned_lines, read_lines
 from tfcopy.data.text.blanks import is_word
 from tfcopy.flags import File, Parser, PositiveInt, flag
 from tfcopy.runtime.loading import LoadingOptions, load
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 from tfcopy.runtime.versions import find_version, read_config
 from tfcopy.terminal import aligned, one_line, printable
 
@@ -103,10 +103,10 @@ def _evaluate(options):
     paths = [options.source, *options.reference]
     lines = [*aligned_lines(paths, once=True)]
     if not lines:
-        raise AskError(f"{options.source} is empty.")
+        raise ModelError(f"{options.source} is empty.")
     sources, *references = map(list, zip(*lines))
     if len(set(options.systems)) < len(options.systems):
-        raise AskError("A system is named twice.")
+        raise ModelError("A system is named twice.")
     answers = {}
     for path in options.systems:
         answers |= _answers(path, sources, options)
@@ -130,7 +130,7 @@ def _answers(path, sources, options):
     if not filesystem.isdir(path):
         lines = [*read_lines(path, once=True)]
         if len(lines) != len(sources):
-            raise AskError(
+            raise ModelError(
                 f"{path} has {len(lines):,} answers to {len(sources):,} texts "
                 f"of {options.source}."
             )
@@ -143,7 +143,7 @@ def _answers(path, sources, options):
             **{**options.loading, "engine": engine},
         ) as model:
             if not model.translates:
-                raise AskError(f"{path}: the model does not translate.")
+                raise ModelError(f"{path}: the model does not translate.")
             answers[name] = [x.text for x in model.translate(sources)]
     return answers
 
@@ -235,7 +235,7 @@ def _vocabulary(options):
     words = frozenset(read_lines(path, once=True))
     for word in words:
         if not is_word(word):
-            raise AskError(
+            raise ModelError(
                 f"{path}: expected one word per line. Received: {word[:80]!r}."
             )
     return words

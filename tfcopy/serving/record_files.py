@@ -16,7 +16,7 @@ from typing import Any
 from tfcopy import file_forms, filesystem
 from tfcopy.file_forms import JsonError, parse_json
 from tfcopy.runtime import ask_texts
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 from tfcopy.terminal import one_line
 
 DICTIONARY = "dictionary"  # field of a list of texts
@@ -63,9 +63,9 @@ class Block:
             yield {names[0]: line}
 
     def check_name(self, name: str) -> None:
-        """Raises an AskError if a record already has this field."""
+        """Raises an ModelError if a record already has this field."""
         if self._has(name):
-            raise AskError(
+            raise ModelError(
                 f"{self.path}: there is a field {name!r} already. Name the "
                 "field of the answers by --answer_field, and a new --output."
             )
@@ -189,7 +189,7 @@ class TableBlock(Block):
         try:
             columns = [_values(self.records.column(name)) for name in there]
         except KeyError as error:  # columns of the same name
-            raise AskError(f"{self.path}: {error.args[0]}.") from error
+            raise ModelError(f"{self.path}: {error.args[0]}.") from error
         for i in range(len(self)):
             yield {x: column[i] for x, column in zip(there, columns)}
 
@@ -293,16 +293,16 @@ def output_name(path, number: int) -> str:
 
 
 def check(path) -> None:
-    """Raises an AskError or a FormError if a file does not match its name."""
+    """Raises an ModelError or a FormError if a file does not match its name."""
     kind = kind_of(path)
     try:
         with filesystem.open(path, "rb") as file:
             if kind in ("text", "jsonl"):
                 file_forms.plain(file, path).close()
             elif kind == "parquet" and file.peek(4)[:4] != b"PAR1":
-                raise AskError(f"{path}: not a Parquet file.")
+                raise ModelError(f"{path}: not a Parquet file.")
     except OSError as error:
-        raise AskError(f"{path}: {error.strerror or error}.") from error
+        raise ModelError(f"{path}: {error.strerror or error}.") from error
 
 
 def parts(path, size: int) -> list[Part]:
@@ -329,7 +329,7 @@ def read(part: Part, size: int) -> Iterator[Block]:
     """Yields the blocks of a part, each of `size` records but the last.
 
     Raises:
-        AskError: If the file cannot be read; the message names it.
+        ModelError: If the file cannot be read; the message names it.
     """
     read_some, block = {
         "text": (_read_lines, Block),
@@ -343,10 +343,10 @@ def read(part: Part, size: int) -> Iterator[Block]:
         for records in itertools.islice(blocks, part.blocks):
             yield block(part.path, number, number * size, records)
             number += 1
-    except (AskError, file_forms.FormError):
+    except (ModelError, file_forms.FormError):
         raise
     except Exception as error:  # raised by three libraries
-        raise AskError(
+        raise ModelError(
             f"{part.path}: cannot be read after record {number * size} "
             f"({one_line(error)})."
         ) from error

@@ -39,7 +39,7 @@ from tfcopy import filesystem
 from tfcopy.atomic_files import make_folder, publish_folder, scratch_folder
 from tfcopy.runtime import operations
 from tfcopy.runtime.litert_engine import LITERT_PRECISIONS
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 from tfcopy.runtime.versions import CONFIG_NAME, FORMAT, numbers_in
 from tfcopy.serving import model_card
 from tfcopy.serving.servables import litert_export
@@ -190,7 +190,7 @@ def _programs(target, served, examples, pairs):
     try:
         with quiet():
             facts = litert_export.write(target, served, examples, pairs)
-    except (AskError, ImportError, ValueError) as error:
+    except (ModelError, ImportError, ValueError) as error:
         extra = os.path.join(target, "assets.extra")
         shutil.rmtree(extra)
         os.mkdir(extra)

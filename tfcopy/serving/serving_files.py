@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from tfcopy import filesystem, terminal
 from tfcopy.atomic_files import write_atomically
 from tfcopy.flags import Parser, PositiveInt, form
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 from tfcopy.runtime.versions import find_models
 from tfcopy.terminal import printable
 
@@ -75,7 +75,7 @@ def write(options: Options) -> None:
     """Writes the files to a folder, and prints what it has done.
 
     Raises:
-        AskError: If a file is not ours, or a label's version does not exist;
+        ModelError: If a file is not ours, or a label's version does not exist;
             nothing is written then.
         OSError: If the folder cannot be written.
     """
@@ -122,7 +122,7 @@ def models_config(
         labels: Labels of versions, as `NAME:LABEL=VERSION`.
 
     Raises:
-        AskError: If the version of a label is not served, or a name cannot be
+        ModelError: If the version of a label is not served, or a name cannot be
             part of an address.
     """
     of_models = {name: [] for name in models}
@@ -130,7 +130,7 @@ def models_config(
         name, label, version = re.split("[:=]", text)
         served = sorted(models.get(name, ()))[-latest:]
         if int(version) not in served:
-            raise AskError(
+            raise ModelError(
                 f"--label {text}: no such version is served. Served of {name}: "
                 f"{', '.join(map(str, served)) or 'none'}."
             )
@@ -139,7 +139,7 @@ def models_config(
     blocks = []
     for name in models:
         if not _SAFE.fullmatch(name):
-            raise AskError(
+            raise ModelError(
                 f"{name!r}: the name of a model may have letters, digits, "
                 "'_', '-' and '.' only, as it is part of addresses."
             )
@@ -164,7 +164,7 @@ def _is_new(path, text):
             return True
     elif not filesystem.exists(path) and not os.path.islink(path):
         return True
-    raise AskError(
+    raise ModelError(
         f"{path}: something else is there. Move it away, or choose another "
         "--to; nothing was written."
     )

@@ -12,7 +12,7 @@ from tfcopy.data.text.exchange_formats import is_memory
 from tfcopy.data.text.span_patterns import CHOICES, check_flag
 from tfcopy.flags import Check, File, Parser, PositiveInt, flag, reading
 from tfcopy.runtime.loading import ModelOptions
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 from tfcopy.runtime.versions import find_version, read_config
 from tfcopy.serving.catalogs import report
 from tfcopy.serving.catalogs.catalog_file import CatalogFile
@@ -168,7 +168,7 @@ def _translate(options, tell):
             atomic_files.make_folder(os.path.dirname(path))
     with contextlib.ExitStack() as stack:
         for path in sorted({filesystem.realpath(y or x) for x, y in outputs}):
-            busy = AskError(
+            busy = ModelError(
                 f"{path}: another process is filling it. Wait for it to end, "
                 "or choose another --output."
             )
@@ -201,7 +201,7 @@ def _memory(options, model):
     target = options.language or model.language
     for path in options.memory or ():
         if target is None and (is_memory(path) or filesystem.isdir(path)):
-            raise AskError(
+            raise ModelError(
                 f"--memory: the language that {path} is to be read in is not "
                 "known. Give --language."
             )
@@ -236,7 +236,7 @@ def _language(options):
         folder = find_version(options.model, options.version)
         language = read_config(folder).get("target_language")
     if language is None:
-        raise AskError("--language: the catalogues of a folder need one.")
+        raise ModelError("--language: the catalogues of a folder need one.")
     return language
 
 
@@ -245,7 +245,7 @@ def _outputs(names, output):
     if output is None:
         for path in names:
             if path.endswith(".pot"):
-                raise AskError(
+                raise ModelError(
                     f"{path} is a template. `msginit` makes a catalogue of it, "
                     "or --output names one."
                 )
@@ -254,7 +254,7 @@ def _outputs(names, output):
     if len(names) == 1 and not is_folder:
         return [(path, output) for path in names]
     if filesystem.exists(output) and not filesystem.isdir(output):
-        raise AskError(
+        raise ModelError(
             f"--output: {output} is a file. Expected a folder for "
             f"{len(names)} catalogues."
         )
@@ -262,7 +262,7 @@ def _outputs(names, output):
     for path, name in names.items():
         target = os.path.join(output, name)
         if pairs.setdefault(target, path) != path:
-            raise AskError(
+            raise ModelError(
                 f"--output: {pairs[target]} and {path} would both be {target}."
             )
     return [(path, target) for target, path in pairs.items()]

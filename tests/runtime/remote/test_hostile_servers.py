@@ -12,7 +12,7 @@ from tfcopy.runtime.remote_model import (
     RequestError,
 )
 from tfcopy.runtime.rest_transport import TensorInfo
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 from tfcopy.terminal import one_line
 
 INPUTS = {"text": np.array([b"a", b"b"], object)}
@@ -101,7 +101,7 @@ def test_one_answer_cannot_pad_all_others(monkeypatch):
     monkeypatch.setattr(signatures, "LARGEST_ANSWER", 1_000)
     wide, narrow = np.ones((1, 200), "f"), np.ones((9, 1), "f")
     assert joined([wide, wide]).shape == (2, 200)
-    with pytest.raises(AskError, match="too different in size"):
+    with pytest.raises(ModelError, match="too different in size"):
         joined([wide, narrow])
 
 

@@ -20,7 +20,7 @@ from tfcopy.runtime.remote_model import (
     RemoteModel,
     RequestError,
 )
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 
 
 def test_a_server_that_is_not_ready_is_asked_again(server, model):
@@ -134,20 +134,20 @@ def test_a_server_that_comes_back_is_found(local, monkeypatch):
     ],
 )
 def test_addresses_are_checked(address):
-    with pytest.raises(AskError, match="Expected host:port"):
+    with pytest.raises(ModelError, match="Expected host:port"):
         Connection(address, "echo")
 
 
 def test_options_are_checked(tmp_path):
-    with pytest.raises(AskError, match="received both"):
+    with pytest.raises(ModelError, match="received both"):
         Connection("http://a:1", "echo", version=1, label="x")
     path = tmp_path / "none.pem"
-    with pytest.raises(AskError, match="use https://"):
+    with pytest.raises(ModelError, match="use https://"):
         Connection("http://a:1", "echo", root_certificate=path)
-    with pytest.raises(AskError, match="none.pem.*No such file"):
+    with pytest.raises(ModelError, match="none.pem.*No such file"):
         Connection("https://a:1", "echo", root_certificate=path)
     path.write_text("oops")
-    with pytest.raises(AskError, match="cannot read .*none.pem"):
+    with pytest.raises(ModelError, match="cannot read .*none.pem"):
         Connection("https://a:1", "echo", root_certificate=path)
 
 
@@ -325,7 +325,7 @@ def test_errors_say_what_is_missing(server, model):
         ("analyse", {"text": ["a"] * 2, "dictionary": [[], ["a"]]}, "as many"),
         ("single", {"text": "a"}, "text: expected a list of texts"),
     ):
-        with pytest.raises(AskError, match=re.escape(expected)):
+        with pytest.raises(ModelError, match=re.escape(expected)):
             model.ask(signature, inputs)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.serving.http_server.capitals import options_of
 from tfcopy.runtime.remote_model import RequestError
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving.http_server.request_batches import (
     RequestBatches,
     TooManyWait,
@@ -150,11 +150,11 @@ def test_a_question_that_fails_is_the_end_of_no_other():
         model.may_answer.clear()
         first = asyncio.create_task(batches.ask(["x"]))
         await until(lambda: model.asked)
-        bad = asyncio.create_task(batches.ask([AskError("too large")]))
+        bad = asyncio.create_task(batches.ask([ModelError("too large")]))
         good = asyncio.create_task(batches.ask(["a", "b"]))
         await until(lambda: batches.num_waiting == 3)
         model.may_answer.set()
-        with pytest.raises(AskError, match="too large"):
+        with pytest.raises(ModelError, match="too large"):
             await bad
         assert (await first, await good) == (["X"], ["A", "B"])
         assert await batches.ask(["c"]) == ["C"]

@@ -12,7 +12,7 @@ from tests.serving.http_server.capitals import (
     translate,
 )
 from tfcopy.runtime.remote_model import RequestError
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving.http_server import served_models, translation_service
 from tfcopy.serving.http_server.api_access import Access, read_keys
 from tfcopy.serving.http_server.api_messages import ApiError
@@ -332,7 +332,7 @@ def test_a_server_that_loads_is_alive_and_not_ready():
 
     def load():
         go_on.wait(20)
-        raise AskError("no such model")
+        raise ModelError("no such model")
 
     with served({}, load=load) as client:
         assert client.get("/health/live").json() == {"status": "ok"}
@@ -351,7 +351,7 @@ def test_a_server_that_loads_is_alive_and_not_ready():
 @pytest.mark.parametrize(
     "failure, status, error",
     [
-        (AskError("/secret/path: cannot"), 500, "Cannot translate text"),
+        (ModelError("/secret/path: cannot"), 500, "Cannot translate text"),
         (RequestError("host:1", "UNAVAILABLE"), 503, "cannot be reached"),
         (ZeroDivisionError("trace"), 500, "The server has failed"),
     ],
@@ -451,7 +451,7 @@ def test_a_file_of_keys_is_checked(tmp_path, content, error):
     path = tmp_path / "keys"
     if content is not None:
         path.write_bytes(getattr(content, "encode", lambda: content)())
-    with pytest.raises(AskError, match=error):
+    with pytest.raises(ModelError, match=error):
         read_keys(path)
 
 

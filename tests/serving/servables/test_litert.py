@@ -26,7 +26,7 @@ from tfcopy.decoding import SearchOptions, beam_search
 from tfcopy.layers.tensorflow_loop import without_gradients
 from tfcopy.runtime import litert_engine, local_model, text_program, versions
 from tfcopy.runtime.local_model import LocalModel
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 from tfcopy.runtime.tensorflow_engine import TensorFlowEngine
 from tfcopy.serving import evaluate, saved_model
 from tfcopy.serving.servables import litert_export, settings
@@ -361,10 +361,12 @@ def test_texts_that_are_damaged_before_their_checksum(copied, content):
         content["functions"]["read"]["steps"].pop(0)
         content = json.dumps(content).encode()
     path.write_bytes(content)
-    with pytest.raises(AskError, match="texts.json is damaged, or of another"):
+    with pytest.raises(
+        ModelError, match="texts.json is damaged, or of another"
+    ):
         LocalModel(copied)
     config.write_text(config.read_text().replace(old, checksum_of(path)))
-    with pytest.raises(AskError, match=r"texts.json(:| is damaged)") as told:
+    with pytest.raises(ModelError, match=r"texts.json(:| is damaged)") as told:
         LocalModel(copied).ask("serving_default", {"text": TEXTS[:1]})
     assert "\n" not in str(told.value)
 
@@ -467,7 +469,7 @@ def test_a_damaged_file_is_told(copied, fault):
             "other's": content + content,
         }[fault]
     )
-    with pytest.raises(AskError, match="search.tflite is damaged, or of"):
+    with pytest.raises(ModelError, match="search.tflite is damaged, or of"):
         LocalModel(copied)
     if fault == "empty":
         assert LocalModel(copied, engine="tensorflow").signatures
@@ -484,7 +486,7 @@ def test_programs_alone_answer(copied):
 @pytest.mark.long
 def test_a_missing_file_is_told(copied):
     (copied / "assets.extra" / litert_engine.FILE_NAME).unlink()
-    with pytest.raises(AskError, match="search.tflite.*(N|n)o such file"):
+    with pytest.raises(ModelError, match="search.tflite.*(N|n)o such file"):
         LocalModel(copied)
 
 
@@ -505,7 +507,7 @@ def test_where_litert_is_installed_in_part(export, monkeypatch):
         "not installed: pip install ai-edge-litert; or only in part: pip "
         "install --force-reinstall"
     )
-    with pytest.raises(AskError, match=message):
+    with pytest.raises(ModelError, match=message):
         LocalModel(export, engine="litert")
 
 
@@ -520,7 +522,7 @@ def test_programs_that_are_damaged_before_their_checksum(copied, content):
         content[4:64] = bytes(60)
     path.write_bytes(content)
     config.write_text(config.read_text().replace(old, checksum_of(path)))
-    with pytest.raises(AskError) as told:
+    with pytest.raises(ModelError) as told:
         LocalModel(copied).ask("serving_default", {"text": TEXTS})
     assert "search.tflite: LiteRT cannot run its programs (" in str(told.value)
     assert "\n" not in str(told.value)
@@ -533,5 +535,5 @@ def test_an_export_without_programs(copied, copier_export):
     path.write_text(path.read_text().replace('"texts": "', '"was": "'))
     assert LocalModel(copied).translate([EXAMPLE["text"]])
     for folder in (copier_export, copied):
-        with pytest.raises(AskError, match="has no programs of LiteRT"):
+        with pytest.raises(ModelError, match="has no programs of LiteRT"):
             LocalModel(folder, engine="litert")

@@ -22,7 +22,7 @@ from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.decoding import SearchOptions
 from tfcopy.runtime import answer_lines, local_model
 from tfcopy.runtime.local_model import LocalModel
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving import ask, saved_model
 from tfcopy.serving.servables import settings
 from tfcopy.serving.servables.translator import Translator
@@ -236,5 +236,5 @@ def test_other_models_read_no_glossary(copier_model, tmp_path):
     path = tmp_path / "terms.tsv"
     path.write_text("a\tb\n")
     options = answer_lines.AnswerOptions(glossary=str(path))
-    with pytest.raises(AskError, match="without --protect"):
+    with pytest.raises(ModelError, match="without --protect"):
         answer_lines.answer(copier_model, options)

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from tests.serving.web.browser import browser
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving.web import write_site
 
 WAIT = 200  # seconds: a test has 300, on a machine however busy
@@ -49,7 +49,7 @@ def need_litert():
     """Skips a test where LiteRT.js cannot be had."""
     try:
         write_site.litert_files()
-    except AskError as error:
+    except ModelError as error:
         pytest.skip(str(error))
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.serving.web.page import files_of
 from tests.serving.web.test_text_programs import UNKNOWN
 from tfcopy.runtime.number_operations import OPERATIONS
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving.web import site, write_site
 
 
@@ -138,7 +138,7 @@ def test_another_registry_may_be_named(
 def test_patterns_that_javascript_lacks_are_refused(pattern):
     step = ["StaticRegexReplace", [0], {"pattern": pattern}, [1]]
     content = {"functions": {"read": {"steps": [step]}}}
-    with pytest.raises(AskError, match="e: the regular expression .* has "):
+    with pytest.raises(ModelError, match="e: the regular expression .* has "):
         write_site._check_patterns("e", content)
     step[2]["pattern"] = r"\\C [U:^] (?s)\pL(?i:a)(?P<U>b)"
     write_site._check_patterns("e", content)

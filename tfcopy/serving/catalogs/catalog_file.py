@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from tfcopy import file_forms, filesystem
 from tfcopy.atomic_files import replacement
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving.catalogs import entries, xliff
 
 
@@ -30,7 +30,7 @@ class CatalogFile:
         remarks: What writing the file has changed besides its content.
 
     Raises:
-        AskError: If it cannot be filled; the message names the line.
+        ModelError: If it cannot be filled; the message names the line.
         CorpusError: If it is not a catalogue; the message names the line.
     """
 
@@ -52,7 +52,7 @@ class CatalogFile:
         if is_there and not filesystem.samefile(path, self._target):
             other = self._form.read(self.name)
             if not _is_continued(catalog.entries, other.entries):
-                raise AskError(
+                raise ModelError(
                     f"{self.name} exists and is not {self.path} with entries "
                     "filled. Remove it, or choose another --output."
                 )
@@ -63,7 +63,7 @@ class CatalogFile:
         # Credits, which only translators can fill.
         self.num_credits = len(is_open) - len(self.open_entries)
         if self.open_entries and is_there and _is_read_only(self._target):
-            raise AskError(
+            raise ModelError(
                 f"{self.name}: the file is read-only. Make it writable, or "
                 "choose another --output."
             )
@@ -73,7 +73,7 @@ class CatalogFile:
         content = entries.content_of(path)
         text, charset = self._form.decoded(path, content)
         if text.encode(charset, "replace") != content:
-            raise AskError(
+            raise ModelError(
                 f"{path}: {charset} would write some of its text in other "
                 "bytes. Convert it, a catalogue by `msgconv --to-code UTF-8`."
             )
@@ -153,7 +153,7 @@ def _check_header(path, catalog, language):
     elif header.charset == "CHARSET":
         fault = "the header names the charset CHARSET, as templates do"
     if fault is not None:
-        raise AskError(f"{header.place}: {fault}; {advice}.")
+        raise ModelError(f"{header.place}: {fault}; {advice}.")
 
 
 def _is_continued(entries, others):

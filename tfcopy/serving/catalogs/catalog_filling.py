@@ -13,7 +13,7 @@ from tfcopy.data.text.span_patterns import KINDS, places_of
 from tfcopy.evaluation import calibration
 from tfcopy.runtime import ask_texts
 from tfcopy.runtime.batches import progress_bar
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 from tfcopy.runtime.translation_records import (
     Translation,
     is_cut,
@@ -48,13 +48,15 @@ class CatalogModel:
             `glossary`.
 
     Raises:
-        AskError: If the model does not translate or reads no glossary, or the
+        ModelError: If the model does not translate or reads no glossary, or the
             glossary cannot be read.
     """
 
     def __init__(self, model, options):
         if not model.translates:
-            raise AskError(f"{model.name}: not a model that translates texts.")
+            raise ModelError(
+                f"{model.name}: not a model that translates texts."
+            )
         config = model.config
         tokenizer = config.get("source_tokenizer", {})
         self.max_words = options.max_words or config.get(
@@ -78,7 +80,7 @@ class CatalogModel:
         if (options.min_score or 0) > is_calibrated:
             form = "a share of at most 1" if is_calibrated else "at most 0"
             known = "" if is_calibrated else "not "
-            raise AskError(
+            raise ModelError(
                 f"--min_score: expected {form}, since {model.name} is {known}"
                 f"calibrated. Received: {options.min_score:g}."
             )

@@ -18,7 +18,7 @@ from tfcopy.data.corpora.catalog_lines import (
 )
 from tfcopy.data.corpora.gettext_catalogs import Catalog, read_catalog
 from tfcopy.evaluation.calibration import level
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 from tfcopy.terminal import printable
 
 __all__ = ["Left", "Suggestion", "content_of", "decoded", "filled", "read"]
@@ -97,25 +97,25 @@ def content_of(path) -> bytes:
     """Reads the content of a file.
 
     Raises:
-        AskError: If it cannot be read; the message names it.
+        ModelError: If it cannot be read; the message names it.
     """
     try:
         return filesystem.read_bytes(path)
     except OSError as error:
         reason = error.strerror or error
-        raise AskError(f"{path}: cannot be read ({reason}).") from error
+        raise ModelError(f"{path}: cannot be read ({reason}).") from error
 
 
 def read(path) -> Catalog:
     """Reads a catalogue without duplicate entries.
 
     Raises:
-        AskError: If an entry occurs twice; the message names the line.
+        ModelError: If an entry occurs twice; the message names the line.
         CorpusError: If it is not a catalogue; the message names the line.
     """
     catalog = read_catalog(path)
     if catalog.text is None:
-        raise AskError(
+        raise ModelError(
             f"{path} is a compiled catalogue (.mo). Give the .po file that it "
             "was made from, or make one by `msgunfmt`."
         )
@@ -123,7 +123,7 @@ def read(path) -> Catalog:
     for entry in catalog.entries:
         line = lines.setdefault(entry.key, entry.start + 1)
         if line != entry.start + 1:
-            raise AskError(
+            raise ModelError(
                 f"{path}, line {entry.start + 1}: duplicate of the entry in "
                 f"line {line}. Remove one of them, or run `msguniq`."
             )

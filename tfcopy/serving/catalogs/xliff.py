@@ -21,7 +21,7 @@ from tfcopy.data.corpora.gettext_catalogs import Catalog
 from tfcopy.data.text.languages import normal_code
 from tfcopy.data.text.span_patterns import with_texts
 from tfcopy.data.text.xliff_units import Unit, XliffReader
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving.catalogs.entries import content_of
 from tfcopy.terminal import printable
 
@@ -49,7 +49,7 @@ def read(path) -> Catalog:
 
     Raises:
         XmlError: If it is not XLIFF; the message names the line.
-        AskError: If its charset or its languages are others.
+        ModelError: If its charset or its languages are others.
     """
     text, charset = decoded(path, content_of(path))
     units = units_of(path, text)
@@ -57,7 +57,7 @@ def read(path) -> Catalog:
     language = told[0].language if told else ""
     for unit in told:
         if normal_code(unit.language) != normal_code(language):
-            raise AskError(
+            raise ModelError(
                 f"{path}, line {unit.start + 1}: a unit in {unit.language!r}, "
                 f"and others in {language!r}. Give a file for each language."
             )
@@ -81,14 +81,14 @@ def decoded(path, content: bytes) -> tuple[str, str]:
     if wide := _WIDE.match(content):
         charset = wide.lastgroup.replace("_", "-")
     elif not is_like_ascii(charset):
-        raise AskError(
+        raise ModelError(
             f"{path}, line 1: the file declares the encoding {charset}, which "
             "it cannot have. Convert it to UTF-8."
         )
     try:
         return content.decode(charset), charset
     except UnicodeError:
-        raise AskError(
+        raise ModelError(
             f"{path}, line 1: not in {charset}. Declare its encoding in its "
             "first line, or convert it to UTF-8."
         ) from None

@@ -8,7 +8,7 @@ from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
 
 from tfcopy import file_forms
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving.http_server.api_messages import ApiError
 
 # Wrong keys from an address before it is blocked for a while.
@@ -25,14 +25,16 @@ def read_keys(path) -> dict[bytes, int | None]:
         Dict from digests of the keys to their limits, `None` for the default.
 
     Raises:
-        AskError: If it cannot be read; the message names file and line.
+        ModelError: If it cannot be read; the message names file and line.
     """
     try:
         with file_forms.open_plain(path) as file:
             lines = file.read().decode().splitlines()
     except (OSError, UnicodeDecodeError, file_forms.FormError) as error:
         reason = getattr(error, "strerror", None) or "not a file of keys"
-        raise AskError(f"--api_keys: cannot read {path} ({reason}).") from None
+        raise ModelError(
+            f"--api_keys: cannot read {path} ({reason})."
+        ) from None
     keys = {}
     for number, line in enumerate(lines, start=1):
         if not line.strip() or line.startswith("# "):
@@ -41,13 +43,13 @@ def read_keys(path) -> dict[bytes, int | None]:
         if len(limit) > 1 or not all(
             x.isascii() and x.isdigit() for x in limit
         ):
-            raise AskError(  # without the key
+            raise ModelError(  # without the key
                 f"--api_keys: {path}, line {number}: expected a key, or a key "
                 "and its requests a minute."
             )
         keys[_digest(key)] = int(limit[0]) if limit else None
     if not keys:
-        raise AskError(f"--api_keys: {path} has no keys.")
+        raise ModelError(f"--api_keys: {path} has no keys.")
     return keys
 
 

@@ -18,7 +18,7 @@ import time
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 
 # Time limits in seconds: for the headers of a request, from the start of the
 # connection or its last response, and for reading a response.
@@ -73,20 +73,20 @@ def listen(host: str, port: int) -> socket.socket:
         port: Port; 0 for any free one.
 
     Raises:
-        AskError: If it cannot listen there; the message names the flag.
+        ModelError: If it cannot listen there; the message names the flag.
     """
     if not host:  # the empty string would be every address
-        raise AskError("--host: expected an address. Received none.")
+        raise ModelError("--host: expected an address. Received none.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         server = socket.create_server((host, port), family=family, backlog=1024)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            raise AskError(
+            raise ModelError(
                 f"--port: {port} is taken on {host}. Choose another one."
             ) from None
         reason = str(error.strerror or error).split(" (")[0]
-        raise AskError(
+        raise ModelError(
             f"cannot listen on {host}, port {port} ({reason})."
         ) from None
     # Inherited by connections; asyncio sets it only for sockets created with

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from tfcopy.runtime.exported_model import ExportedModel
 from tfcopy.runtime.remote_model import RequestError
 from tfcopy.runtime.rest_transport import UNAVAILABLE
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 from tfcopy.terminal import one_line
 
 
@@ -66,7 +66,7 @@ class RestingModel(ExportedModel):
     def _ask_batch(self, signature, arrays):
         try:
             model = self._last.get(self.again)
-        except (AskError, OSError) as error:
+        except (ModelError, OSError) as error:
             # No fault of a text, so that the batch is not tried text by text.
             raise RequestError(one_line(error), UNAVAILABLE) from error
         return model._ask_batch(signature, arrays)

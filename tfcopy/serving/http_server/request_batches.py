@@ -13,7 +13,7 @@ from concurrent.futures import Executor
 from typing import Any, NamedTuple
 
 from tfcopy.runtime.remote_model import RequestError
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 
 
 class TooManyWait(Exception):
@@ -73,7 +73,7 @@ class RequestBatches:
 
         Raises:
             TooManyWait: If the queue is full.
-            AskError: If the model cannot answer.
+            ModelError: If the model cannot answer.
         """
         if not segments:
             return []
@@ -156,7 +156,7 @@ class RequestBatches:
             pairs = list(zip(batch, answers, strict=True))
         except Exception as error:
             # One bad segment must not fail all others.
-            may_be_one = isinstance(error, AskError) and not isinstance(
+            may_be_one = isinstance(error, ModelError) and not isinstance(
                 error, RequestError
             )
             if may_be_one and len(batch) > 1:

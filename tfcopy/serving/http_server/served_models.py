@@ -20,7 +20,7 @@ from tfcopy.evaluation.calibration import confidence_of
 from tfcopy.runtime.ask_texts import padded
 from tfcopy.runtime.exported_model import ExportedModel
 from tfcopy.runtime.loading import open_model
-from tfcopy.runtime.signatures import AskError, server_of
+from tfcopy.runtime.signatures import ModelError, server_of
 from tfcopy.runtime.translation_records import (
     Translation,
     is_cut,
@@ -67,21 +67,21 @@ def places_of(text: str) -> list[Place]:
             unknown.
 
     Raises:
-        AskError: If there is no model.
+        ModelError: If there is no model.
     """
     source, target, where = _PLACE.fullmatch(text).groups()
     pair = (source, target) if source else None
     server, name = server_of(where)
     if server is not None:
         if pair is None:
-            raise AskError(
+            raise ModelError(
                 f"{text}: name the languages of a model on a server, as in "
                 f"en:fr={where}."
             )
         return [Place(server, name, pair)]
     folders = find_exports(where)
     if pair and len(folders) > 1:
-        raise AskError(
+        raise ModelError(
             f"{text}: contains several models. Choose one: "
             f"{', '.join(folders)}."
         )
@@ -121,7 +121,7 @@ def load_all(
             of `open_model`.
 
     Raises:
-        AskError: If a model cannot be loaded, two have the same languages, or
+        ModelError: If a model cannot be loaded, two have the same languages, or
             there is none.
     """
     models, last = {}, None
@@ -144,7 +144,7 @@ def load_all(
             continue
         pair = tuple(x.replace("_", "-") for x in pair)
         if pair in models:
-            raise AskError(
+            raise ModelError(
                 f"{models[pair].model.name} and {model.name} both translate "
                 f"{':'.join(pair)}. Name the one to serve."
             )
@@ -154,7 +154,7 @@ def load_all(
             model = RestingModel(model, last)
         models[pair] = Translating(model, pair, words)
     if not models:
-        raise AskError("there is no model that translates.")
+        raise ModelError("there is no model that translates.")
     return models
 
 

@@ -23,7 +23,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from tfcopy.data.text.blanks import normalized
 from tfcopy.data.text.span_patterns import NAMES, PATTERNS, lost_spans
 from tfcopy.runtime.remote_model import RemoteModel, RequestError
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving.http_server.api_messages import (
     ApiError,
     TranslateRequest,
@@ -325,7 +325,7 @@ class TranslationService:
         except RequestError as error:
             self._log(one_line(error))
             raise ApiError(503, "The model cannot be reached", 5) from None
-        except AskError as error:
+        except ModelError as error:
             self._log(one_line(error))
             raise ApiError(500, "Cannot translate text") from None
 

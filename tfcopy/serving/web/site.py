@@ -7,7 +7,7 @@ import json
 import pathlib
 from collections.abc import Mapping, Sequence
 
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 
 PAGE = pathlib.Path(__file__).with_name("page")
 _SCORES = {
@@ -106,7 +106,7 @@ def facts_of(model) -> dict:
     """Returns the facts about an `ExportedModel` that the page shows.
 
     Raises:
-        AskError: If it is not an export of tfcopy, or has a fact that is no
+        ModelError: If it is not an export of tfcopy, or has a fact that is no
             JSON, such as NaN.
     """
     for name, value in model.config.items():
@@ -114,7 +114,7 @@ def facts_of(model) -> dict:
             # Scores are shown as texts.
             json.dumps(name in _SCORES or value, allow_nan=False)
         except ValueError:
-            raise AskError(
+            raise ModelError(
                 f"{model.name}: `{name}` in tfcopy.json has NaN or an infinite "
                 "number, which browsers refuse. Correct it, or export the "
                 "model again."

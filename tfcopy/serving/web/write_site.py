@@ -29,7 +29,7 @@ from tfcopy.atomic_files import (
 from tfcopy.flags import Parser
 from tfcopy.runtime import litert_engine, text_program
 from tfcopy.runtime.local_model import LocalModel
-from tfcopy.runtime.signatures import AskError
+from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving.web import site
 from tfcopy.terminal import one_line
 
@@ -80,12 +80,12 @@ def write_site(exports, to) -> None:
         to: The new folder.
 
     Raises:
-        AskError: If an export cannot answer in the browser, after the site of
+        ModelError: If an export cannot answer in the browser, after the site of
             the others was written, or LiteRT.js cannot be downloaded.
         OSError: If the folder exists or cannot be written.
     """
     if filesystem.exists(to):
-        raise AskError(f"{to} exists. Choose another --to, or remove it.")
+        raise ModelError(f"{to} exists. Choose another --to, or remove it.")
     page = site.page_files()
     code, models = dict(page), []
     for name, content in litert_files().items():
@@ -105,13 +105,13 @@ def write_site(exports, to) -> None:
                     "bytes": size + sum(map(len, found.values())),
                     **site.facts_of(model),
                 }
-        except AskError as error:
+        except ModelError as error:
             left_out.append(one_line(error))
             continue
         files |= {f"{facts['folder']}/{name}": found[name] for name in found}
         models.append(facts)
     if not models:
-        raise AskError(" ".join(left_out))
+        raise ModelError(" ".join(left_out))
     hashes = {name: site.integrity(x) for name, x in files.items()}
     about = site.licence_of(
         "LiteRT.js",
@@ -128,7 +128,7 @@ def write_site(exports, to) -> None:
         f"python -m http.server --directory {shlex.quote(str(to))}"
     )
     if left_out:
-        raise AskError(f"left out of {to}: {' '.join(left_out)}")
+        raise ModelError(f"left out of {to}: {' '.join(left_out)}")
 
 
 def _packed(files):
@@ -162,7 +162,7 @@ def _check_patterns(path, content):
             pattern = attributes.get("pattern", "")
             for token in _TOKEN.findall(pattern):
                 if _LACKING.fullmatch(token):
-                    raise AskError(
+                    raise ModelError(
                         f"{path}: the regular expression {pattern!r} has "
                         f"{token}, which the page does not know."
                     )
@@ -219,8 +219,8 @@ def litert_files() -> dict[str, bytes]:
     """Returns the files of LiteRT.js that a site needs, by name.
 
     Raises:
-        AskError: If a package can be neither read nor downloaded, or is not the
-            one that the lock file names.
+        ModelError: If a package can be neither read nor downloaded, or is not
+            the one that the lock file names.
     """
     found = {}
     for package, names in _FILES.items():
@@ -252,7 +252,7 @@ def _archive(package):
     registry = next(filter(None, given), _REGISTRY).rstrip("/")
     content = _downloaded(facts["resolved"].replace(_REGISTRY, registry))
     if site.integrity(content, "sha512") != facts["integrity"]:
-        raise AskError(
+        raise ModelError(
             f"{package} from {registry} is not the package that "
             f"{_LOCK.name} names. Is {_VARIABLE} right?"
         )
@@ -267,7 +267,7 @@ def _downloaded(address):
         with urllib.request.urlopen(address, timeout=_TIMEOUT) as answer:
             return answer.read()
     except (OSError, ValueError, http.client.HTTPException) as error:
-        raise AskError(
+        raise ModelError(
             f"{address}: cannot be downloaded ({one_line(error)}). LiteRT.js "
             f"comes from npm; {_VARIABLE} names another registry."
         ) from None
