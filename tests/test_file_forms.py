@@ -27,8 +27,8 @@ from tfcopy.file_forms import (
     JsonError,
     check_plain,
     open_plain,
+    open_text,
     parse_json,
-    plain,
     shortened,
 )
 from tfcopy.runtime import ask_texts, versions
@@ -63,7 +63,7 @@ ENCODINGS = {
 
 
 def read(data):
-    with plain(io.BytesIO(data), "a") as file:
+    with open_text(io.BytesIO(data), "a") as file:
         return file.read()
 
 
@@ -163,12 +163,12 @@ def test_a_plain_file_is_itself_and_others_are_closed(tmp_path):
     path = tmp_path / "a"
     path.write_bytes(codecs.BOM_UTF8 + b"a\n")
     with open(path, "rb") as raw:
-        assert plain(raw, path, keep_mark=True) is raw
+        assert open_text(raw, path, keep_mark=True) is raw
         assert raw.read() == codecs.BOM_UTF8 + b"a\n"
     for data in (zipped(b"a"), lzma.compress(codecs.BOM_UTF16_LE)):
         path.write_bytes(data)
         with open(path, "rb") as raw:
-            plain(raw, path).close()
+            open_text(raw, path).close()
             assert raw.closed
 
 
@@ -193,7 +193,7 @@ def test_a_pipe_is_read_as_it_comes():
     source, target = os.pipe()
     with open(source, "rb") as raw, open(target, "wb", 0) as typed:
         typed.write(b"one\n")
-        file = plain(raw, "standard input")
+        file = open_text(raw, "standard input")
         assert file.readline() == b"one\n"
         typed.write(b"two\n")
         assert file.readline() == b"two\n"

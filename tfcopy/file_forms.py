@@ -60,13 +60,13 @@ class FormError(ValueError):
 
 
 def open_plain(path):
-    """Opens a file by its path, as `plain` does.
+    """Opens a file by its path, as `open_text` does.
 
     Args:
         path: Path, or `zipfile.Path` of a member of an archive.
 
     Raises:
-        FormError: As in `plain`.
+        FormError: As in `open_text`.
         OSError: If it cannot be opened.
     """
     if isinstance(path, zipfile.Path):
@@ -76,7 +76,7 @@ def open_plain(path):
     else:
         file = filesystem.open(path, "rb")
     try:
-        return plain(file, path)
+        return open_text(file, path)
     except BaseException:
         file.close()
         raise
@@ -111,7 +111,7 @@ def read_regular(path, most: int) -> bytes:
     return filesystem.read_bytes(path)
 
 
-def plain(file, name, *, keep_mark: bool = False):
+def open_text(file, name, *, keep_mark: bool = False):
     """Opens a file's decompressed content as a buffered file of bytes.
 
     Args:

@@ -34,9 +34,9 @@ from tfcopy.serving.http_server import (
     translation_api,
     translation_service,
 )
-from tfcopy.serving.http_server.model_cache import LastModels
+from tfcopy.serving.http_server.model_cache import ModelCache
 from tfcopy.serving.http_server.served_models import (
-    Place,
+    ModelLocation,
     load_all,
     num_read,
     places_of,
@@ -105,7 +105,7 @@ def test_flags_of_loading_reach_the_models(capsys, monkeypatch):
     told = {}
     monkeypatch.setattr(Capitals, "translates", True)
     monkeypatch.setattr(served_models, "open_model", opened)
-    monkeypatch.setattr(served_models, "LastModels", last)
+    monkeypatch.setattr(served_models, "ModelCache", last)
     monkeypatch.setattr(translation_service, "TranslationService", service)
     monkeypatch.setattr(
         translation_api, "TranslationApi", lambda load, *_: load()(None)
@@ -166,7 +166,7 @@ def test_the_last_models_stay_in_memory(monkeypatch):
     def opened(server, name, **options):
         model = Capitals()
         model.name, model.config = name, {"max_source_length": 9}
-        model.again = functools.partial(opened, server, name)
+        model.reopen = functools.partial(opened, server, name)
         loaded.append(name)
         alive.add(model)
         return model
@@ -174,7 +174,7 @@ def test_the_last_models_stay_in_memory(monkeypatch):
     loaded = []
     monkeypatch.setattr(served_models, "open_model", opened)
     monkeypatch.setattr(Capitals, "translates", True)
-    places = [Place(None, x, ("en", x)) for x in ("de", "fr", "es")]
+    places = [ModelLocation(None, x, ("en", x)) for x in ("de", "fr", "es")]
     models = load_all(places, print, options_of(most_loaded=2))
     assert loaded == ["de", "fr", "es"]
     for target in ("de", "fr", "de", "es", "de", "fr"):
@@ -203,11 +203,11 @@ def test_a_model_that_loads_or_is_gone_holds_up_no_other():
         return answer["text"]
 
     begun, may_load = threading.Event(), threading.Event()
-    last, models = LastModels(2, operator.call), {}
+    last, models = ModelCache(2, operator.call), {}
     for name in ("fast", "slow", "gone"):
         model = Capitals()
-        model.again = functools.partial(opened, name)
-        models[name] = served_models.RestingModel(model, last)
+        model.reopen = functools.partial(opened, name)
+        models[name] = served_models.EvictableModel(model, last)
     assert ask("fast") == [b"A"]
     with ThreadPoolExecutor() as threads:
         slow = threads.submit(ask, "slow")

@@ -78,7 +78,7 @@ def answer(model, options):
             wrong form.
     """
     texts, numbers = model.inputs, itertools.count(1)
-    answer_all = answering(model, options)
+    answer_all = make_answer_function(model, options)
     for lines in _batches(_stdin(), model.chunk_size):
         examples = [
             ask_texts.parse(line, next(numbers), texts) for line in lines
@@ -87,7 +87,7 @@ def answer(model, options):
         write(b"".join(ask_texts.to_line(x) + b"\n" for x in answers))
 
 
-def answering(model, options):
+def make_answer_function(model, options):
     """Returns the function that answers a list of examples.
 
     An example is a dict of texts, with a `dictionary`, a list of lines. An
@@ -101,7 +101,7 @@ def answering(model, options):
         ModelError: If the model does not support the options.
     """
     if not model.translates:
-        return ask_texts.answering(model, options)
+        return ask_texts.make_answer_function(model, options)
     if options.dictionary is not None:
         raise ModelError(f"{model.name}: the model reads no --dictionary.")
     signature, form, more = "serving_default", _to_text, {}
@@ -181,7 +181,7 @@ def _batches(stream, batch_size):
 
     def read():
         try:
-            for line in file_forms.plain(stream, "standard input"):
+            for line in file_forms.open_text(stream, "standard input"):
                 lines.put(line.rstrip(b"\r\n"))
             lines.put(None)
         except Exception as error:

@@ -18,8 +18,8 @@ _ESCAPED = {
 _NO_DEFINITIONS = ("# ", "#lemma\t", "#tokenized")
 
 
-def answering(model, options):
-    """Does what `answer_lines.answering` does, without translation."""
+def make_answer_function(model, options):
+    """Returns the function that answers examples of other tasks."""
     for flag in ("n_best", "glossary", "alignments"):
         if getattr(options, flag):
             raise ModelError(
@@ -39,7 +39,7 @@ def answering(model, options):
         if has_dictionary:
             rows = [[*dictionary, *x["dictionary"]] for x in examples]
             inputs["dictionary"] = padded(rows)
-        return model.rows(signature, inputs, lambda row: form(plain(row)))
+        return model.rows(signature, inputs, lambda row: form(to_python(row)))
 
     return answer
 
@@ -145,7 +145,7 @@ def parse(line: bytes, number: int, texts) -> dict:
     }
 
 
-def plain(x, digits: int | None = 6):
+def to_python(x, digits: int | None = 6):
     """Converts NumPy arrays to Python's types, and decodes texts.
 
     Args:
@@ -153,14 +153,14 @@ def plain(x, digits: int | None = 6):
         digits: Decimals that numbers are rounded to; `None` for all.
     """
     if isinstance(x, dict):
-        return {name: plain(y, digits) for name, y in x.items()}
+        return {name: to_python(y, digits) for name, y in x.items()}
     if hasattr(x, "tolist"):
         x = x.tolist()
     if isinstance(x, bytes):
         return x.decode(errors="replace")
     if isinstance(x, float) and digits is not None:
         return round(x, digits)
-    return [plain(y, digits) for y in x] if isinstance(x, list) else x
+    return [to_python(y, digits) for y in x] if isinstance(x, list) else x
 
 
 def _to_text(row):
@@ -175,7 +175,7 @@ def _in_order(row):
 
 
 def to_line(answer: str | dict) -> bytes:
-    """Returns the printed form of an answer of `answering`."""
+    """Returns the printed form of an answer of `make_answer_function`."""
     if isinstance(answer, dict):
         return to_json(answer)
     return answer.encode("utf-8", "replace")

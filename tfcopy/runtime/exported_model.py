@@ -135,7 +135,7 @@ class ExportedModel:
             For each example a dict of outputs: texts, numbers and lists.
         """
         signature, more = self._reading("dictionary", dictionary)
-        return self._answers(signature, texts, more, ask_texts.plain)
+        return self._answers(signature, texts, more, ask_texts.to_python)
 
     def analyse(
         self, texts: Iterable, dictionary: Sequence[str] = ()
@@ -217,7 +217,7 @@ class ExportedModel:
         def ask(numbers):
             with translation_records.expecting_answers(self):
                 outputs = self._ask_batch(signature, _taken(arrays, numbers))
-                found = translation_records.rows(outputs, len(numbers))
+                found = translation_records.iter_examples(outputs, len(numbers))
                 return [read(row) for row in found]
 
         numbers = np.arange(len(lengths))
@@ -243,7 +243,7 @@ class ExportedModel:
 
     def __reduce__(self):
         # Another process needs a graph of its own.
-        return self.again, ()
+        return self.reopen, ()
 
     def _ask_batch(self, signature, arrays):
         """Calls a signature on at most `batch_size` examples."""

@@ -55,7 +55,7 @@ class LocalModel(ExportedModel):
             check_whole(0, version=version)
         self.name = find_version(folder, version)
         self.batch_size = batch_size
-        self.again = functools.partial(
+        self.reopen = functools.partial(
             LocalModel,
             filesystem.abspath(self.name),
             batch_size=batch_size,
@@ -68,7 +68,7 @@ class LocalModel(ExportedModel):
         self._loading = threading.Lock()
         self._tensorflow = None
         programs = self._programs(engine)
-        with _reported(self.name, "be loaded"):
+        with _errors_as_model_error(self.name, "be loaded"):
             self.at_once = at_once or num_at_once(gpu=programs is None)
             self._litert = self._opened(programs, engine)
             self._most_rows = None
@@ -84,7 +84,7 @@ class LocalModel(ExportedModel):
     def _ask_batch(self, signature, arrays):
         rows = len(next(iter(arrays.values())))
         is_small = 0 < rows <= (self._most_rows or rows)
-        with _reported(self.name, "answer"):
+        with _errors_as_model_error(self.name, "answer"):
             if self._litert is not None and is_small:
                 return self._litert.answer(signature, arrays)
             return self._tensorflow_engine().answer(signature, arrays)
@@ -130,7 +130,7 @@ class LocalModel(ExportedModel):
 
 
 @contextlib.contextmanager
-def _reported(name, work):
+def _errors_as_model_error(name, work):
     """Raises errors of all kinds as an `ModelError` that names the model."""
     try:
         yield

@@ -2,7 +2,7 @@
 
 A SavedModel is a program. On loading it could already write files, call Python,
 or run any other operation of TensorFlow. Exports contain the operations listed
-here and no others, so that `strangers` detects everything else.
+here and no others, so that `disallowed_operations` detects everything else.
 """
 
 import os
@@ -47,7 +47,7 @@ def has_pieces(model) -> bool:
     )
 
 
-def strangers(model) -> list[str]:
+def disallowed_operations(model) -> list[str]:
     """Finds operations that no export of tfcopy has, without running any.
 
     All functions count: those that a signature or another function calls, and

@@ -222,7 +222,7 @@ class RemoteModel(ExportedModel):
         **options,
     ):
         check_whole(1, batch_size=batch_size, at_once=at_once)
-        self.again = functools.partial(
+        self.reopen = functools.partial(
             *(RemoteModel, address, model),
             batch_size=batch_size,
             at_once=at_once,

@@ -67,11 +67,11 @@ def _load(folder, trust):
 def _check_operations(folder, trust):
     """Refuses operations that no export has, and imports needed ones."""
     model = operations.read(folder)
-    strangers = [] if trust else operations.strangers(model)
-    if strangers:
+    disallowed = [] if trust else operations.disallowed_operations(model)
+    if disallowed:
         raise ValueError(
             "it contains operations that no tfcopy export uses: "
-            f"{', '.join(strangers)}. If you trust who made it, pass "
+            f"{', '.join(disallowed)}. If you trust who made it, pass "
             "`trust=True` or --trust"
         )
     if operations.has_pieces(model):

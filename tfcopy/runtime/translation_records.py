@@ -25,7 +25,7 @@ def size_of(text: str) -> int:
     return len(_WORD.findall(text))
 
 
-def may_be_cut(text: str, max_words: int) -> bool:
+def may_exceed_limit(text: str, max_words: int) -> bool:
     """Returns whether a model may truncate a text.
 
     Args:
@@ -65,23 +65,23 @@ class Translation(NamedTuple):
         return " ".join(f"{j}-{i}" for i, j in enumerate(self.aligned_to))
 
 
-def num_words(answer: Translation) -> int:
+def num_source_tokens(answer: Translation) -> int:
     """Returns the number of source tokens that were read, without `</s>`."""
     words = answer.source_tokens
     return len(words) - (words[-1:] == [_END])
 
 
-def is_cut(answer: Translation, max_words: int) -> bool:
+def is_truncated(answer: Translation, max_words: int) -> bool:
     """Returns whether a model may have truncated a text.
 
     Args:
         answer: Output of `analyse` for the text.
-        max_words: As in `may_be_cut`.
+        max_words: As in `may_exceed_limit`.
     """
-    return num_words(answer) >= max_words
+    return num_source_tokens(answer) >= max_words
 
 
-def found(row: Mapping) -> list[int]:
+def hypothesis_indices(row: Mapping) -> list[int]:
     """Returns the numbers of the hypotheses; the first is always included.
 
     Args:
@@ -94,7 +94,7 @@ def found(row: Mapping) -> list[int]:
     ]
 
 
-def rows(outputs: Mapping, count: int) -> Iterator[dict]:
+def iter_examples(outputs: Mapping, count: int) -> Iterator[dict]:
     """Yields the outputs for each example, the first axis of the arrays."""
     for i in range(count):
         yield {name: x[i] for name, x in outputs.items()}
@@ -122,7 +122,7 @@ def translations_of(
         return [Translation(text, float(row["score"]))]
     source = decoded(row["source_tokens"])
     answers = []
-    for i in found(row)[:count]:
+    for i in hypothesis_indices(row)[:count]:
         words = decoded(row["tokens"][i])
         if "emission_probs" in row:
             generate = [p for p in row["emission_probs"][i].tolist() if p >= 0]

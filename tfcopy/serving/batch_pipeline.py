@@ -58,7 +58,7 @@ class Answerer:
 
     def __init__(self, model, options, field: str | None = None):
         self._model = model
-        self._ask = answer_lines.answering(model, options)
+        self._ask = answer_lines.make_answer_function(model, options)
         self._texts = model.inputs
         self._fields = [*self._texts, DICTIONARY]
         if len(self._texts) == 1:

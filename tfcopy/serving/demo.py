@@ -30,7 +30,7 @@ from tfcopy.runtime.versions import (
     is_version,
 )
 from tfcopy.serving.http_server.host_guard import HostGuard, respond
-from tfcopy.serving.http_server.model_cache import LastModels
+from tfcopy.serving.http_server.model_cache import ModelCache
 from tfcopy.serving.web import site
 from tfcopy.terminal import how_to_install
 
@@ -130,7 +130,7 @@ class Models:
 
     def __init__(self, folder, kept: int = _KEPT, **loading):
         self.folder = os.fspath(folder)
-        self._last = LastModels(kept, functools.partial(load, **loading))
+        self._cache = ModelCache(kept, functools.partial(load, **loading))
         find_exports(self.folder)  # Raises if there is none.
 
     def choices(self) -> dict[str, str]:
@@ -159,7 +159,7 @@ class Models:
         folder = self.choices().get(choice)
         if folder is None:
             raise ModelError(f"{choice!r}: no such model in {self.folder}.")
-        return self._last.get(folder)
+        return self._cache.get(folder)
 
 
 def answer(model, texts, lines=()) -> dict:
@@ -186,7 +186,7 @@ def answer(model, texts, lines=()) -> dict:
         signature = "with_glossary"
         inputs["glossary"] = [list(lines)]
     (outputs,) = model.rows(signature, inputs)
-    return ask_texts.plain(outputs, digits=None)
+    return ask_texts.to_python(outputs, digits=None)
 
 
 # Maximum bytes of a request, more than the texts have.

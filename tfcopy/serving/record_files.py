@@ -298,7 +298,7 @@ def check(path) -> None:
     try:
         with filesystem.open(path, "rb") as file:
             if kind in ("text", "jsonl"):
-                file_forms.plain(file, path).close()
+                file_forms.open_text(file, path).close()
             elif kind == "parquet" and file.peek(4)[:4] != b"PAR1":
                 raise ModelError(f"{path}: not a Parquet file.")
     except OSError as error:
@@ -315,7 +315,7 @@ def parts(path, size: int) -> list[Part]:
     found, offset = [], 0
     with (
         filesystem.open(path, "rb") as raw,
-        file_forms.plain(raw, path, keep_mark=True) as file,
+        file_forms.open_text(raw, path, keep_mark=True) as file,
     ):
         if file is not raw:
             return [Part(path)]
@@ -355,7 +355,7 @@ def read(part: Part, size: int) -> Iterator[Block]:
 def _read_lines(part, size):
     with (
         filesystem.open(part.path, "rb") as raw,
-        file_forms.plain(raw, part.path, keep_mark=True) as file,
+        file_forms.open_text(raw, part.path, keep_mark=True) as file,
     ):
         if file is raw:
             file.seek(part.offset)

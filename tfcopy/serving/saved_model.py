@@ -241,7 +241,7 @@ def _check_operations(target, compiles):
     Servers refuse to compile on a CPU unless a flag allows it.
     """
     model = operations.read(target)
-    found = operations.strangers(model)
+    found = operations.disallowed_operations(model)
     if not compiles:
         found += operations.used(model) & {operations.COMPILED}
     if found:

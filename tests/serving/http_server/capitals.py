@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from tfcopy.runtime.exported_model import ExportedModel
 from tfcopy.runtime.signatures import Signature
 from tfcopy.serving.http_server.api_access import Access
-from tfcopy.serving.http_server.served_models import Translating
+from tfcopy.serving.http_server.served_models import LoadedModel
 from tfcopy.serving.http_server.translation_api import ApiGuard, TranslationApi
 from tfcopy.serving.http_server.translation_service import TranslationService
 from tfcopy.serving.serve import Options
@@ -79,7 +79,7 @@ def served(models, *, access=None, load=None, **options):
 
     def made(metrics):
         return TranslationService(
-            {x: Translating(y, x, y.max_words) for x, y in models.items()},
+            {x: LoadedModel(y, x, y.max_words) for x, y in models.items()},
             metrics,
             options_of(**options),
             told.append,

@@ -20,9 +20,9 @@ class Model(Capitals):
         return super()._said(text)
 
 
-def load_all(places, tell, options):
+def load_all(places, on_skip, options):
     pair = "en", "fr"
-    return {pair: served_models.Translating(Model(), pair, Model.max_words)}
+    return {pair: served_models.LoadedModel(Model(), pair, Model.max_words)}
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import pytest
 from tests.growth import check_linear
 from tests.serving.http_server.capitals import Capitals, options_of
 from tfcopy.serving.http_server.api_messages import ApiError, TranslateRequest
-from tfcopy.serving.http_server.served_models import Translating
+from tfcopy.serving.http_server.served_models import LoadedModel
 from tfcopy.serving.http_server.text_parts import PlainText, Segment, name_of
 from tfcopy.serving.http_server.translation_service import (
     Metrics,
@@ -26,7 +26,7 @@ def translated(q, source="en", **more):
 
     async def ask():
         service = TranslationService(
-            {x: Translating(y, x, 200) for x, y in MODELS.items()},
+            {x: LoadedModel(y, x, 200) for x, y in MODELS.items()},
             Metrics(),
             options_of(
                 char_limit=MOST,

@@ -11,8 +11,8 @@ from tests.serving.http_server.capitals import options_of
 from tfcopy.runtime.remote_model import RequestError
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving.http_server.request_batches import (
+    QueueFull,
     RequestBatches,
-    TooManyWait,
 )
 
 
@@ -136,7 +136,7 @@ def test_too_many_are_refused_at_once():
         # More than may wait, but nobody else does.
         second = asyncio.create_task(batches.ask(["y"] * 6))
         await until(lambda: batches.num_waiting == 6)
-        with pytest.raises(TooManyWait):
+        with pytest.raises(QueueFull):
             await batches.ask(["z"])
         model.may_answer.set()
         assert (await first, await second) == (["X"], ["Y"] * 6)

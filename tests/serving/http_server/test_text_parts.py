@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.growth import check_linear
-from tfcopy.runtime.translation_records import may_be_cut
+from tfcopy.runtime.translation_records import may_exceed_limit
 from tfcopy.serving.http_server.html_parts import HtmlText
 from tfcopy.serving.http_server.text_parts import (
     PlainText,
@@ -71,8 +71,8 @@ def test_a_line_is_cut_into_sentences_only_if_it_is_too_long():
     answer, texts, _ = plain(text, max_words=12)
     assert answer == text
     assert texts == ["One two.", '"Three four!"', "5.6 seven (eight?)", "nine."]
-    assert may_be_cut("a b c", 5) and not may_be_cut("a b c", 6)
-    assert may_be_cut("a" * 13, 6)  # It may have many pieces.
+    assert may_exceed_limit("a b c", 5) and not may_exceed_limit("a b c", 6)
+    assert may_exceed_limit("a" * 13, 6)  # It may have many pieces.
 
 
 def test_spans_are_named():

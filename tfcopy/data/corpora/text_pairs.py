@@ -36,7 +36,7 @@ def read_lines(
     errors: str = "strict",
     once: bool = False,
 ) -> Iterator[str]:
-    r"""Yields the lines of a UTF-8 file, as `file_forms.plain` reads it.
+    r"""Yields the lines of a UTF-8 file, as `file_forms.open_text` reads it.
 
     Lines end at "\n" alone, and come without their ends ("\n" or "\r\n")
     unless `keep_ends`; other line separators of Unicode stay inside the line.

@@ -23,7 +23,7 @@ from tfcopy.experiments.training_choices import (
     reported,
 )
 from tfcopy.layers import copying
-from tfcopy.runtime import translation_records
+from tfcopy.runtime.translation_records import iter_examples, translations_of
 from tfcopy.serving.servables.translator import Translator
 
 # Tensors of a batch that losses read.
@@ -258,8 +258,8 @@ class SamplePictures:
         outputs = self.translator.analyse(tf.constant(texts))
         outputs = {name: value.numpy() for name, value in outputs.items()}
         examples = []
-        for i, row in enumerate(translation_records.rows(outputs, len(texts))):
-            best = translation_records.translations_of(row, 1)[0]
+        for i, row in enumerate(iter_examples(outputs, len(texts))):
+            best = translations_of(row, 1)[0]
             copied = [place >= 0 for place in best.copied_from]
             reference = as_text(self.pairs[i][1]).split()
             examples.append((texts[i].split(), best.tokens, copied, reference))

@@ -16,8 +16,8 @@ from tfcopy.runtime.batches import progress_bar
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.runtime.translation_records import (
     Translation,
-    is_cut,
-    may_be_cut,
+    is_truncated,
+    may_exceed_limit,
     size_of,
     translations_of,
 )
@@ -103,7 +103,7 @@ class CatalogModel:
         """
         parts = {False: [], True: []}
         for text in sorted(questions, key=lambda x: (size_of(x), x)):
-            parts[may_be_cut(text, self.max_words)].append(text)
+            parts[may_exceed_limit(text, self.max_words)].append(text)
         for are_long, texts in parts.items():
             size = self._model.chunk_size
             for start in range(0, len(texts), size):
@@ -114,7 +114,7 @@ class CatalogModel:
         found, are_cut = [], [False] * len(texts)
         if are_long:  # It returns the tokens that were read.
             found = self._ask("analyse", texts)
-            are_cut = [is_cut(x, self.max_words) for x in found]
+            are_cut = [is_truncated(x, self.max_words) for x in found]
         if self._terms is not None:
             found = self._ask("with_glossary", texts, {"glossary": self._terms})
         elif not are_long:

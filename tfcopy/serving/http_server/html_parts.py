@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import re2
 
-from tfcopy.runtime.translation_records import may_be_cut
+from tfcopy.runtime.translation_records import may_exceed_limit
 from tfcopy.serving.http_server.text_parts import Parts, PlainText, Source
 
 _S = r"\ \t\n\f\r"
@@ -131,7 +131,7 @@ class _Paragraph(Parts):
         (self._segment,) = segments
         tags = [_tags(x) for x in self._segment.spans]
         partners = _partners(itertools.chain(*tags))
-        if partners is None or may_be_cut(self._segment.text, max_words):
+        if partners is None or may_exceed_limit(self._segment.text, max_words):
             return
         # For each span, whether its tags are end tags, and numbers of elements.
         number = itertools.count()
@@ -147,7 +147,7 @@ class _Paragraph(Parts):
             return [self._segment]
         return super().open_segments(answers)
 
-    def _said(self, answers):
+    def _resolve(self, answers):
         """Returns the parts of the translation: one segment, or each text."""
         if self._whole is None:
             return self._parts

@@ -1,4 +1,4 @@
-"""Models that are in memory only while they are among the last asked for."""
+"""A cache of models, and models that are in memory only while it has them."""
 
 import collections
 import threading
@@ -11,8 +11,8 @@ from tfcopy.runtime.signatures import ModelError
 from tfcopy.terminal import one_line
 
 
-class LastModels:
-    """The last models that were asked for, which stay in memory.
+class ModelCache:
+    """Cache of models in memory; the least recently used one is dropped.
 
     Args:
         count: Number of models that stay.
@@ -49,23 +49,23 @@ class LastModels:
         return model
 
 
-class RestingModel(ExportedModel):
-    """A model of a folder that is in memory only while it is among the last.
+class EvictableModel(ExportedModel):
+    """A model of a folder that is in memory only while a cache has it.
 
     Args:
         model: The model, opened once: so a damaged one is found at the start.
-        last: The last models, by their `again`.
+        cache: The models in memory, by their `reopen`.
     """
 
-    def __init__(self, model: ExportedModel, last: LastModels):
+    def __init__(self, model: ExportedModel, cache: ModelCache):
         self.name, self.config = model.name, model.config
-        self.signatures, self.again = model.signatures, model.again
+        self.signatures, self.reopen = model.signatures, model.reopen
         self.batch_size, self.at_once = model.batch_size, model.at_once
-        self._last = last
+        self._cache = cache
 
     def _ask_batch(self, signature, arrays):
         try:
-            model = self._last.get(self.again)
+            model = self._cache.get(self.reopen)
         except (ModelError, OSError) as error:
             # No fault of a text, so that the batch is not tried text by text.
             raise RequestError(one_line(error), UNAVAILABLE) from error

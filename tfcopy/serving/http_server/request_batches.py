@@ -16,7 +16,7 @@ from tfcopy.runtime.remote_model import RequestError
 from tfcopy.runtime.signatures import ModelError
 
 
-class TooManyWait(Exception):
+class QueueFull(Exception):
     """The queue is full."""
 
 
@@ -59,7 +59,7 @@ class RequestBatches:
         self._executor = executor
         self._done = done
         self._requests = collections.deque()  # deques of `_Waiting`
-        self._came = asyncio.Event()
+        self._arrived = asyncio.Event()
         self._tasks = set()
         self._task(self._form_batches())
 
@@ -72,19 +72,19 @@ class RequestBatches:
         """Returns the results for the segments of a request.
 
         Raises:
-            TooManyWait: If the queue is full.
+            QueueFull: If the queue is full.
             ModelError: If the model cannot answer.
         """
         if not segments:
             return []
         waiting = self.num_waiting
         if waiting and waiting + len(segments) > self._options.queue_size:
-            raise TooManyWait
+            raise QueueFull
         create = asyncio.get_running_loop().create_future
         request = collections.deque(_Waiting(x, create()) for x in segments)
         answers = [x.answer for x in request]
         self._requests.append(request)
-        self._came.set()
+        self._arrived.set()
         try:
             return await asyncio.gather(*answers)
         finally:  # after an error, or if the request is cancelled
@@ -105,7 +105,7 @@ class RequestBatches:
 
     async def _form_batches(self):
         while True:
-            await self._came.wait()
+            await self._arrived.wait()
             await self._wait_for_others()
             await self._slots.acquire()
             batch = self._take()
@@ -114,10 +114,10 @@ class RequestBatches:
     async def _wait_for_others(self):
         end = time.monotonic() + self._options.batch_timeout / 1000
         while self.num_waiting < self._options.batch_size:
-            self._came.clear()
+            self._arrived.clear()
             try:
                 async with asyncio.timeout(end - time.monotonic()):
-                    await self._came.wait()
+                    await self._arrived.wait()
             except TimeoutError:
                 break
 
@@ -130,9 +130,9 @@ class RequestBatches:
                 batch.append(request.popleft())
                 self._requests.append(request)
         if not self.num_waiting:
-            self._came.clear()
+            self._arrived.clear()
         else:
-            self._came.set()
+            self._arrived.set()
         return batch
 
     async def _answer(self, batch):

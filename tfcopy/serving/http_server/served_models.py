@@ -23,14 +23,14 @@ from tfcopy.runtime.loading import open_model
 from tfcopy.runtime.signatures import ModelError, server_of
 from tfcopy.runtime.translation_records import (
     Translation,
-    is_cut,
-    may_be_cut,
-    num_words,
+    is_truncated,
+    may_exceed_limit,
+    num_source_tokens,
     translations_of,
 )
 from tfcopy.runtime.versions import find_exports
 from tfcopy.serving.http_server.api_messages import ApiError, invalid
-from tfcopy.serving.http_server.model_cache import LastModels, RestingModel
+from tfcopy.serving.http_server.model_cache import EvictableModel, ModelCache
 from tfcopy.serving.http_server.request_batches import RequestBatches
 from tfcopy.serving.http_server.text_parts import Segment
 
@@ -44,7 +44,7 @@ _LEAST, _MOST = 1, 5
 _LOOKED_AT = 2_000
 
 
-class Place(NamedTuple):
+class ModelLocation(NamedTuple):
     """Location of a model, and its languages if they are given.
 
     Attributes:
@@ -58,7 +58,7 @@ class Place(NamedTuple):
     pair: tuple[str, str] | None
 
 
-def places_of(text: str) -> list[Place]:
+def places_of(text: str) -> list[ModelLocation]:
     """Returns the locations for an argument of the command.
 
     Args:
@@ -78,17 +78,17 @@ def places_of(text: str) -> list[Place]:
                 f"{text}: name the languages of a model on a server, as in "
                 f"en:fr={where}."
             )
-        return [Place(server, name, pair)]
+        return [ModelLocation(server, name, pair)]
     folders = find_exports(where)
     if pair and len(folders) > 1:
         raise ModelError(
             f"{text}: contains several models. Choose one: "
             f"{', '.join(folders)}."
         )
-    return [Place(None, folder, pair) for folder in folders]
+    return [ModelLocation(None, folder, pair) for folder in folders]
 
 
-class Translating(NamedTuple):
+class LoadedModel(NamedTuple):
     """A model that translates a pair of languages.
 
     Attributes:
@@ -108,13 +108,13 @@ class Translating(NamedTuple):
 
 
 def load_all(
-    places: Sequence[Place], tell: Callable[[str], None], options
-) -> dict[tuple[str, str], Translating]:
+    places: Sequence[ModelLocation], on_skip: Callable[[str], None], options
+) -> dict[tuple[str, str], LoadedModel]:
     """Loads all models, and returns them by pair of languages.
 
     Args:
         places: Their locations.
-        tell: Function of a line about a skipped model.
+        on_skip: Function of a line about a skipped model.
         options: Options of the command: `max_words`, the maximum number of
             tokens, instead of the export's; `most_loaded`, the maximum number
             of models in memory; `deadline` of a request to a server; and those
@@ -124,20 +124,20 @@ def load_all(
         ModelError: If a model cannot be loaded, two have the same languages, or
             there is none.
     """
-    models, last = {}, None
+    models, cache = {}, None
     if options.most_loaded is not None:
-        last = LastModels(options.most_loaded, operator.call)
+        cache = ModelCache(options.most_loaded, operator.call)
     opening = {"batch_size": options.batch_size, "at_once": options.at_once}
     for server, name, named in places:
         remote = {} if server is None else {"deadline": options.deadline}
         model = open_model(server, name, **opening, **options.loading, **remote)
         if not model.translates:
-            tell(f"{model.name}: skipped: it does not translate.")
+            on_skip(f"{model.name}: skipped: it does not translate.")
             continue
         told = [model.config.get(f"{x}_language") for x in ("source", "target")]
         pair = named or tuple(told)
         if None in pair or (named is None and pair[0] == pair[1]):
-            tell(
+            on_skip(
                 f"{model.name}: skipped: languages unknown. "
                 f"Specify them as SOURCE:TARGET={name}"
             )
@@ -150,9 +150,9 @@ def load_all(
             )
         words = options.max_words or model.config.get("max_source_length")
         words = words or num_read(model)
-        if last is not None and server is None:
-            model = RestingModel(model, last)
-        models[pair] = Translating(model, pair, words)
+        if cache is not None and server is None:
+            model = EvictableModel(model, cache)
+        models[pair] = LoadedModel(model, pair, words)
     if not models:
         raise ModelError("there is no model that translates.")
     return models
@@ -162,26 +162,26 @@ def num_read(model) -> int:
     """Returns how many tokens of a text a model reads, found by a test."""
     texts = {"text": ["a " * _MANY_WORDS]}
     ((answer, *_),) = model.rows("analyse", texts, translations_of)
-    return max(1, num_words(answer))
+    return max(1, num_source_tokens(answer))
 
 
 class ServedModel:
     """A model that translates segments of concurrent requests.
 
     Args:
-        translating: `Translating`.
+        loaded: `LoadedModel`.
         batches: Function from a function of a list of segments to their
             `RequestBatches`.
     """
 
     def __init__(
         self,
-        translating: Translating,
+        loaded: LoadedModel,
         batches: Callable[[Callable], RequestBatches],
     ):
-        self.max_words = translating.max_words
-        self.keeps_spans = translating.keeps_spans
-        self._model = translating.model
+        self.max_words = loaded.max_words
+        self.keeps_spans = loaded.keeps_spans
+        self._model = loaded.model
         self.confidence = confidence_of(self._model.config)
         names = ["serving_default", "analyse"]
         names += ["with_glossary"] * self.keeps_spans
@@ -212,10 +212,10 @@ class ServedModel:
         Raises:
             ApiError: 400 if a segment is too long.
         """
-        long = [x for x in segments if may_be_cut(x.text, self.max_words)]
+        long = [x for x in segments if may_exceed_limit(x.text, self.max_words)]
         found = await self._batches["analyse"].ask(long)
         for segment, (answer, *_) in zip(long, found):
-            if is_cut(answer, self.max_words):
+            if is_truncated(answer, self.max_words):
                 text = segment.restored(segment.text)
                 raise invalid(
                     "a sentence is too long for the model, which reads "

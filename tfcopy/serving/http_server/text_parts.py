@@ -25,7 +25,7 @@ import re2
 from tfcopy.data.text.blanks import normalized
 from tfcopy.data.text.segments import has_words, lines_of, sentences_of
 from tfcopy.data.text.span_patterns import pattern_of, with_texts
-from tfcopy.runtime.translation_records import may_be_cut
+from tfcopy.runtime.translation_records import may_exceed_limit
 
 # The name of a span: its number, as a private character, between two others.
 # Digits would be spans of some formats.
@@ -200,12 +200,12 @@ def _compiled(protect):
 class Parts:
     """Parts of a text: segments to translate, and kept texts."""
 
-    def _said(self, answers):
+    def _resolve(self, answers):
         """Returns the parts of the translation; strings are kept."""
         return self._parts
 
-    def _asked(self, answers):
-        return [x for x in self._said(answers) if not isinstance(x, str)]
+    def _pending(self, answers):
+        return [x for x in self._resolve(answers) if not isinstance(x, str)]
 
     def open_segments(self, answers: Mapping) -> list[Segment]:
         """Returns the segments that have no translation yet.
@@ -214,7 +214,7 @@ class Parts:
             answers: Dict from a `Segment` to its translations, the best first.
         """
         asked = (
-            x for y in self._asked(answers) for x in y.open_segments(answers)
+            x for y in self._pending(answers) for x in y.open_segments(answers)
         )
         return list(dict.fromkeys(asked))
 
@@ -226,15 +226,15 @@ class Parts:
             rank: Rank of the translation of each segment; the best one if there
                 are fewer.
         """
-        for x in self._said(answers):
+        for x in self._resolve(answers):
             yield from [x] if isinstance(x, str) else x.parts(answers, rank)
 
     def lost(self, answers: Mapping) -> list[str]:
         """Returns the spans that the translation lacks."""
-        return [x for y in self._asked(answers) for x in y.lost(answers)]
+        return [x for y in self._pending(answers) for x in y.lost(answers)]
 
 
-class _Asked(NamedTuple):
+class _SegmentPart(NamedTuple):
     """A segment, and a function from its translation to parts of the text."""
 
     segment: Segment
@@ -274,7 +274,7 @@ class PlainText(Parts):
         for line in lines_of(self._source.text):
             begin, end = end, end + len(line)
             part = self._part(begin, end)
-            if isinstance(part, str) or not may_be_cut(
+            if isinstance(part, str) or not may_exceed_limit(
                 part.segment.text, max_words
             ):
                 self._parts.append(part)
@@ -292,7 +292,8 @@ class PlainText(Parts):
             segment = segment_of(self._source, protect, phrases, *place)
         if not has_words(segment.text, [ADDRESS, "links"]):
             return self._source.written(*place)
-        return _Asked(segment, functools.partial(self._written, segment, place))
+        write = functools.partial(self._written, segment, place)
+        return _SegmentPart(segment, write)
 
     def _written(self, segment, place, answer):
         return segment.parts(answer)

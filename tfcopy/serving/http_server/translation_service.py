@@ -31,13 +31,13 @@ from tfcopy.serving.http_server.api_messages import (
 )
 from tfcopy.serving.http_server.html_parts import HtmlText
 from tfcopy.serving.http_server.request_batches import (
+    QueueFull,
     RequestBatches,
-    TooManyWait,
 )
 from tfcopy.serving.http_server.served_models import (
     Languages,
+    LoadedModel,
     ServedModel,
-    Translating,
     detected,
 )
 from tfcopy.serving.http_server.text_parts import ADDRESS, PlainText
@@ -110,7 +110,7 @@ class TranslationService:
     """Translates the texts of requests; belongs to one event loop.
 
     Args:
-        models: Dict from pairs of languages to `Translating`.
+        models: Dict from pairs of languages to `LoadedModel`.
         metrics: `Metrics`.
         options: Options of the command: `char_limit`, `batch_limit` and
             `deadline` of a request; `protect`, formats of spans, or regular
@@ -123,7 +123,7 @@ class TranslationService:
 
     def __init__(
         self,
-        models: Mapping[tuple[str, str], Translating],
+        models: Mapping[tuple[str, str], LoadedModel],
         metrics: Metrics,
         options,
         log: Callable[[str], None],
@@ -142,12 +142,12 @@ class TranslationService:
         # Local models share the cores; a server has its own.
         cores = asyncio.Semaphore(max(at_once))
         self._models = {}
-        for pair, translating in models.items():
-            slots, model = cores, translating.model
+        for pair, loaded in models.items():
+            slots, model = cores, loaded.model
             if isinstance(model, RemoteModel):
                 slots = asyncio.Semaphore(model.at_once)
             batches = functools.partial(self._batches, ":".join(pair), slots)
-            self._models[pair] = ServedModel(translating, batches)
+            self._models[pair] = ServedModel(loaded, batches)
         metrics.waiting.set_function(
             lambda: sum(x.num_waiting for x in self._models.values())
         )
@@ -174,7 +174,7 @@ class TranslationService:
         asked = request.source, request.target, request.q
         if self._passes_check and asked == _WEBLATE_CHECK:
             return {"translatedText": request.q}
-        with self._told():
+        with self._errors_as_responses():
             async with asyncio.timeout(self.options.deadline):
                 detections, pairs = await self._pairs(texts, request)
                 answers = [None] * len(texts)
@@ -217,7 +217,7 @@ class TranslationService:
         protect = self._protected(model, request)
         kind = HtmlText if request.format == "html" else PlainText
         size = sum(map(len, itertools.chain(texts, *terms)))
-        made = functools.partial(self._made, size <= _SHORT)
+        made = functools.partial(self._run_in_reader, size <= _SHORT)
         documents = await made(
             kind(x, protect, model.max_words, terms) for x in texts
         )
@@ -247,7 +247,7 @@ class TranslationService:
         count.lost_spans.labels(*pair).inc(lost)
         return translated
 
-    async def _made(self, at_once, items):
+    async def _run_in_reader(self, at_once, items):
         """Returns the items of a generator.
 
         A thread runs the generator, and stops if the request is cancelled. For
@@ -307,11 +307,11 @@ class TranslationService:
         return None
 
     @contextlib.contextmanager
-    def _told(self):
+    def _errors_as_responses(self):
         """Logs errors with details, and raises an `ApiError` without them."""
         try:
             yield
-        except TooManyWait:
+        except QueueFull:
             raise ApiError(
                 503, "Too many texts wait already; ask again later", 1
             ) from None

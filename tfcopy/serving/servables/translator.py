@@ -23,9 +23,12 @@ from tfcopy.data.text.tokenization import Tokenizer, knowing, string_tensor
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.decoding import SearchOptions, SearchResult
 from tfcopy.layers.copying import MASKED
-from tfcopy.runtime import translation_records
 from tfcopy.runtime.batches import in_batches, num_at_once
-from tfcopy.runtime.translation_records import Translation
+from tfcopy.runtime.translation_records import (
+    Translation,
+    iter_examples,
+    translations_of,
+)
 from tfcopy.serving.servables.translation import (
     HypothesisWriter,
     SourceSearch,
@@ -326,7 +329,7 @@ class Translator:
         """
 
         def best(row):
-            return translation_records.translations_of(row, 1)[0]
+            return translations_of(row, 1)[0]
 
         return self._all(texts, batch_size, progress, 1, best)
 
@@ -348,7 +351,7 @@ class Translator:
             `Translation`s of different texts, the best first.
         """
         count = self.options.num_beams
-        read = translation_records.translations_of
+        read = translations_of
         return self._all(texts, batch_size, progress, count, read)
 
     def _all(self, texts, batch_size, progress, count, read):
@@ -360,7 +363,7 @@ class Translator:
             # Words are aligned by `analyse` alone.
             outputs.pop("attention", None)
             outputs = {k: x.numpy() for k, x in outputs.items()}
-            return map(read, translation_records.rows(outputs, len(batch)))
+            return map(read, iter_examples(outputs, len(batch)))
 
         return in_batches(
             translate, list(texts), batch_size, progress, num_at_once()
