@@ -57,7 +57,7 @@ class Asked:
         inputs = dict(zip(self._names, columns))
         if "dictionary" in inputs:
             rows = list(map(list, inputs["dictionary"]))
-            inputs["dictionary"] = ask_texts.padded(rows)
+            inputs["dictionary"] = ask_texts.pad_rows(rows)
         outputs = self._model.ask(self._signature, inputs)
         self.kib.append(timing.resident_kib())
         name = next(x for x in ask_texts.ANSWERS if x in outputs)

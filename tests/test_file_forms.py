@@ -316,7 +316,7 @@ def test_what_is_read_can_be_shown():
         (squad._read, "a.jsonl: not valid JSON .it is nested too deep"),
         (lambda path: list(Table.of(path, ("x",)).read()), "a.jsonl, line 1:"),
         (
-            lambda path: ask_texts.parse(path.read_bytes(), 3, ["a", "b"]),
+            lambda path: ask_texts.parse_line(path.read_bytes(), 3, ["a", "b"]),
             "standard input, line 3: expected a JSON object",
         ),
         (lambda path: distribution._has_cluster(), "TF_CONFIG must be"),

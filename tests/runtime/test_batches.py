@@ -6,8 +6,8 @@ import pytest
 
 from tfcopy.runtime import batches
 from tfcopy.runtime.batches import (
-    in_batches,
-    in_parallel,
+    iter_parallel,
+    map_batches,
 )
 from tfcopy.runtime.exported_model import ExportedModel
 from tfcopy.runtime.signatures import Signature
@@ -64,7 +64,7 @@ def test_batches_are_answered_at_once():
         return [text.upper() for text in texts]
 
     texts = list("abcdefghi")
-    found = in_batches(shout, texts, 3, progress=False, at_once=3)
+    found = map_batches(shout, texts, 3, progress=False, at_once=3)
     assert found == [text.upper() for text in texts]
 
 
@@ -79,7 +79,7 @@ def test_the_first_error_ends_it(at_once):
         return number
 
     with pytest.raises(ValueError, match="five"):
-        list(in_parallel(fail, range(1000), at_once))
+        list(iter_parallel(fail, range(1000), at_once))
     assert len(done) < 1000
 
 
@@ -87,7 +87,7 @@ def test_a_batch_for_each_core(monkeypatch):
     monkeypatch.setattr(
         os, "sched_getaffinity", lambda _: range(3), raising=False
     )
-    assert batches.num_at_once() == 3
+    assert batches.choose_concurrency() == 3
     monkeypatch.delattr(os, "sched_getaffinity")
     monkeypatch.setattr(os, "cpu_count", lambda: 500)
-    assert batches.num_at_once() == 16
+    assert batches.choose_concurrency() == 16

@@ -155,7 +155,7 @@ def test_analyse_is_served_as_it_is(random, loaded):
 
 
 def test_the_graph_runs_on_a_plain_runtime(exported):
-    found = operations.used(operations.read(exported))
+    found = operations.collect_operations(operations.read(exported))
     words = ("Regex", "String", "Unicode", "Lookup", "HashTable", "Join")
     about_text = {name for name in found if any(word in name for word in words)}
     assert about_text <= TEXT_OPERATIONS

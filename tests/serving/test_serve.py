@@ -38,8 +38,8 @@ from tfcopy.serving.http_server.model_cache import ModelCache
 from tfcopy.serving.http_server.served_models import (
     ModelLocation,
     load_all,
-    num_read,
-    places_of,
+    locate,
+    measure_max_tokens,
 )
 from tfcopy.serving.saved_model import export
 
@@ -123,15 +123,13 @@ def test_places_are_folders_or_servers(tmp_path):
         (tmp_path / path / "saved_model.pb").write_bytes(b"")
     root = str(tmp_path)
     folders = [f"{root}/a", f"{root}/b"]
-    assert places_of(root) == [(None, x, None) for x in folders]
+    assert locate(root) == [(None, x, None) for x in folders]
     pair = ("en", "pt_BR")
     for place in (folders[0], f"{root}/a/2"):
-        assert places_of(f"en:pt_BR={place}") == [(None, place, pair)]
+        assert locate(f"en:pt_BR={place}") == [(None, place, pair)]
     server = "http://host:8501"
-    assert places_of(f"en:fr={server}/a/b") == [
-        (f"{server}/a", "b", ("en", "fr"))
-    ]
-    assert places_of("en:fr=host:8500/b") == [("host:8500", "b", ("en", "fr"))]
+    assert locate(f"en:fr={server}/a/b") == [(f"{server}/a", "b", ("en", "fr"))]
+    assert locate("en:fr=host:8500/b") == [("host:8500", "b", ("en", "fr"))]
     for text, message in (
         (f"{server}/b", f"as in en:fr={server}/b"),
         ("en:fr=host:8500/", "which model of the server.*/europarl_ps"),
@@ -139,12 +137,12 @@ def test_places_are_folders_or_servers(tmp_path):
         ("en:fr=", "no such folder"),
     ):
         with pytest.raises(ModelError, match=message):
-            places_of(text)
+            locate(text)
 
 
 @pytest.mark.long
 def test_models_are_served_by_their_languages(copier_export, copier_model):
-    (place,) = places_of(copier_export)
+    (place,) = locate(copier_export)
     told, options = [], options_of(batch_size=8, at_once=1)
     with pytest.raises(ModelError, match="no model that translates"):
         load_all([place], told.append, options)
@@ -157,7 +155,7 @@ def test_models_are_served_by_their_languages(copier_export, copier_model):
     with pytest.raises(ModelError, match="both translate en:pt-BR"):
         load_all([named, named], told.append, options)
     # A server does not tell: it shows.
-    assert num_read(copier_model) == 20
+    assert measure_max_tokens(copier_model) == 20
 
 
 def test_the_last_models_stay_in_memory(monkeypatch):

@@ -11,7 +11,7 @@ from tfcopy import file_forms
 from tfcopy.flags import File, PositiveInt
 from tfcopy.runtime import ask_texts
 from tfcopy.runtime.signatures import ModelError
-from tfcopy.runtime.translation_records import translations_of
+from tfcopy.runtime.translation_records import read_translations
 from tfcopy.terminal import one_line, shown, write
 
 # Epilogue of the commands' help.
@@ -79,9 +79,9 @@ def answer(model, options):
     """
     texts, numbers = model.inputs, itertools.count(1)
     answer_all = make_answer_function(model, options)
-    for lines in _batches(_stdin(), model.chunk_size):
+    for lines in _iter_batches(_open_stdin(), model.chunk_size):
         examples = [
-            ask_texts.parse(line, next(numbers), texts) for line in lines
+            ask_texts.parse_line(line, next(numbers), texts) for line in lines
         ]
         answers = answer_all(examples)
         write(b"".join(ask_texts.to_line(x) + b"\n" for x in answers))
@@ -104,7 +104,7 @@ def make_answer_function(model, options):
         return ask_texts.make_answer_function(model, options)
     if options.dictionary is not None:
         raise ModelError(f"{model.name}: the model reads no --dictionary.")
-    signature, form, more = "serving_default", _to_text, {}
+    signature, form, extra = "serving_default", _to_text, {}
     if options.json or options.n_best or options.alignments:
         signature, form = "analyse", _to_json if options.json else _to_lines
     if options.glossary is not None:
@@ -113,25 +113,25 @@ def make_answer_function(model, options):
                 "--glossary: not with --json, --n_best or --alignments."
             )
         signature = "with_glossary"
-        more["glossary"] = ask_texts.read_glossary(model, options.glossary)
-    read = functools.partial(translations_of, count=options.n_best or 1)
+        extra["glossary"] = ask_texts.read_glossary(model, options.glossary)
+    read = functools.partial(read_translations, count=options.n_best or 1)
     numbers = itertools.count()
 
     def answer(examples):
         texts = {x: [y[x] for y in examples] for x in model.inputs}
-        found = model.rows(signature, texts, read, more)
-        return [form(x, next(numbers), options) for x in found]
+        rows = model.rows(signature, texts, read, extra)
+        return [form(x, next(numbers), options) for x in rows]
 
     return answer
 
 
-def _to_text(found, number, options):
-    return shown(found[0].text)
+def _to_text(translations, number, options):
+    return shown(translations[0].text)
 
 
-def _to_lines(found, number, options):
+def _to_lines(translations, number, options):
     lines = []
-    for x in found:
+    for x in translations:
         parts = [shown(x.text).replace("|||", "&#124;" * 3)]
         if options.n_best:
             parts = [str(number), *parts, f"{x.score:.4f}"]
@@ -141,7 +141,7 @@ def _to_lines(found, number, options):
     return "\n".join(lines)
 
 
-def _to_json(found, number, options):
+def _to_json(translations, number, options):
     answers = [
         {
             "text": x.text,
@@ -150,15 +150,15 @@ def _to_json(found, number, options):
             "copied_from": x.copied_from,
             "aligned_to": x.aligned_to,
         }
-        for x in found
+        for x in translations
     ]
-    answer = {**answers[0], "source_tokens": found[0].source_tokens}
+    answer = {**answers[0], "source_tokens": translations[0].source_tokens}
     if options.n_best:
         answer["n_best"] = answers
     return answer
 
 
-def _stdin():
+def _open_stdin():
     """Returns standard input as a file of its own."""
     if sys.stdin is None:
         raise ModelError("standard input is closed.")
@@ -169,7 +169,7 @@ def _stdin():
         return sys.stdin.buffer
 
 
-def _batches(stream, batch_size):
+def _iter_batches(stream, batch_size):
     """Yields lists of the lines that have arrived, without their newlines.
 
     A typed line is answered immediately, and a file in batches.

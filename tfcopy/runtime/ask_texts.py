@@ -5,7 +5,7 @@ import json
 from tfcopy import file_forms
 from tfcopy.file_forms import JsonError, parse_json
 from tfcopy.flags import reading
-from tfcopy.runtime.signatures import ModelError, encoded
+from tfcopy.runtime.signatures import ModelError, encode_text
 from tfcopy.terminal import shown
 
 # Outputs that are printed as plain text: the first that a model has.
@@ -32,19 +32,19 @@ def make_answer_function(model, options):
             raise ModelError(f"{model.name}: the model reads no --dictionary.")
         dictionary = read_dictionary(options.dictionary)
     signature = "with_dictionary" if has_dictionary else "serving_default"
-    form = _in_order if options.json else _to_text
+    form = _sort_outputs if options.json else _to_text
 
     def answer(examples):
         inputs = {name: [x[name] for x in examples] for name in model.inputs}
         if has_dictionary:
             rows = [[*dictionary, *x["dictionary"]] for x in examples]
-            inputs["dictionary"] = padded(rows)
+            inputs["dictionary"] = pad_rows(rows)
         return model.rows(signature, inputs, lambda row: form(to_python(row)))
 
     return answer
 
 
-def padded(rows) -> list[list[bytes]]:
+def pad_rows(rows) -> list[list[bytes]]:
     """Returns rows of texts, padded to the longest."""
     width = max(map(len, rows), default=0)
     return [row + [b""] * (width - len(row)) for row in rows]
@@ -106,7 +106,7 @@ def read_glossary(model, path) -> list[bytes]:
     return lines
 
 
-def parse(line: bytes, number: int, texts) -> dict:
+def parse_line(line: bytes, number: int, texts) -> dict:
     """Parses a line of standard input.
 
     Args:
@@ -140,8 +140,8 @@ def parse(line: bytes, number: int, texts) -> dict:
             "texts."
         )
     return {
-        "dictionary": [encoded(x) for x in dictionary],
-        **{name: encoded(example[name]) for name in texts},
+        "dictionary": [encode_text(x) for x in dictionary],
+        **{name: encode_text(example[name]) for name in texts},
     }
 
 
@@ -169,7 +169,7 @@ def _to_text(row):
     return shown(" ".join(answer) if isinstance(answer, list) else answer)
 
 
-def _in_order(row):
+def _sort_outputs(row):
     first = [name for name in ANSWERS if name in row]
     return {name: row[name] for name in (*first, *sorted(set(row) - {*first}))}
 

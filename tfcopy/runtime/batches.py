@@ -25,7 +25,7 @@ from tfcopy.terminal import quiet
 _MOST_AT_ONCE = 16
 
 
-def num_at_once(gpu: bool = True) -> int:
+def choose_concurrency(gpu: bool = True) -> int:
     """Returns the best number of concurrent batches for a local model.
 
     One for each core; one for a GPU, which a single batch uses fully.
@@ -46,7 +46,7 @@ def num_at_once(gpu: bool = True) -> int:
     return min(cores, _MOST_AT_ONCE)
 
 
-def in_batches_by_length(
+def iter_batches_by_length(
     function: Callable, lengths: Sequence, batch_size: int, at_once: int
 ) -> Iterator[tuple[np.ndarray, Any]]:
     """Yields `(rows, function(rows))` for batches of similar length.
@@ -63,10 +63,10 @@ def in_batches_by_length(
     size = len(lengths)
     order = sorted(range(size), key=lengths.__getitem__, reverse=True)
     batches = np.array_split(order, -(-size // batch_size)) if size else []
-    return in_parallel(function, batches, at_once)
+    return iter_parallel(function, batches, at_once)
 
 
-def in_parallel(
+def iter_parallel(
     function: Callable, items: Sequence, at_once: int
 ) -> Iterator[tuple[Any, Any]]:
     """Yields `(item, function(item))` as calls finish, until an error.
@@ -110,7 +110,7 @@ def count_words(text) -> tuple[int, int]:
     return len(text.split()), len(text)
 
 
-def in_batches(
+def map_batches(
     function: Callable,
     texts: Sequence,
     batch_size: int,
@@ -136,17 +136,17 @@ def in_batches(
         return list(function([texts[row] for row in rows]))
 
     answers = [None] * len(texts)
-    with progress_bar(len(texts), progress) as bar:
-        for rows, found in in_batches_by_length(
+    with make_progress_bar(len(texts), progress) as bar:
+        for rows, results in iter_batches_by_length(
             answer, list(map(words, texts)), batch_size, at_once
         ):
-            for row, x in zip(rows, found):
+            for row, x in zip(rows, results):
                 answers[row] = x
-            bar.update(len(found))
+            bar.update(len(results))
     return answers
 
 
-def progress_bar(total: int, progress: bool = True):
+def make_progress_bar(total: int, progress: bool = True):
     """Returns a progress bar of texts, a context manager."""
     import tqdm  # late: a single batch has no bar
 
@@ -159,7 +159,7 @@ def progress_bar(total: int, progress: bool = True):
     )
 
 
-def joined(arrays) -> np.ndarray:
+def join_padded(arrays) -> np.ndarray:
     """Concatenates arrays, padded to the largest."""
     shape = np.max([x.shape for x in arrays], axis=0)[1:]
     fill = {"O": b"", "i": -1}.get(arrays[0].dtype.kind, 0)

@@ -5,14 +5,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 import numpy as np
 
-from tfcopy.runtime import ask_texts, translation_records
+from tfcopy.runtime import ask_texts
 from tfcopy.runtime.batches import (
-    in_batches,
-    in_batches_by_length,
-    joined,
+    iter_batches_by_length,
+    join_padded,
+    map_batches,
 )
 from tfcopy.runtime.signatures import ModelError, check_whole, text_arrays
-from tfcopy.runtime.translation_records import Translation
+from tfcopy.runtime.translation_records import (
+    Translation,
+    iter_examples,
+    read_translations,
+    report_malformed_outputs,
+)
 
 # Batches per thread in a chunk, so that no thread waits long for another.
 _ROUNDS = 4
@@ -91,12 +96,12 @@ class ExportedModel:
             For each text the best hypothesis, with its `text` and `score`.
         """
         self._check_translates("translate")
-        signature, more = self._reading("glossary", glossary)
+        signature, extra = self._choose_signature("glossary", glossary)
 
         def answer(row):
-            return translation_records.translations_of(row)[0]
+            return read_translations(row)[0]
 
-        return self._answers(signature, texts, more, answer)
+        return self._answer_all(signature, texts, extra, answer)
 
     def n_best(
         self, texts: Iterable[str], count: int | None = None
@@ -117,9 +122,9 @@ class ExportedModel:
             check_whole(1, count=count)
 
         def answer(row):
-            return translation_records.translations_of(row, count)
+            return read_translations(row, count)
 
-        return self._answers("analyse", texts, {}, answer)
+        return self._answer_all("analyse", texts, {}, answer)
 
     def answer(
         self, texts: Iterable, dictionary: Sequence[str] = ()
@@ -134,8 +139,8 @@ class ExportedModel:
         Returns:
             For each example a dict of outputs: texts, numbers and lists.
         """
-        signature, more = self._reading("dictionary", dictionary)
-        return self._answers(signature, texts, more, ask_texts.to_python)
+        signature, extra = self._choose_signature("dictionary", dictionary)
+        return self._answer_all(signature, texts, extra, ask_texts.to_python)
 
     def analyse(
         self, texts: Iterable, dictionary: Sequence[str] = ()
@@ -150,10 +155,10 @@ class ExportedModel:
             For each example a dict of arrays, texts as `bytes`: the outputs of
             the signature `analyse`, padded to the longest of its batch.
         """
-        _, more = self._reading("dictionary", dictionary)
+        _, extra = self._choose_signature("dictionary", dictionary)
         if "dictionary" in self.signatures["analyse"].inputs:
-            more = {"dictionary": list(dictionary)}
-        return self._answers("analyse", texts, more, dict)
+            extra = {"dictionary": list(dictionary)}
+        return self._answer_all("analyse", texts, extra, dict)
 
     def ask(self, signature: str, inputs: Mapping) -> dict[str, np.ndarray]:
         """Calls a signature, batch by batch.
@@ -177,14 +182,14 @@ class ExportedModel:
             return self._ask_batch(signature, arrays)
 
         def ask(rows):
-            return self._ask_batch(signature, _taken(arrays, rows))
+            return self._ask_batch(signature, _take(arrays, rows))
 
         rows, answers = zip(
-            *in_batches_by_length(ask, lengths, self.batch_size, self.at_once)
+            *iter_batches_by_length(ask, lengths, self.batch_size, self.at_once)
         )
         places = np.argsort(np.concatenate(rows))
         return {
-            name: joined([x[name] for x in answers])[places]
+            name: join_padded([x[name] for x in answers])[places]
             for name in answers[0]
         }
 
@@ -193,7 +198,7 @@ class ExportedModel:
         signature: str,
         inputs: Mapping,
         read: Callable = dict,
-        more: Mapping = {},
+        extra: Mapping = {},
         progress: bool = False,
     ) -> list:
         """Calls a signature, batch by batch, and reads its outputs row by row.
@@ -203,7 +208,7 @@ class ExportedModel:
             inputs: As in `ask`.
             read: Function applied to the outputs for each example: a dict of
                 arrays, padded to the longest of its batch.
-            more: Dict of inputs that all examples share: lists of texts.
+            extra: Dict of inputs that all examples share: lists of texts.
             progress: Whether to show a progress bar (on a terminal only).
 
         Raises:
@@ -212,18 +217,17 @@ class ExportedModel:
         Returns:
             The results of `read`, in the order of the examples.
         """
-        arrays, lengths = text_arrays(self, signature, inputs, more)
+        arrays, lengths = text_arrays(self, signature, inputs, extra)
 
         def ask(numbers):
-            with translation_records.expecting_answers(self):
-                outputs = self._ask_batch(signature, _taken(arrays, numbers))
-                found = translation_records.iter_examples(outputs, len(numbers))
-                return [read(row) for row in found]
+            with report_malformed_outputs(self):
+                outputs = self._ask_batch(signature, _take(arrays, numbers))
+                return [read(x) for x in iter_examples(outputs, len(numbers))]
 
         numbers = np.arange(len(lengths))
         if len(numbers) <= self.batch_size:
             return ask(numbers) if lengths else []
-        return in_batches(
+        return map_batches(
             ask,
             numbers,
             self.batch_size,
@@ -249,13 +253,13 @@ class ExportedModel:
         """Calls a signature on at most `batch_size` examples."""
         raise NotImplementedError
 
-    def _answers(self, signature, texts, more, read):
+    def _answer_all(self, signature, texts, extra, read):
         """Returns the answers to all texts, as in `rows`."""
-        examples = self._examples(texts)
+        examples = self._check_examples(texts)
         inputs = {name: [x[name] for x in examples] for name in self.inputs}
-        return self.rows(signature, inputs, read, more, progress=True)
+        return self.rows(signature, inputs, read, extra, progress=True)
 
-    def _examples(self, texts):
+    def _check_examples(self, texts):
         """Returns dicts of texts by name."""
         wrong = (str, bytes, Mapping, Set)
         if isinstance(texts, wrong) or not isinstance(texts, Iterable):
@@ -294,7 +298,7 @@ class ExportedModel:
                 f"`{method}`: use `answer`."
             )
 
-    def _reading(self, argument, lines):
+    def _choose_signature(self, argument, lines):
         """Returns the signature that takes extra lines, and its inputs."""
         if not lines:
             return "serving_default", {}
@@ -309,5 +313,5 @@ class ExportedModel:
         return signature, {argument: list(lines)}
 
 
-def _taken(arrays, rows):
+def _take(arrays, rows):
     return {name: x[rows] for name, x in arrays.items()}

@@ -18,7 +18,7 @@ import numpy as np
 
 from tfcopy import checked_files, filesystem, tokens
 from tfcopy.runtime import text_program
-from tfcopy.runtime.signatures import ModelError, Signature, forked
+from tfcopy.runtime.signatures import ModelError, Signature, make_fork_error
 from tfcopy.terminal import hide_errors, one_line, quiet
 
 # Beside tfcopy.json, in the folder `assets.extra` of a version.
@@ -138,7 +138,7 @@ class LitertEngine:
         process, free = [x for x in self._free.items() if x[0] != own][-1]
         free = [*free.queue]  # Its lock may be held for ever.
         if len(free) < self._at_once:
-            raise forked(self._path, "LiteRT was answering", process)
+            raise make_fork_error(self._path, "LiteRT was answering", process)
         return self._free.setdefault(own, _queue_of(free))
 
 

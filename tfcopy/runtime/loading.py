@@ -6,7 +6,7 @@ from typing import Literal
 
 from tfcopy.flags import File, NonNegativeInt, PositiveFloat, PositiveInt
 from tfcopy.runtime.exported_model import ExportedModel
-from tfcopy.runtime.signatures import ModelError, is_server, server_of
+from tfcopy.runtime.signatures import ModelError, is_server, split_location
 
 
 def load(
@@ -53,7 +53,7 @@ def load(
     """
     where = os.fspath(where)
     if model is None:
-        address, model = server_of(where)
+        address, model = split_location(where)
     elif is_server(where):
         address = where
     else:
@@ -120,7 +120,7 @@ class LoadingOptions:
     trust: bool = False
 
     @property
-    def loading(self) -> dict:
+    def engine_options(self) -> dict:
         return {"engine": self.engine, "trust": self.trust}
 
 
@@ -154,7 +154,7 @@ class ModelOptions(LoadingOptions):
         if self.version is not None and self.label is not None:
             raise ValueError("--label: not allowed with --version")
         try:
-            self.server, self.model = server_of(self.model)
+            self.server, self.model = split_location(self.model)
         except ModelError as error:
             raise ValueError(error) from error
         if self.server is None:
@@ -196,6 +196,6 @@ class ModelOptions(LoadingOptions):
             *(self.server, self.model),
             batch_size=self.batch_size,
             at_once=self.at_once,
-            **self.loading,
+            **self.engine_options,
             **self.connection,
         )

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 from tfcopy import filesystem
 from tfcopy.runtime import litert_engine
-from tfcopy.runtime.batches import num_at_once
+from tfcopy.runtime.batches import choose_concurrency
 from tfcopy.runtime.exported_model import ExportedModel
 from tfcopy.runtime.signatures import ModelError, check_whole
 from tfcopy.runtime.tensorflow_engine import TensorFlowEngine
@@ -67,13 +67,13 @@ class LocalModel(ExportedModel):
         self._trust = trust
         self._loading = threading.Lock()
         self._tensorflow = None
-        programs = self._programs(engine)
+        programs = self._choose_programs(engine)
         with _errors_as_model_error(self.name, "be loaded"):
-            self.at_once = at_once or num_at_once(gpu=programs is None)
-            self._litert = self._opened(programs, engine)
+            self.at_once = at_once or choose_concurrency(gpu=programs is None)
+            self._litert = self._open_litert(programs, engine)
             self._most_rows = None
             if self._litert is None:
-                self.signatures = self._tensorflow_engine().signatures
+                self.signatures = self._load_tensorflow().signatures
                 self._warm_up()
                 return
             self.signatures = self._litert.signatures
@@ -87,9 +87,9 @@ class LocalModel(ExportedModel):
         with _errors_as_model_error(self.name, "answer"):
             if self._litert is not None and is_small:
                 return self._litert.answer(signature, arrays)
-            return self._tensorflow_engine().answer(signature, arrays)
+            return self._load_tensorflow().answer(signature, arrays)
 
-    def _programs(self, engine):
+    def _choose_programs(self, engine):
         """Returns the facts about LiteRT's programs, if they are to be used."""
         facts = self.config.get("litert")
         if facts is not None and "texts" not in facts:
@@ -100,7 +100,7 @@ class LocalModel(ExportedModel):
             )
         return None if engine == "tensorflow" else facts
 
-    def _opened(self, programs, engine):
+    def _open_litert(self, programs, engine):
         if programs is None:
             return None
         try:
@@ -113,7 +113,7 @@ class LocalModel(ExportedModel):
                 "in part: pip install --force-reinstall ai-edge-litert"
             ) from None
 
-    def _tensorflow_engine(self):
+    def _load_tensorflow(self):
         with self._loading:
             if self._tensorflow is None:
                 with quiet():

@@ -66,35 +66,35 @@ def disallowed_operations(model) -> list[str]:
         return ["a graph of TensorFlow 1"]
     (meta,) = model.meta_graphs
     library = meta.graph_def.library.function
-    of_functions = {}
+    names_by_function = {}
     for x in library:  # Two functions may have the same name.
-        of_functions.setdefault(x.signature.name, set()).update(
-            _names(x.node_def)
+        names_by_function.setdefault(x.signature.name, set()).update(
+            _collect_names(x.node_def)
         )
-    called = set().union(*of_functions.values())
-    found = _names(meta.graph_def.node) | called
-    found -= {name for name in of_functions if _FUNCTION.fullmatch(name)}
+    called = set().union(*names_by_function.values())
+    names = _collect_names(meta.graph_def.node) | called
+    names -= {x for x in names_by_function if _FUNCTION.fullmatch(x)}
     allowed = LISTED
-    if _only_saver_saves(meta, of_functions, called):
+    if _only_saver_saves(meta, names_by_function, called):
         allowed |= _SAVING
     if _reads_only_assets(meta, called):
         allowed |= {_READING}
-    return sorted(found - allowed)
+    return sorted(names - allowed)
 
 
-def used(model) -> set[str]:
+def collect_operations(model) -> set[str]:
     """Returns the operations of a SavedModel, with `COMPILED`."""
     names = set()
     for meta in model.meta_graphs:
         functions = meta.graph_def.library.function
-        names |= _names(meta.graph_def.node)
-        names = names.union(*(_names(x.node_def) for x in functions))
+        names |= _collect_names(meta.graph_def.node)
+        names = names.union(*(_collect_names(x.node_def) for x in functions))
         names |= {COMPILED for x in functions if x.attr[COMPILED].b}
         names -= {x.signature.name for x in functions}
     return names
 
 
-def _names(nodes: Iterable) -> set[str]:
+def _collect_names(nodes: Iterable) -> set[str]:
     """Returns the operations of nodes, and the functions that they call.
 
     A call may name an operation instead of a function. Functions that are
@@ -112,27 +112,27 @@ def _names(nodes: Iterable) -> set[str]:
     return names - {""}
 
 
-def _only_saver_saves(meta, of_functions, called):
+def _only_saver_saves(meta, names_by_function, called):
     """Returns whether only the saver of the SavedModel reads and writes files.
 
     Args:
         meta: The graph, with its functions and objects.
-        of_functions: Dict from functions to the names that they use.
+        names_by_function: Dict from functions to the names that they use.
         called: All names that functions call.
     """
-    saving = {name for name, x in of_functions.items() if x & _SAVING}
+    saving = {name for name, x in names_by_function.items() if x & _SAVING}
     saver = meta.saver_def
     places = {
         saver.save_tensor_name.split(":")[0]: _SAVING,
         saver.restore_op_name: _RESTORING,
     }
     for node in meta.graph_def.node:
-        names = _names([node])
+        names = _collect_names([node])
         inputs = {x.lstrip("^").split(":")[0] for x in node.input}
         allowed = places.get(node.name, set())
         does = names & _SAVING
         for name in names & saving:
-            does = does | (of_functions[name] & _SAVING)
+            does = does | (names_by_function[name] & _SAVING)
         if not does <= allowed or not inputs.isdisjoint(places):
             return False
     return saving.isdisjoint(
@@ -143,7 +143,7 @@ def _only_saver_saves(meta, of_functions, called):
 def _reads_only_assets(meta, called):
     """Returns whether tables read no files but assets."""
     objects = meta.object_graph_def
-    if _READING in _names(meta.graph_def.node):
+    if _READING in _collect_names(meta.graph_def.node):
         return False
     for function in meta.graph_def.library.function:
         paths = [x.input[1] for x in function.node_def if x.op == _READING]

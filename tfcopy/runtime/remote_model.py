@@ -119,7 +119,7 @@ class Connection:
             try:
                 return method(self.model, *arguments, timeout=left)
             except Failure as failure:
-                wait = _wait(tries)
+                wait = _draw_wait(tries)
                 is_final = failure.code != UNAVAILABLE or tries > self.retries
                 if is_final or time.monotonic() + wait >= end:
                     message = self._explain(failure, what, tries)
@@ -153,14 +153,14 @@ class Connection:
                 "It may still be loading its models: ask again later."
             )
         if code == "NOT_FOUND":
-            return self._not_found(details)
+            return self._explain_not_found(details)
         verb = "refuses" if code == "INVALID_ARGUMENT" else "cannot answer"
         return (
             f"{self.name}: the server {verb} a request for {what} "
             f"({code}: {details})."
         )
 
-    def _not_found(self, details):
+    def _explain_not_found(self, details):
         """Returns a message about a missing model, or a missing version."""
         name, version, _ = self.model
         try:
@@ -190,7 +190,7 @@ class Connection:
         return f"{self.name}: not available (versions: {listing})."
 
 
-def _wait(tries):
+def _draw_wait(tries):
     """Returns a randomised number of seconds to wait after some tries."""
     longest = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** min(tries - 1, 10))
     return longest * random.uniform(0.5, 1)

@@ -228,7 +228,7 @@ class RestTransport:
 
     def signatures(self, model: ModelSpec, timeout) -> dict:
         answer = self._ask(_path(model) + "/metadata", None, timeout)
-        with _expecting("signatures"):
+        with _errors_as_failure("signatures"):
             signatures = answer["metadata"]["signature_def"]["signature_def"]
             return {
                 name: SignatureInfo(
@@ -241,7 +241,7 @@ class RestTransport:
 
     def status(self, model: ModelSpec, timeout) -> list[VersionStatus]:
         answer = self._ask(_path(model), None, timeout)
-        with _expecting("status"):
+        with _errors_as_failure("status"):
             return [
                 VersionStatus(
                     int(x["version"]),
@@ -263,11 +263,11 @@ class RestTransport:
             }
         request = {
             "signature_name": signature,
-            "inputs": {k: _encoded(x.tolist()) for k, x in inputs.items()},
+            "inputs": {k: _encode(x.tolist()) for k, x in inputs.items()},
         }
         body = json.dumps(request, ensure_ascii=False).encode()
         answer = self._ask(_path(model) + ":predict", body, timeout)
-        with _expecting("outputs"):
+        with _errors_as_failure("outputs"):
             values = answer["outputs"]
             if len(outputs) == 1:
                 values = dict.fromkeys(outputs, values)
@@ -295,7 +295,7 @@ class RestTransport:
         if response.status != 200:
             code = _CODES.get(response.status, "UNKNOWN")
             raise Failure(code, _error(response, content))
-        with _expecting("JSON"):
+        with _errors_as_failure("JSON"):
             return parse_json(content)
 
     def _connection(self, timeout):
@@ -308,7 +308,7 @@ class RestTransport:
 
 
 @contextlib.contextmanager
-def _expecting(what):
+def _errors_as_failure(what):
     """Turns errors in reading a response into a `Failure`."""
     try:
         yield
@@ -362,20 +362,20 @@ def _text(x):
     return x
 
 
-def _encoded(texts):
+def _encode(texts):
     """Returns nested lists of `bytes` in the form of JSON."""
     if isinstance(texts, list):
-        return [_encoded(x) for x in texts]
+        return [_encode(x) for x in texts]
     try:
         return texts.decode()
     except UnicodeDecodeError:
         return {"b64": base64.b64encode(texts).decode()}
 
 
-def _decoded(texts):
-    """Inverts `_encoded`."""
+def _decode(texts):
+    """Inverts `_encode`."""
     if isinstance(texts, list):
-        return [_decoded(x) for x in texts]
+        return [_decode(x) for x in texts]
     if isinstance(texts, dict):
         return base64.b64decode(texts["b64"])
     try:
@@ -387,7 +387,7 @@ def _decoded(texts):
 def _array(name, values, info, num_rows):
     """Returns an array of nested lists; NaN and Infinity are numbers."""
     if info.dtype == "DT_STRING":
-        values = _decoded(values)
+        values = _decode(values)
     array = np.array(values, info.numpy_dtype)
     if not array.size and info.rank is not None:
         # Nested lists end at an axis of size 0.

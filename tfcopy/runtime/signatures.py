@@ -54,7 +54,7 @@ def check_whole(least: int, **numbers):
 
 
 def text_arrays(
-    model, signature: str, inputs: Mapping, more: Mapping = {}
+    model, signature: str, inputs: Mapping, extra: Mapping = {}
 ) -> tuple[dict[str, np.ndarray], list[int]]:
     """Converts the inputs of a signature to arrays of `bytes`.
 
@@ -63,7 +63,7 @@ def text_arrays(
         signature: Name of one of its signatures.
         inputs: Dict of inputs by name: lists of texts, `bytes` or `str`, or
             lists of rows with the same number of texts each.
-        more: Dict of inputs that all examples share: lists of texts.
+        extra: Dict of inputs that all examples share: lists of texts.
 
     Returns:
         Dict of arrays, one row per example, and a list with the number of bytes
@@ -89,7 +89,7 @@ def text_arrays(
         sum(len(text) for x in row for text in np.ravel(x))
         for row in zip(*arrays.values())
     ]
-    for name, texts in more.items():
+    for name, texts in extra.items():
         row = _texts(name, [texts], 2)
         arrays[name] = np.broadcast_to(row, (len(lengths), row.shape[1]))
     sizes = {len(x) for x in arrays.values()}
@@ -122,7 +122,7 @@ def _texts(name, value, rank):
         )
     shape = (len(rows), width) if rank == 2 else (width,)
     array = np.empty(shape, object)
-    array.flat = [encoded(x) for row in rows for x in row]
+    array.flat = [encode_text(x) for row in rows for x in row]
     return array
 
 
@@ -131,7 +131,7 @@ def _is_list(value):
     return hasattr(value, "__len__") and not isinstance(value, wrong)
 
 
-def encoded(text: str | bytes) -> bytes:
+def encode_text(text: str | bytes) -> bytes:
     """Returns a text in UTF-8."""
     # JSON may contain half a character.
     return text.encode("utf-8", "replace") if isinstance(text, str) else text
@@ -156,10 +156,10 @@ def check_process(name: str, library: str):
     """
     process = _started.setdefault(library, os.getpid())
     if process != os.getpid():
-        raise forked(name, f"{library} was started", process)
+        raise make_fork_error(name, f"{library} was started", process)
 
 
-def forked(name: str, fact: str, process: int) -> ModelError:
+def make_fork_error(name: str, fact: str, process: int) -> ModelError:
     """Returns the error of a process that would hang, being forked."""
     return ModelError(
         f"{name}: {fact} in process {process}, before this one was forked from "
@@ -177,7 +177,7 @@ def is_server(where: str) -> bool:
     )
 
 
-def server_of(where: str) -> tuple[str | None, str]:
+def split_location(where: str) -> tuple[str | None, str]:
     """Splits `ADDRESS/MODEL` into the address and the name of the model.
 
     Returns:

@@ -32,7 +32,7 @@ class TensorFlowEngine:
         check_process(folder, "TensorFlow")
         self._model = _load(folder, trust)
         self.signatures = {
-            name: _signature(function)
+            name: _read_signature(function)
             for name, function in self._model.signatures.items()
         }
 
@@ -60,7 +60,7 @@ def _load(folder, trust):
 
     logging.getLogger("absl").setLevel(logging.ERROR)
     _check_operations(folder, trust)
-    with _literal(folder) as path:
+    with _link_literally(folder) as path:
         return tf.saved_model.load(path)
 
 
@@ -79,7 +79,7 @@ def _check_operations(folder, trust):
 
 
 @contextlib.contextmanager
-def _literal(folder):
+def _link_literally(folder):
     """Yields a path of a folder that TensorFlow takes literally.
 
     TensorFlow interprets some characters as patterns, and requires UTF-8.
@@ -93,7 +93,7 @@ def _literal(folder):
         yield link
 
 
-def _signature(function):
+def _read_signature(function):
     specs = function.structured_input_signature[1]
     ranks = {
         name: spec.shape.rank if spec.dtype.name == "string" else 0

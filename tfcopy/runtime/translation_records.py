@@ -20,7 +20,7 @@ _WORD = re.compile(r"\w+|[^\w\s]")
 _PIECES = 2
 
 
-def size_of(text: str) -> int:
+def count_tokens(text: str) -> int:
     """Returns the number of words and punctuation marks in a text."""
     return len(_WORD.findall(text))
 
@@ -32,7 +32,7 @@ def may_exceed_limit(text: str, max_words: int) -> bool:
         text: The text.
         max_words: Maximum number of tokens that the model reads.
     """
-    return max(_PIECES * size_of(text), len(text) / _PIECES) > max_words
+    return max(_PIECES * count_tokens(text), len(text) / _PIECES) > max_words
 
 
 class Translation(NamedTuple):
@@ -100,7 +100,7 @@ def iter_examples(outputs: Mapping, count: int) -> Iterator[dict]:
         yield {name: x[i] for name, x in outputs.items()}
 
 
-def translations_of(
+def read_translations(
     row: Mapping, count: int | None = None
 ) -> list[Translation]:
     """Returns the `Translation`s of a text, the best first.
@@ -120,10 +120,10 @@ def translations_of(
     if "texts" not in row:
         text = row["text"].decode(errors="replace")
         return [Translation(text, float(row["score"]))]
-    source = decoded(row["source_tokens"])
+    source = decode_texts(row["source_tokens"])
     answers = []
     for i in hypothesis_indices(row)[:count]:
-        words = decoded(row["tokens"][i])
+        words = decode_texts(row["tokens"][i])
         if "emission_probs" in row:
             generate = [p for p in row["emission_probs"][i].tolist() if p >= 0]
         elif "generate_probability" in row:
@@ -150,13 +150,13 @@ def translations_of(
     return answers
 
 
-def decoded(words) -> list[str]:
+def decode_texts(words) -> list[str]:
     """Returns words, `bytes` padded with empty ones, as strings."""
     return [word.decode(errors="replace") for word in words if word]
 
 
 @contextlib.contextmanager
-def expecting_answers(model):
+def report_malformed_outputs(model):
     """Turns errors in reading outputs into an `ModelError`."""
     try:
         yield

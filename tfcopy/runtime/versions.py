@@ -37,7 +37,7 @@ _FIELDS = {
 }
 
 
-def numbers_in(folder) -> Iterator[tuple[int, str]]:
+def iter_numbered(folder) -> Iterator[tuple[int, str]]:
     """Yields the numbers among the names in a folder, with their paths."""
     for name in filesystem.listdir(folder):
         if name.isascii() and name.isdecimal():
@@ -51,7 +51,7 @@ def find_versions(folder) -> dict[int, str]:
         ModelError: If two folders are the same version.
     """
     paths = {}
-    for number, path in numbers_in(folder):
+    for number, path in iter_numbered(folder):
         if not filesystem.isdir(path):
             continue
         other = paths.setdefault(number, path)
@@ -129,14 +129,14 @@ def find_exports(folder) -> list[str]:
         raise ModelError(f"{folder}: no such folder.")
     if is_version(folder) or find_versions(folder):
         return [folder]
-    found = [os.path.join(folder, name) for name in find_models(folder)]
-    if not found:
+    exports = [os.path.join(folder, name) for name in find_models(folder)]
+    if not exports:
         raise ModelError(
             f"{folder}: no exported models in it. Expected folders of folders "
             "named 1, 2, ... with a saved_model.pb each; recipes write them "
             "there."
         )
-    return found
+    return exports
 
 
 def is_saved_model(folder) -> bool:

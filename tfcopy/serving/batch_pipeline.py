@@ -20,7 +20,7 @@ from apache_beam.ml.inference.base import ModelHandler, RunInference
 from tfcopy import atomic_files, filesystem
 from tfcopy.data import parallel
 from tfcopy.runtime import answer_lines
-from tfcopy.runtime.batches import in_batches
+from tfcopy.runtime.batches import map_batches
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving import record_files
 from tfcopy.serving.record_files import DICTIONARY, Block
@@ -77,7 +77,7 @@ class Answerer:
             except ModelError as error:
                 failures.append((i, one_line(error)))
         answers = [None] * len(block)
-        for i, answer, why in in_batches(
+        for i, answer, why in map_batches(
             lambda numbers: self._answered(numbers, examples),
             list(examples),
             self._model.batch_size,

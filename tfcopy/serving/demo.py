@@ -85,12 +85,12 @@ def main(arguments=None):
 
 
 def _serve(options):
-    models = Models(options.folder, **options.loading)
-    from tfcopy.serving.http_server.listening import address_of, listen
+    models = Models(options.folder, **options.engine_options)
+    from tfcopy.serving.http_server.listening import format_address, listen
 
     with listen(options.host, options.port) as listening:
         server = serve(models, [options.host, socket.gethostname()])
-        address = address_of(listening)
+        address = format_address(listening)
         print(f"Open {address} (Ctrl-C stops it)", flush=True)
         server.run([listening])
 

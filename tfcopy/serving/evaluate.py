@@ -140,7 +140,7 @@ def _answers(path, sources, options):
         with load(
             path,
             batch_size=options.batch_size,
-            **{**options.loading, "engine": engine},
+            **{**options.engine_options, "engine": engine},
         ) as model:
             if not model.translates:
                 raise ModelError(f"{path}: the model does not translate.")

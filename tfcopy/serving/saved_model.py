@@ -40,7 +40,7 @@ from tfcopy.atomic_files import make_folder, publish_folder, scratch_folder
 from tfcopy.runtime import operations
 from tfcopy.runtime.litert_engine import LITERT_PRECISIONS
 from tfcopy.runtime.signatures import ModelError
-from tfcopy.runtime.versions import CONFIG_NAME, FORMAT, numbers_in
+from tfcopy.runtime.versions import CONFIG_NAME, FORMAT, iter_numbered
 from tfcopy.serving import model_card
 from tfcopy.serving.servables import litert_export
 from tfcopy.terminal import one_line, quiet
@@ -125,7 +125,7 @@ def export(
     # As a server of the folder knows the model.
     name = os.path.basename(directory)
     if version is not None and filesystem.isdir(directory):
-        there = dict(numbers_in(directory)).get(version)
+        there = dict(iter_numbered(directory)).get(version)
         if there is not None:
             raise ValueError(
                 f"{there} exists already. Choose another `version`, or none "
@@ -243,7 +243,7 @@ def _check_operations(target, compiles):
     model = operations.read(target)
     found = operations.disallowed_operations(model)
     if not compiles:
-        found += operations.used(model) & {operations.COMPILED}
+        found += operations.collect_operations(model) & {operations.COMPILED}
     if found:
         raise ValueError(
             "The graph must run on a plain TensorFlow runtime. "
@@ -254,7 +254,7 @@ def _check_operations(target, compiles):
 def _publish(target, directory, version):
     """Moves the finished folder; another export may take a number first."""
     while True:
-        number = version or max(dict(numbers_in(directory)), default=0) + 1
+        number = version or max(dict(iter_numbered(directory)), default=0) + 1
         path = os.path.join(directory, str(number))
         try:
             publish_folder(target, path, last="saved_model.pb")

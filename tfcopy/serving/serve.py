@@ -130,9 +130,9 @@ def _serve(options):
     check_flag(options.protect)
     from tfcopy.serving.http_server.api_access import Access, read_keys
     from tfcopy.serving.http_server.listening import is_private, listen
-    from tfcopy.serving.http_server.served_models import places_of
+    from tfcopy.serving.http_server.served_models import locate
 
-    places = [place for text in options.places for place in places_of(text)]
+    places = [place for text in options.places for place in locate(text)]
     keys = options.api_keys and read_keys(options.api_keys)
     with listen(options.host, options.port) as opened:
         if not (is_private(opened) or keys):
@@ -164,12 +164,12 @@ def _server(options, places, access, opened, failures):
     def load():
         models = served_models.load_all(places, _tell, options)
 
-        def made(metrics):
+        def make_service(metrics):
             service = translation_service.TranslationService(
                 models, metrics, options, _tell
             )
             pairs = " ".join(map(":".join, models))
-            address = listening.address_of(opened)
+            address = listening.format_address(opened)
             print(
                 f"Serving {pairs} at {address} (see {address}/docs; Ctrl-C "
                 "stops it)",
@@ -177,16 +177,16 @@ def _server(options, places, access, opened, failures):
             )
             return service
 
-        return made
+        return make_service
 
-    def failed(error):
+    def on_failure(error):
         failures.append(error)
         server.should_exit = True
 
     names = options.names or None
     if listening.is_private(opened):
         names = [options.host, socket.gethostname(), *options.names]
-    api = translation_api.TranslationApi(load, access, failed)
+    api = translation_api.TranslationApi(load, access, on_failure)
     size = _LEAST_BYTES + 12 * options.char_limit
     app = translation_api.ApiGuard(api, names, size)
     server = listening.Server(app, options.grace, "serve", options.proxies)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tfcopy.runtime import signatures
-from tfcopy.runtime.batches import joined
+from tfcopy.runtime.batches import join_padded
 from tfcopy.runtime.remote_model import (
     RemoteModel,
     RequestError,
@@ -100,11 +100,11 @@ def test_answers_have_a_largest_size(server, monkeypatch):
 def test_one_answer_cannot_pad_all_others(monkeypatch):
     monkeypatch.setattr(signatures, "LARGEST_ANSWER", 1_000)
     wide, narrow = np.ones((1, 200), "f"), np.ones((9, 1), "f")
-    assert joined([wide, wide]).shape == (2, 200)
+    assert join_padded([wide, wide]).shape == (2, 200)
     with pytest.raises(ModelError, match="too different in size"):
-        joined([wide, narrow])
+        join_padded([wide, narrow])
 
 
 def test_the_joined_answers_of_many_requests_may_be_large(monkeypatch):
     monkeypatch.setattr(signatures, "LARGEST_ANSWER", 1_000)
-    assert joined([np.ones((2, 100), "f")] * 50).shape == (100, 100)
+    assert join_padded([np.ones((2, 100), "f")] * 50).shape == (100, 100)

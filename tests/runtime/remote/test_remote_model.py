@@ -14,7 +14,7 @@ import pytest
 from tests.runtime.serving_server import ServingServer
 from tests.serving.servables.echo_model import inputs_of
 from tfcopy.runtime import remote_model
-from tfcopy.runtime.batches import joined
+from tfcopy.runtime.batches import join_padded
 from tfcopy.runtime.remote_model import (
     Connection,
     RemoteModel,
@@ -169,7 +169,9 @@ def test_what_is_no_http_is_told(answering, head, body, message):
 
 
 def test_waits_double_and_differ():
-    waits = [[remote_model._wait(n) for _ in range(20)] for n in range(1, 9)]
+    waits = [
+        [remote_model._draw_wait(n) for _ in range(20)] for n in range(1, 9)
+    ]
     for n, some in enumerate(waits):
         longest = min(10, 0.2 * 2**n)
         assert all(longest / 2 <= x <= longest for x in some)
@@ -262,13 +264,17 @@ def test_batches_are_answered_in_order_a_few_at_once(server, local):
 
 def test_what_ends_early_is_filled_up():
     arrays = [np.ones((1, 2, 1), "int32"), np.ones((2, 1, 3), "int32")]
-    found = joined(arrays)
+    found = join_padded(arrays)
     assert found.dtype == "int32" and found.shape == (3, 2, 3)
     assert found[0].tolist() == [[1, -1, -1], [1, -1, -1]]
     assert found[1].tolist() == [[1, 1, 1], [-1, -1, -1]]
-    assert joined([x.astype("f") for x in arrays])[0, 0].tolist() == [1, 0, 0]
+    assert join_padded([x.astype("f") for x in arrays])[0, 0].tolist() == [
+        1,
+        0,
+        0,
+    ]
     texts = [np.array([[b"a"]], object), np.array([[b"a", b"b"]], object)]
-    assert joined(texts).tolist() == [[b"a", b""], [b"a", b"b"]]
+    assert join_padded(texts).tolist() == [[b"a", b""], [b"a", b"b"]]
 
 
 def test_large_answers_arrive(model, local):

@@ -26,6 +26,6 @@ def load_all(places, on_skip, options):
 
 
 if __name__ == "__main__":
-    served_models.places_of = lambda text: []
+    served_models.locate = lambda text: []
     served_models.load_all = load_all
     sys.exit(serve.main(["capitals", *sys.argv[1:]]))

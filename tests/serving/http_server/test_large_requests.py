@@ -10,7 +10,7 @@ from tests.growth import check_linear
 from tests.serving.http_server.capitals import Capitals, options_of
 from tfcopy.serving.http_server.api_messages import ApiError, TranslateRequest
 from tfcopy.serving.http_server.served_models import LoadedModel
-from tfcopy.serving.http_server.text_parts import PlainText, Segment, name_of
+from tfcopy.serving.http_server.text_parts import PlainText, Segment, make_name
 from tfcopy.serving.http_server.translation_service import (
     Metrics,
     TranslationService,
@@ -113,13 +113,13 @@ def test_terms_are_names_as_spans_are():
     ]
     document = PlainText("a hash  table %s", ["printf"], 200, terms)
     (segment,) = document.open_segments({})
-    first, second, third = map(name_of, range(3))
+    first, second, third = map(make_name, range(3))
     assert segment.spans == ("%s",)
     assert segment.terms == [
         f"{first}\t{first}",
         f"hash table\t{second}",
         f"a\t{third}",
     ]
-    said = f"{third} la {second} {first} {name_of(3)}\ue003\ue005"
-    assert segment.restored(said) == "\ue010 la tabla <hash> %s "
-    assert Segment("a\ue005").restored("\ue005b\ue006") == "\ue005b"
+    said = f"{third} la {second} {first} {make_name(3)}\ue003\ue005"
+    assert segment.restore_spans(said) == "\ue010 la tabla <hash> %s "
+    assert Segment("a\ue005").restore_spans("\ue005b\ue006") == "\ue005b"

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tfcopy.serving.http_server.html_parts import HtmlText
-from tfcopy.serving.http_server.text_parts import name_of
+from tfcopy.serving.http_server.text_parts import make_name
 
 PRIVATE = re.compile("[\ue000-\uf8ff]")
 NAME = re.compile("\ue003[\U000f0000-\U0010ffff]\ue004")
@@ -72,7 +72,7 @@ def answered(page, protect, max_words, model):
     document, answers = HtmlText(page, protect, max_words), {}
     while segments := document.open_segments(answers):
         answers |= {x: [model(x.text)] for x in segments}
-    assert not document.lost(answers)
+    assert not document.find_lost(answers)
     answer = "".join(document.parts(answers))
     assert {*PRIVATE.findall(answer)} <= {*PRIVATE.findall(page)}
     return answer
@@ -153,7 +153,7 @@ def test_markup_stays_as_it_is(page):
         ("&amp", "in;", "&ampin;"),
         ("&copy;", "in;", "&copy;in;"),
         # Nor behind names of nothing, nor a digit behind many.
-        ("&not", name_of(99) * 7 + "in;", "&not;in;"),
+        ("&not", make_name(99) * 7 + "in;", "&not;in;"),
         (f"&#{'0' * 40}60", "5", f"&#{'0' * 40}60;5"),
     ],
 )
@@ -162,7 +162,7 @@ def test_references_end_where_they_did(reference, said, answer):
         text = text.upper() if len(text) == 1 else text
         return "".join(x + said for x in NAME.findall(text)) or text
 
-    text = said.lstrip("".join({*name_of(99)}))
+    text = said.lstrip("".join({*make_name(99)}))
     page = f"{reference} <a>b</a>"
     answer = f"{answer}<a>{text}</a>{text}"
     assert answered(page, [], 200, model) == answer

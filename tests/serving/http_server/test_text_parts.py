@@ -13,11 +13,11 @@ from tfcopy.serving.http_server.html_parts import HtmlText
 from tfcopy.serving.http_server.text_parts import (
     PlainText,
     Source,
-    name_of,
-    segment_of,
+    make_name,
+    make_segment,
 )
 
-A, B, C = map(name_of, range(3))
+A, B, C = map(make_name, range(3))
 
 
 def asked(document, model=str):
@@ -27,7 +27,7 @@ def asked(document, model=str):
         answers |= {x: [model(x.text)] for x in segments}
     texts = [x.text for x in answers]
     answer = "".join(document.parts(answers))
-    return answer, texts, document.lost(answers)
+    return answer, texts, document.find_lost(answers)
 
 
 def plain(text, protect=(), max_words=200, model=str):
@@ -77,13 +77,13 @@ def test_a_line_is_cut_into_sentences_only_if_it_is_too_long():
 
 def test_spans_are_named():
     text = "Put %d and %s%s there"
-    segment = segment_of(Source(text), ["printf"], (), 0, len(text))
+    segment = make_segment(Source(text), ["printf"], (), 0, len(text))
     assert segment.text == f"Put {A} and {B} there"
     assert segment.spans == ("%d", "%s%s")
     assert segment.terms == [f"{A}\t{A}", f"{B}\t{B}"]
     answer = f"{B} y {A} y {B}"
-    assert segment.restored(answer) == "%s%s y %d y %s%s"
-    assert segment.lost(f"only {B}") == ["%d"]
+    assert segment.restore_spans(answer) == "%s%s y %d y %s%s"
+    assert segment.find_lost(f"only {B}") == ["%d"]
     assert plain(text, ["printf"], model=lambda x: x.replace(A, ""))[2] == [
         "%d"
     ]
@@ -119,7 +119,7 @@ def test_html_is_asked_by_paragraphs():
     assert (answer, lost) == (PAGE, [])
     assert texts == [
         f"One {A} {B}two{C}",
-        f"See {A}the {B}page{C}, 10{name_of(3)}km.",
+        f"See {A}the {B}page{C}, 10{make_name(3)}km.",
         f"Next {A} line",
         f"{A} here 5 {B} 6",
     ]
@@ -153,7 +153,7 @@ def test_tags_that_come_back_wrong_are_not_taken(answer):
 def test_tags_may_move_together():
     text = "<p>one <b>two</b> <i>three</i></p>"
     model = {
-        f"one {A}two{B} {C}three{name_of(3)}": f"{C}3{name_of(3)} {A} 2 {B}"
+        f"one {A}two{B} {C}three{make_name(3)}": f"{C}3{make_name(3)} {A} 2 {B}"
     }
     assert page(text, model=model.get)[0] == "<p><i>3</i> <b>2</b></p>"
 

@@ -151,11 +151,11 @@ def test_a_language_is_detected_among_those_that_are_served(client):
 
 def test_scripts_are_not_exchanged_but_detected():
     pairs = served_models.Languages([("en", "zh-TW"), ("zh-TW", "en")])
-    assert pairs.pair("en", "zh_HK") == ("en", "zh-TW")
+    assert pairs.match_pair("en", "zh_HK") == ("en", "zh-TW")
     for code in ("zh", "zh-CN"):
         with pytest.raises(ApiError, match="is not supported"):
-            pairs.pair("en", code)
-    found = served_models.detected("這是一個句子。", ["en", "zh-TW"])
+            pairs.match_pair("en", code)
+    found = served_models.detect_language("這是一個句子。", ["en", "zh-TW"])
     assert [x.language for x in found] == ["zh-TW"]
 
 

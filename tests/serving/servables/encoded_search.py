@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfcopy import tokens as special
-from tfcopy.runtime.batches import progress_bar
+from tfcopy.runtime.batches import make_progress_bar
 
 _IDS = tf.TensorSpec([None, None], tf.int32)
 
@@ -37,7 +37,7 @@ def search_all(
     scores = np.zeros(total, np.float32)
     names = getattr(translator.model, "source_inputs", ())
     search = _graph(translator, names)
-    with progress_bar(total, progress) as bar:
+    with make_progress_bar(total, progress) as bar:
         for batch in batches:
             inputs = {name: batch[name] for name in names}
             result = search(

@@ -132,7 +132,7 @@ def test_the_export_answers_as_python(translator, tmp_path):
     answers = served["serving_default"](text=tf.constant(TEXTS))["text"]
     assert [x.decode() for x in answers.numpy()] == expected
     assert len(set(expected)) > 2 and expected[-1] == ""
-    used = operations.used(operations.read(path))
+    used = operations.collect_operations(operations.read(path))
     assert not any(">" in name or "Xla" in name for name in used)
     analysis = served["analyse"](text=tf.constant(TEXTS))
     assert (analysis["copied_from"].numpy() >= 0).any()

@@ -89,7 +89,7 @@ def test_what_is_served_answers_as_python_does(translator, tmp_path):
     analyse = tf.saved_model.load(path).signatures["analyse"]
     found = analyse(text=tf.constant(TEXTS))
     assert_close_answers(found, expected)
-    names = operations.used(operations.read(path))
+    names = operations.collect_operations(operations.read(path))
     assert not any("PyFunc" in name or ">" in name for name in names)
 
 

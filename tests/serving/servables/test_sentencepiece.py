@@ -68,7 +68,7 @@ def test_the_served_model_holds_the_pieces(
     tf.random.set_seed(1)
     found = answers(tmp_path / "served", TEXTS, monkeypatch, capfdbinary)
     assert found == TEXTS
-    used = operations.used(operations.read(path))
+    used = operations.collect_operations(operations.read(path))
     assert "SentencepieceTokenizeOp" in used
     assert not any(">" in name for name in used)
 

@@ -104,7 +104,7 @@ def served(models):
         thread = threading.Thread(target=server.run, args=([place],))
         thread.start()
         try:
-            yield listening.address_of(place)
+            yield listening.format_address(place)
         finally:
             server.should_exit = True
             thread.join()

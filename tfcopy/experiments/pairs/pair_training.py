@@ -23,7 +23,7 @@ from tfcopy.experiments.training_choices import (
     reported,
 )
 from tfcopy.layers import copying
-from tfcopy.runtime.translation_records import iter_examples, translations_of
+from tfcopy.runtime.translation_records import iter_examples, read_translations
 from tfcopy.serving.servables.translator import Translator
 
 # Tensors of a batch that losses read.
@@ -259,7 +259,7 @@ class SamplePictures:
         outputs = {name: value.numpy() for name, value in outputs.items()}
         examples = []
         for i, row in enumerate(iter_examples(outputs, len(texts))):
-            best = translations_of(row, 1)[0]
+            best = read_translations(row, 1)[0]
             copied = [place >= 0 for place in best.copied_from]
             reference = as_text(self.pairs[i][1]).split()
             examples.append((texts[i].split(), best.tokens, copied, reference))

@@ -12,14 +12,14 @@ from tfcopy.data.text.accelerators import letter_of, with_mark, without_mark
 from tfcopy.data.text.span_patterns import KINDS, places_of
 from tfcopy.evaluation import calibration
 from tfcopy.runtime import ask_texts
-from tfcopy.runtime.batches import progress_bar
+from tfcopy.runtime.batches import make_progress_bar
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.runtime.translation_records import (
     Translation,
+    count_tokens,
     is_truncated,
     may_exceed_limit,
-    size_of,
-    translations_of,
+    read_translations,
 )
 from tfcopy.serving.catalogs.catalog_file import CatalogFile
 from tfcopy.serving.catalogs.entries import Left, Suggestion
@@ -102,7 +102,7 @@ class CatalogModel:
             that the model has truncated.
         """
         parts = {False: [], True: []}
-        for text in sorted(questions, key=lambda x: (size_of(x), x)):
+        for text in sorted(questions, key=lambda x: (count_tokens(x), x)):
             parts[may_exceed_limit(text, self.max_words)].append(text)
         for are_long, texts in parts.items():
             size = self._model.chunk_size
@@ -125,7 +125,7 @@ class CatalogModel:
         """Returns the best `Translation` of each text."""
 
         def best(row):
-            return translations_of(row, 1)[0]
+            return read_translations(row, 1)[0]
 
         return self._model.rows(signature, {"text": texts}, best, more)
 
@@ -211,7 +211,7 @@ def fill_all(
     works = [_Work(file, model, memory, options) for file in files]
     answers = {x: None for work in works for x in work.too_long}
     total = len(set().union(*(work.questions for work in works)) - {*answers})
-    with progress_bar(total) as bar:
+    with make_progress_bar(total) as bar:
         for work in works:
             try:
                 _ask(work, answers, model, bar)

@@ -51,21 +51,21 @@ class ApiError(Exception):
         self.retry_after = retry_after
 
 
-def invalid(reason: str) -> ApiError:
+def bad_request(reason: str) -> ApiError:
     """Returns the error of an invalid request."""
     return ApiError(400, f"Invalid request: {reason}")
 
 
-_NO_FORM = invalid("the form cannot be read")
+_NO_FORM = bad_request("the form cannot be read")
 
 
-def _whole(text):
+def _check_unicode(text):
     text.encode()  # Raises UnicodeError, a ValueError, for a lone surrogate.
     return text
 
 
-_Text = Annotated[str, AfterValidator(_whole)]
-_Name = Annotated[str, Field(max_length=1_000), AfterValidator(_whole)]
+_Text = Annotated[str, AfterValidator(_check_unicode)]
+_Name = Annotated[str, Field(max_length=1_000), AfterValidator(_check_unicode)]
 _Texts = Annotated[
     _Text | list[_Text], Field(description="A text, or a list of texts.")
 ]
@@ -196,7 +196,7 @@ async def read_request(kind: type[BaseModel], request: Request):
     elif content_type == "multipart/form-data":
         fields |= _fields(await _parts(request, body))
     elif body and content_type not in ("", "application/x-www-form-urlencoded"):
-        raise invalid("expected JSON, or a form")
+        raise bad_request("expected JSON, or a form")
     else:
         fields |= _fields(_pairs(body))
     fields = {k: x for k, x in fields.items() if x not in (None, "", [])}

@@ -58,7 +58,9 @@ class HostGuard:
                 refusal = await self._read(receive, body)
             if refusal is not None:
                 return await self._refuse(send, *refusal)
-            return await self._app(scope, _again(bytes(body), receive), send)
+            return await self._app(
+                scope, _replay_body(bytes(body), receive), send
+            )
         except _HasGone:
             return None  # No client is left.
         finally:
@@ -67,7 +69,7 @@ class HostGuard:
     def further_refusal(self, scope) -> tuple[int, str] | None:
         """Returns the status and reason of a refusal, or `None`."""
 
-    def shown(self, reason: str) -> tuple[bytes, str]:
+    def format_refusal(self, reason: str) -> tuple[bytes, str]:
         """Returns content type and content of a refusal."""
         return b"text/plain; charset=utf-8", f"{reason}\n"
 
@@ -80,8 +82,8 @@ class HostGuard:
             return 403, f"Unknown host name. {self.advice}"
         if headers.keys() >= {b"content-length", b"transfer-encoding"}:
             return 400, "Both Content-Length and Transfer-Encoding are set."
-        own = {f"{scheme}://{hosts[0].lower()}" for scheme in ("http", "https")}
-        if not own.issuperset(x.lower() for x in headers.get(b"origin", [])):
+        origins = {f"{x}://{hosts[0].lower()}" for x in ("http", "https")}
+        if not origins >= {x.lower() for x in headers.get(b"origin", [])}:
             return 403, "Cross-origin requests are refused."
         return None
 
@@ -98,13 +100,13 @@ class HostGuard:
         """Reads the body of a request; returns a refusal, if any."""
         try:
             async with asyncio.timeout(_PATIENCE):
-                size, more = 0, True
-                while more:
+                size, is_unfinished = 0, True
+                while is_unfinished:
                     message = await receive()
                     if message["type"] == "http.disconnect":
                         raise _HasGone
                     part = message.get("body", b"")
-                    more = message.get("more_body")
+                    is_unfinished = message.get("more_body")
                     size += len(part)
                     if size <= self._largest:
                         body += part
@@ -120,7 +122,7 @@ class HostGuard:
         return None
 
     async def _refuse(self, send, status, reason):
-        kind, content = self.shown(reason)
+        kind, content = self.format_refusal(reason)
         headers = [(b"content-type", kind), (b"connection", b"close")]
         await respond(send, status, headers, content.encode())
 
@@ -132,11 +134,11 @@ async def respond(send, status: int, headers: list, content: bytes):
     await send({"type": "http.response.body", "body": content})
 
 
-def _again(body, receive):
+def _replay_body(body, receive):
     """Returns a `receive` that replays a body."""
     messages = [{"type": "http.request", "body": body, "more_body": False}]
 
-    async def again():
+    async def receive_again():
         return messages.pop() if messages else await receive()
 
-    return again
+    return receive_again

@@ -99,12 +99,12 @@ class HtmlText(Parts):
     """
 
     def __init__(self, text, protect, max_words, phrases=()):
-        phrases = [(x, _escaped(y)) for x, y in phrases]
+        phrases = [(x, _escape(y)) for x, y in phrases]
         groups = itertools.groupby(
-            _without_kept(_tokens(text)), lambda x: x.kind >= _OUTSIDE
+            _merge_kept_elements(_tokens(text)), lambda x: x.kind >= _OUTSIDE
         )
         self._parts = [
-            _joined(x)
+            _join_tokens(x)
             if is_outside
             else _Paragraph([*x], protect, max_words, phrases)
             for is_outside, x in groups
@@ -120,7 +120,7 @@ class _Paragraph(Parts):
             _Text([x], *options) if x.kind == _TEXT else x.text for x in tokens
         ]
         protect, max_words, _ = options
-        inner = _without_edges(tokens)
+        inner = _trim_edges(tokens)
         if protect is None or len(tokens) == 1 or inner is None:
             return
         whole = _Text(tokens[inner], *options)
@@ -140,7 +140,7 @@ class _Paragraph(Parts):
             for x in tags
         ]
         before, after = tokens[: inner.start], tokens[inner.stop :]
-        self._whole = [_joined(before), whole, _joined(after)]
+        self._whole = [_join_tokens(before), whole, _join_tokens(after)]
 
     def open_segments(self, answers):
         if self._whole is not None and self._segment not in answers:
@@ -165,42 +165,42 @@ class _Text(PlainText):
         source = Source(itertools.chain(*map(_pieces, tokens)))
         super().__init__(source, *options)
 
-    def _written(self, segment, place, answer):
+    def _write_answer(self, segment, place, answer):
         protect, _ = self._options
         if protect is not None:
-            return _closed(segment.parts(answer, _escaped))
+            return _close_references(segment.parts(answer, _escape))
         # Characters of references keep the form of the source.
         (text,), parts, end = segment.parts(answer), [], 0
         for span in self._source.spans(*place):
             read = self._source.text[slice(*span)]
             begin = text.find(read, end)
             if begin >= 0:
-                written = self._source.written(*span)
-                parts += [_escaped(text[end:begin]), written]
+                written = self._source.get_original(*span)
+                parts += [_escape(text[end:begin]), written]
                 end = begin + len(read)
-        return _closed([*parts, _escaped(text[end:])])
+        return _close_references([*parts, _escape(text[end:])])
 
 
-def _escaped(text):
+def _escape(text):
     return html.escape(text, quote=False)
 
 
-def _closed(parts):
+def _close_references(parts):
     """Returns parts of HTML that do not merge with those after them."""
     parts, closed = [x for x in parts if x], []
     for i, part in enumerate(parts):
-        if found := _UNFINISHED.search(part):
-            size = _reference_at(tail := found[0])
+        if match := _UNFINISHED.search(part):
+            size = _measure_reference(tail := match[0])
             after = "".join(x[:_LONGEST] for x in parts[i + 1 : i + _LONGEST])
-            if tail == "<" or size != _reference_at(tail + after):
+            if tail == "<" or size != _measure_reference(tail + after):
                 end = tail[:size] + ";" + tail[size:]
-                end = end if size else _escaped(tail)
+                end = end if size else _escape(tail)
                 part = part[: -len(tail)] + end
         closed.append(part)
     return closed
 
 
-def _reference_at(text):
+def _measure_reference(text):
     """Returns the length of a character reference at the start, or 0."""
     match = _PIECE.match(text)
     return len(match[0]) if match else 0
@@ -230,40 +230,40 @@ def _kind(text):
     return _INSIDE if is_one or text.startswith("<!--") else _OUTSIDE
 
 
-def _without_kept(tokens):
+def _merge_kept_elements(tokens):
     """Yields tokens, with each kept element as one."""
-    kept, name, depth = [], "", 0
+    element, name, depth = [], "", 0
     for token in tokens:
         tag = token.kind in (_INSIDE, _OUTSIDE) and _TAG.match(token.text)
-        if kept:
-            kept.append(token.text)
+        if element:
+            element.append(token.text)
             if tag and tag[2].lower() == name:
                 depth += -1 if tag[1] else 1
             if not depth:
-                yield _Token(_kind(kept[0]), "".join(kept))
-                kept = []
+                yield _Token(_kind(element[0]), "".join(element))
+                element = []
         elif tag and _begins_kept(tag):
-            kept, name, depth = [token.text], tag[2].lower(), 1
+            element, name, depth = [token.text], tag[2].lower(), 1
         else:
             yield token
-    if kept:
-        yield _Token(_OUTSIDE, "".join(kept))
+    if element:
+        yield _Token(_OUTSIDE, "".join(element))
 
 
 def _begins_kept(tag):
     text, name = tag.string, tag[2].lower()
-    found = _ATTRIBUTE.findall(text, tag.end())
+    pairs = _ATTRIBUTE.findall(text, tag.end())
     # A slash may end a value. The first of two attributes of a name counts.
-    is_closed = text.endswith("/>") and not (found and found[-1][1][-1:] == "/")
+    is_closed = text.endswith("/>") and not (pairs and pairs[-1][1][-1:] == "/")
     if tag[1] or name in _VOID or is_closed:
         return False
-    values = {x.lower(): y.strip("\"'").lower() for x, y in reversed(found)}
+    values = {x.lower(): y.strip("\"'").lower() for x, y in reversed(pairs)}
     is_no_text = values.get("translate") == "no"
     is_no_text |= "notranslate" in values.get("class", "").split()
     return name in _KEPT or is_no_text
 
 
-def _joined(tokens):
+def _join_tokens(tokens):
     return "".join(x.text for x in tokens)
 
 
@@ -288,7 +288,7 @@ def _pieces(token):
     yield *[text[end:]] * 2, False
 
 
-def _without_edges(tokens):
+def _trim_edges(tokens):
     """Returns the slice of tokens without those around all of them.
 
     `None` if the tags are not nested.

@@ -95,7 +95,7 @@ def listen(host: str, port: int) -> socket.socket:
     return _Socket(server)
 
 
-def address_of(listening: socket.socket) -> str:
+def format_address(listening: socket.socket) -> str:
     """Returns the URL of a server for a browser on this machine."""
     host, port = listening.getsockname()[:2]
     if host in ("0.0.0.0", "::"):
@@ -193,7 +193,7 @@ class Server(uvicorn.Server):
     def handle_exit(self, sig, frame):
         super().handle_exit(sig, frame)
         self._is_stopped = True
-        _end_after(0 if self.force_exit else self._grace)
+        _schedule_exit(0 if self.force_exit else self._grace)
 
     async def shutdown(self, sockets=None):
         latest = time.monotonic() - _NEWEST
@@ -202,7 +202,7 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
         # All requests are answered; threads may still be computing.
         if self._is_stopped:
-            _end_after(_FAREWELL)
+            _schedule_exit(_FAREWELL)
 
     @property
     def _connections(self):
@@ -215,10 +215,10 @@ class Server(uvicorn.Server):
         silent.sort(key=lambda x: x.since)
         self._close(silent[: 1 + len(silent) // 16])
         # Their file descriptors are already closed.
-        asyncio.get_running_loop().call_soon(self._has_room)
+        asyncio.get_running_loop().call_soon(self._stop_making_room)
         self._makes_room = True
 
-    def _has_room(self):
+    def _stop_making_room(self):
         self._makes_room = False
 
     def _close(self, connections):
@@ -228,7 +228,7 @@ class Server(uvicorn.Server):
         self._num_closed += len(connections)
 
 
-def _end_after(seconds):
+def _schedule_exit(seconds):
     """Ends the process after a time, even if threads are running."""
     timer = threading.Timer(seconds, os._exit, [0])
     timer.daemon = True

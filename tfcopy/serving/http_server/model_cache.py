@@ -27,20 +27,20 @@ class ModelCache:
 
     def get(self, key) -> ExportedModel:
         """Returns the model of a key."""
-        model = self._last(key)
+        model = self._get_loaded(key)
         if model is None:
             with self._opening:
                 # Another thread may have opened it.
-                model = self._last(key) or self._opened(key)
+                model = self._get_loaded(key) or self._open(key)
         return model
 
-    def _last(self, key):
+    def _get_loaded(self, key):
         with self._using:
             if key in self._models:
                 self._models.move_to_end(key)
             return self._models.get(key)
 
-    def _opened(self, key):
+    def _open(self, key):
         model = self._open_model(key)
         with self._using:
             self._models[key] = model

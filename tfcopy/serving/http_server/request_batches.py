@@ -42,7 +42,7 @@ class RequestBatches:
         slots: `asyncio.Semaphore` of concurrent batches, shared by all
             functions on the same processor.
         executor: Executor of the batches.
-        done: Function of the number of segments and the seconds of a batch.
+        on_batch: Function of the number of segments and the seconds of a batch.
     """
 
     def __init__(
@@ -51,17 +51,17 @@ class RequestBatches:
         options,
         slots: asyncio.Semaphore,
         executor: Executor,
-        done: Callable[[int, float], None] = lambda size, seconds: None,
+        on_batch: Callable[[int, float], None] = lambda size, seconds: None,
     ):
         self._ask = ask
         self._options = options
         self._slots = slots
         self._executor = executor
-        self._done = done
+        self._on_batch = on_batch
         self._requests = collections.deque()  # deques of `_Waiting`
         self._arrived = asyncio.Event()
         self._tasks = set()
-        self._task(self._form_batches())
+        self._start_task(self._form_batches())
 
     @property
     def num_waiting(self) -> int:
@@ -98,7 +98,7 @@ class RequestBatches:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _task(self, work):
+    def _start_task(self, work):
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -109,7 +109,7 @@ class RequestBatches:
             await self._wait_for_others()
             await self._slots.acquire()
             batch = self._take()
-            self._task(self._answer(batch))
+            self._start_task(self._answer(batch))
 
     async def _wait_for_others(self):
         end = time.monotonic() + self._options.batch_timeout / 1000
@@ -142,7 +142,7 @@ class RequestBatches:
         finally:
             self._slots.release()
             if batch:
-                self._done(len(batch), time.monotonic() - begin)
+                self._on_batch(len(batch), time.monotonic() - begin)
 
     async def _try(self, batch):
         if not batch:

@@ -17,19 +17,19 @@ from tfcopy.data.text.languages import (
 )
 from tfcopy.data.text.segments import has_words
 from tfcopy.evaluation.calibration import confidence_of
-from tfcopy.runtime.ask_texts import padded
+from tfcopy.runtime.ask_texts import pad_rows
 from tfcopy.runtime.exported_model import ExportedModel
 from tfcopy.runtime.loading import open_model
-from tfcopy.runtime.signatures import ModelError, server_of
+from tfcopy.runtime.signatures import ModelError, split_location
 from tfcopy.runtime.translation_records import (
     Translation,
     is_truncated,
     may_exceed_limit,
     num_source_tokens,
-    translations_of,
+    read_translations,
 )
 from tfcopy.runtime.versions import find_exports
-from tfcopy.serving.http_server.api_messages import ApiError, invalid
+from tfcopy.serving.http_server.api_messages import ApiError, bad_request
 from tfcopy.serving.http_server.model_cache import EvictableModel, ModelCache
 from tfcopy.serving.http_server.request_batches import RequestBatches
 from tfcopy.serving.http_server.text_parts import Segment
@@ -58,7 +58,7 @@ class ModelLocation(NamedTuple):
     pair: tuple[str, str] | None
 
 
-def places_of(text: str) -> list[ModelLocation]:
+def locate(text: str) -> list[ModelLocation]:
     """Returns the locations for an argument of the command.
 
     Args:
@@ -71,7 +71,7 @@ def places_of(text: str) -> list[ModelLocation]:
     """
     source, target, where = _PLACE.fullmatch(text).groups()
     pair = (source, target) if source else None
-    server, name = server_of(where)
+    server, name = split_location(where)
     if server is not None:
         if pair is None:
             raise ModelError(
@@ -130,12 +130,15 @@ def load_all(
     opening = {"batch_size": options.batch_size, "at_once": options.at_once}
     for server, name, named in places:
         remote = {} if server is None else {"deadline": options.deadline}
-        model = open_model(server, name, **opening, **options.loading, **remote)
+        model = open_model(
+            server, name, **opening, **options.engine_options, **remote
+        )
         if not model.translates:
             on_skip(f"{model.name}: skipped: it does not translate.")
             continue
-        told = [model.config.get(f"{x}_language") for x in ("source", "target")]
-        pair = named or tuple(told)
+        pair = named or tuple(
+            model.config.get(f"{x}_language") for x in ("source", "target")
+        )
         if None in pair or (named is None and pair[0] == pair[1]):
             on_skip(
                 f"{model.name}: skipped: languages unknown. "
@@ -149,7 +152,7 @@ def load_all(
                 f"{':'.join(pair)}. Name the one to serve."
             )
         words = options.max_words or model.config.get("max_source_length")
-        words = words or num_read(model)
+        words = words or measure_max_tokens(model)
         if cache is not None and server is None:
             model = EvictableModel(model, cache)
         models[pair] = LoadedModel(model, pair, words)
@@ -158,10 +161,10 @@ def load_all(
     return models
 
 
-def num_read(model) -> int:
+def measure_max_tokens(model) -> int:
     """Returns how many tokens of a text a model reads, found by a test."""
     texts = {"text": ["a " * _MANY_WORDS]}
-    ((answer, *_),) = model.rows("analyse", texts, translations_of)
+    ((answer, *_),) = model.rows("analyse", texts, read_translations)
     return max(1, num_source_tokens(answer))
 
 
@@ -194,7 +197,7 @@ class ServedModel:
         """Returns the number of waiting segments."""
         return sum(x.num_waiting for x in self._batches.values())
 
-    async def answers(
+    async def translate(
         self,
         segments: Sequence[Segment],
         alternatives: int = 0,
@@ -213,11 +216,11 @@ class ServedModel:
             ApiError: 400 if a segment is too long.
         """
         long = [x for x in segments if may_exceed_limit(x.text, self.max_words)]
-        found = await self._batches["analyse"].ask(long)
-        for segment, (answer, *_) in zip(long, found):
+        analysed = await self._batches["analyse"].ask(long)
+        for segment, (answer, *_) in zip(long, analysed):
             if is_truncated(answer, self.max_words):
-                text = segment.restored(segment.text)
-                raise invalid(
+                text = segment.restore_spans(segment.text)
+                raise bad_request(
                     "a sentence is too long for the model, which reads "
                     f"{self.max_words} words: {text[:60]!r}..."
                 )
@@ -228,11 +231,10 @@ class ServedModel:
                 name = "with_glossary"
             asked[name].append(segment)
         answered = {}
-        for name, some in asked.items():
-            for segment, found in zip(
-                some, await self._batches[name].ask(some)
-            ):
-                answered[segment] = found[: alternatives + 1]
+        for name, group in asked.items():
+            ranked = await self._batches[name].ask(group)
+            for segment, answers in zip(group, ranked):
+                answered[segment] = answers[: alternatives + 1]
         return [answered[x] for x in segments]
 
     async def close(self):
@@ -246,8 +248,8 @@ class ServedModel:
         inputs = {"text": [x.text for x in segments]}
         if name == "with_glossary":
             terms = [[y.encode() for y in x.terms] for x in segments]
-            inputs["glossary"] = padded(terms)
-        return self._model.rows(name, inputs, translations_of)
+            inputs["glossary"] = pad_rows(terms)
+        return self._model.rows(name, inputs, read_translations)
 
 
 class Detected(NamedTuple):
@@ -275,24 +277,24 @@ class Languages:
             self._targets[source].append(target)
 
     @property
-    def first(self) -> tuple[str, str]:
+    def first_pair(self) -> tuple[str, str]:
         """Returns one of the pairs."""
         source = min(self._targets)
         return source, self._targets[source][0]
 
-    def listed(self) -> list[dict]:
+    def list_languages(self) -> list[dict]:
         """Returns all source languages, with their target languages."""
         codes = {*self._targets}.union(*self._targets.values())
         return [
             {
                 "code": code,
-                "name": name_of_language(code),
+                "name": get_language_name(code),
                 "targets": self._targets.get(code, []),
             }
             for code in sorted(codes)
         ]
 
-    def pair(self, source: str, target: str) -> tuple[str, str]:
+    def match_pair(self, source: str, target: str) -> tuple[str, str]:
         """Returns the served pair for the languages of a request.
 
         Codes may have another form than the served ones, or another region; see
@@ -301,10 +303,10 @@ class Languages:
         Raises:
             ApiError: 400 if there is none.
         """
-        found = best_language(source, self.sources_of(target))
-        if found is not None:
-            return found, best_language(target, self._targets[found])
-        codes = {x["code"]: x["name"] for x in self.listed()}
+        code = best_language(source, self.find_sources(target))
+        if code is not None:
+            return code, best_language(target, self._targets[code])
+        codes = {x["code"]: x["name"] for x in self.list_languages()}
         pair = []
         for asked in (source, target):
             code = best_language(asked, codes)
@@ -316,7 +318,7 @@ class Languages:
             f"{pair[1]} is not available as a target language from {pair[0]}",
         )
 
-    def sources_of(self, target: str) -> list[str]:
+    def find_sources(self, target: str) -> list[str]:
         """Returns the source languages of a target language."""
         return [
             source
@@ -325,7 +327,7 @@ class Languages:
         ]
 
 
-def name_of_language(code: str) -> str:
+def get_language_name(code: str) -> str:
     """Returns the English name of a language, or its code."""
     try:
         locale = babel.Locale.parse(normal_code(code), sep="-")
@@ -334,7 +336,9 @@ def name_of_language(code: str) -> str:
     return locale.get_display_name("en") or code
 
 
-def detected(text: str, among: Iterable[str] | None = None) -> list[Detected]:
+def detect_language(
+    text: str, among: Iterable[str] | None = None
+) -> list[Detected]:
     """Returns the possible languages of a text, the most probable first.
 
     For a text without letters, the result is English, or the first of `among`,
@@ -344,29 +348,29 @@ def detected(text: str, among: Iterable[str] | None = None) -> list[Detected]:
         text: The text.
         among: Codes of the possible languages; any language if `None`.
     """
-    found = []
+    languages = []
     if has_words(text):
         scores = _identifier().rank(text[:_LOOKED_AT])
         # Only ISO 639-1 codes: some 180 others are rarely meant.
         scores = [(language, x) for language, x in scores if len(language) == 2]
         highest = max(score for _, score in scores)
-        likely = {x: math.exp(max(-700, y - highest)) for x, y in scores}
-        total = 0.01 * sum(likely.values())
-        found = [Detected(x, round(y / total)) for x, y in likely.items()]
+        weights = {x: math.exp(max(-700, y - highest)) for x, y in scores}
+        total = 0.01 * sum(weights.values())
+        languages = [Detected(x, round(y / total)) for x, y in weights.items()]
     if among is not None:
         codes = [*among]
         named = (
             Detected(code, x.confidence)
-            for x in found
-            if (code := _code_of_detected(x.language, codes))
+            for x in languages
+            if (code := _match_code(x.language, codes))
         )
         other = best_language("en", codes) or codes[0]
         return [next(named, Detected(other, 0))]
-    told = [x for x in found[:_MOST] if x.confidence >= _LEAST]
-    return told or found[:1] or [Detected("en", 0)]
+    likely = [x for x in languages[:_MOST] if x.confidence >= _LEAST]
+    return likely or languages[:1] or [Detected("en", 0)]
 
 
-def _code_of_detected(language, codes):
+def _match_code(language, codes):
     """Returns one of `codes` for a language of any script, or `None`."""
     alike = (x for x in codes if base_language(x) == base_language(language))
     return best_language(language, codes) or next(alike, None)

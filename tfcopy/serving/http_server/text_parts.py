@@ -64,11 +64,11 @@ class Source:
             parts.append((read, written))
             begin = end
         self._places.append(begin)
-        self.text, self._written = map("".join, zip(*parts))
+        self.text, self._original = map("".join, zip(*parts))
 
-    def written(self, begin: int, end: int) -> str:
+    def get_original(self, begin: int, end: int) -> str:
         """Returns the text of the request for a part of `text`."""
-        return self._written[self._places[begin] : self._places[end]]
+        return self._original[self._places[begin] : self._places[end]]
 
     def spans(self, begin: int, end: int) -> list[tuple[int, int]]:
         """Returns the places of the spans of a part of `text`."""
@@ -95,7 +95,7 @@ class Segment(NamedTuple):
     @property
     def terms(self) -> list[str]:
         """Returns the lines of a glossary that copies the names."""
-        names = [*map(name_of, range(len(self.spans) + len(self.phrases)))]
+        names = [*map(make_name, range(len(self.spans) + len(self.phrases)))]
         known = names[: len(self.spans)] + [x for x, _ in self.phrases]
         return [f"{x}\t{y}" for x, y in zip(known, names)]
 
@@ -104,7 +104,7 @@ class Segment(NamedTuple):
         places = map(_number, _NAME.findall(answer))
         return [x for x in places if x < len(self.spans)]
 
-    def lost(self, answer: str) -> list[str]:
+    def find_lost(self, answer: str) -> list[str]:
         """Returns the spans that a translation lacks."""
         had = set(self.places(answer))
         return [x for i, x in enumerate(self.spans) if i not in had]
@@ -122,16 +122,16 @@ class Segment(NamedTuple):
             answer: The translation.
             escape: Function applied to text outside spans.
         """
-        kept = [*self.spans, *(y for _, y in self.phrases)]
-        if not (kept or _PRIVATE.search(answer)):
+        originals = [*self.spans, *(y for _, y in self.phrases)]
+        if not (originals or _PRIVATE.search(answer)):
             return [escape(answer)]
         parts, asked = [answer], [self.text]
-        if kept:
+        if originals:
             parts, asked = map(_NAME.split, (answer, self.text))
-        own = {*_PRIVATE.findall("".join(asked[::2]))}
+        source = {*_PRIVATE.findall("".join(asked[::2]))}
         for i in range(1, len(parts), 2):
             number = _number(parts[i])
-            parts[i] = kept[number] if number < len(kept) else ""
+            parts[i] = originals[number] if number < len(originals) else ""
             if number < len(self.spans):
                 before, _, after = asked[2 * number : 2 * number + 3]
                 if before[-1:].isalnum():
@@ -139,17 +139,17 @@ class Segment(NamedTuple):
                 if after[:1].isalnum():
                     parts[i + 1] = parts[i + 1].removeprefix(" ")
         parts[::2] = [
-            escape(_PRIVATE.sub(lambda x: x[0] if x[0] in own else "", part))
+            escape(_PRIVATE.sub(lambda x: x[0] if x[0] in source else "", part))
             for part in parts[::2]
         ]
         return parts
 
-    def restored(self, answer: str) -> str:
+    def restore_spans(self, answer: str) -> str:
         """Returns a translation with its spans."""
         return "".join(self.parts(answer))
 
 
-def name_of(number: int) -> str:
+def make_name(number: int) -> str:
     """Returns the name that replaces a span in a segment."""
     # More than any model reads.
     return f"{_OPEN}{chr(min(_FIRST + number, sys.maxunicode))}{_CLOSE}"
@@ -159,7 +159,7 @@ def _number(name):
     return ord(name) - _FIRST
 
 
-def segment_of(
+def make_segment(
     source: Source,
     protect: Sequence[str],
     phrases: Sequence[tuple[str, str]],
@@ -176,16 +176,16 @@ def segment_of(
         begin, end: Place of the segment in the text.
     """
     part = source.text[begin:end]
-    found = (x.span() for x in _compiled(tuple(protect)).finditer(part))
-    own = ((x - begin, y - begin) for x, y in source.spans(begin, end))
+    matches = (x.span() for x in _compile(tuple(protect)).finditer(part))
+    source_spans = ((x - begin, y - begin) for x, y in source.spans(begin, end))
     places = []
-    for first, last in sorted([*found, *own]):
+    for first, last in sorted([*matches, *source_spans]):
         if places and first <= places[-1][1]:
             places[-1][1] = max(last, places[-1][1])
         else:
             places.append([first, last])
-    named = with_texts(part, places, map(name_of, itertools.count()))
-    spans = (source.written(begin + x, begin + y) for x, y in places)
+    named = with_texts(part, places, map(make_name, itertools.count()))
+    spans = (source.get_original(begin + x, begin + y) for x, y in places)
     words = normalized(named, "")
     return Segment(
         named, tuple(spans), tuple(x for x in phrases if x[0] in words)
@@ -193,7 +193,7 @@ def segment_of(
 
 
 @functools.lru_cache
-def _compiled(protect):
+def _compile(protect):
     return re2.compile(pattern_of([_MARKS, *protect]))
 
 
@@ -229,26 +229,26 @@ class Parts:
         for x in self._resolve(answers):
             yield from [x] if isinstance(x, str) else x.parts(answers, rank)
 
-    def lost(self, answers: Mapping) -> list[str]:
+    def find_lost(self, answers: Mapping) -> list[str]:
         """Returns the spans that the translation lacks."""
-        return [x for y in self._pending(answers) for x in y.lost(answers)]
+        return [x for y in self._pending(answers) for x in y.find_lost(answers)]
 
 
 class _SegmentPart(NamedTuple):
     """A segment, and a function from its translation to parts of the text."""
 
     segment: Segment
-    written: Callable[[str], list[str]]
+    write: Callable[[str], list[str]]
 
     def open_segments(self, answers):
         return [] if self.segment in answers else [self.segment]
 
     def parts(self, answers, rank):
-        found = answers[self.segment]
-        return self.written(found[rank] if rank < len(found) else found[0])
+        ranked = answers[self.segment]
+        return self.write(ranked[rank] if rank < len(ranked) else ranked[0])
 
-    def lost(self, answers):
-        return self.segment.lost(answers[self.segment][0])
+    def find_lost(self, answers):
+        return self.segment.find_lost(answers[self.segment][0])
 
 
 class PlainText(Parts):
@@ -273,7 +273,7 @@ class PlainText(Parts):
         self._parts, end = [], 0
         for line in lines_of(self._source.text):
             begin, end = end, end + len(line)
-            part = self._part(begin, end)
+            part = self._make_part(begin, end)
             if isinstance(part, str) or not may_exceed_limit(
                 part.segment.text, max_words
             ):
@@ -281,19 +281,19 @@ class PlainText(Parts):
                 continue
             for sentence in sentences_of(line):
                 begin, start = begin + len(sentence), begin
-                self._parts.append(self._part(start, begin))
+                self._parts.append(self._make_part(start, begin))
 
-    def _part(self, *place):
+    def _make_part(self, *place):
         """Returns a part of the text: a segment, or a kept text."""
         text = self._source.text[slice(*place)]
         protect, phrases = self._options
         segment = Segment(text)
         if protect is not None and has_words(text):
-            segment = segment_of(self._source, protect, phrases, *place)
+            segment = make_segment(self._source, protect, phrases, *place)
         if not has_words(segment.text, [ADDRESS, "links"]):
-            return self._source.written(*place)
-        write = functools.partial(self._written, segment, place)
+            return self._source.get_original(*place)
+        write = functools.partial(self._write_answer, segment, place)
         return _SegmentPart(segment, write)
 
-    def _written(self, segment, place, answer):
+    def _write_answer(self, segment, place, answer):
         return segment.parts(answer)

@@ -29,7 +29,10 @@ from tfcopy.serving.http_server.api_messages import (
     read_request,
 )
 from tfcopy.serving.http_server.host_guard import HostGuard
-from tfcopy.serving.http_server.served_models import detected, name_of_language
+from tfcopy.serving.http_server.served_models import (
+    detect_language,
+    get_language_name,
+)
 from tfcopy.serving.http_server.translation_service import (
     Metrics,
     TranslationService,
@@ -63,7 +66,7 @@ class ApiGuard(HostGuard):
             return 403, "Cross-origin requests are refused."
         return None
 
-    def shown(self, reason):
+    def format_refusal(self, reason):
         """Returns content type and content of a refusal; see `HostGuard`."""
         return b"application/json", json.dumps({"error": reason.rstrip(".")})
 
@@ -75,21 +78,21 @@ class TranslationApi:
         load: Function that loads the models, called in a thread. It returns a
             function from `Metrics` to the `TranslationService`.
         access: `Access`.
-        failed: Function of the error if the models cannot be loaded.
+        on_failure: Function of the error if the models cannot be loaded.
     """
 
     def __init__(
         self,
         load: Callable[[], Callable[[Metrics], TranslationService]],
         access: Access,
-        failed: Callable[[Exception], None],
+        on_failure: Callable[[Exception], None],
     ):
         self._load = load
         self._access = access
-        self._failed = failed
+        self._on_failure = on_failure
         self._metrics = Metrics()
         self._service = None
-        self._app = self._made()
+        self._app = self._make_app()
         self._paths = {getattr(x, "path", "") for x in self._app.routes}
 
     @property
@@ -108,18 +111,18 @@ class TranslationApi:
         path, begin = scope.get("path"), time.monotonic()
         path = path if path in self._paths else "other"
 
-        async def counted(message):
+        async def count_and_send(message):
             if message["type"] == "http.response.start":
                 status = str(message["status"])
                 self._metrics.requests.labels(path, status).inc()
             await send(message)
 
-        await self._app(scope, receive, counted)
+        await self._app(scope, receive, count_and_send)
         if scope["type"] == "http":
             seconds = time.monotonic() - begin
             self._metrics.seconds.labels(path).observe(seconds)
 
-    def _made(self):
+    def _make_app(self):
         app = FastAPIOffline(
             title="tfcopy",
             version="1.0",
@@ -128,9 +131,9 @@ class TranslationApi:
             redoc_url=None,
             lifespan=self._lifespan,
             exception_handlers={
-                ApiError: _refused,
-                HTTPException: _not_there,
-                Exception: _has_failed,
+                ApiError: _respond_to_api_error,
+                HTTPException: _respond_to_http_error,
+                Exception: _respond_to_failure,
             },
         )
         errors = {
@@ -142,13 +145,13 @@ class TranslationApi:
             "/translate",
             response_model=TranslateAnswer,
             responses=errors,
-            openapi_extra=_reads(TranslateRequest),
+            openapi_extra=_document_request(TranslateRequest),
         )(self.translate)
         post(
             "/detect",
             response_model=list[DetectedLanguage],
             responses=errors,
-            openapi_extra=_reads(DetectRequest),
+            openapi_extra=_document_request(DetectRequest),
         )(self.detect)
         # OmegaT sends a query string by GET.
         get("/translate", include_in_schema=False)(self.translate)
@@ -170,12 +173,12 @@ class TranslationApi:
 
         def load():
             try:
-                made = self._load()
+                make_service = self._load()
             except Exception as error:
-                loop.call_soon_threadsafe(self._failed, error)
+                loop.call_soon_threadsafe(self._on_failure, error)
             else:
                 with contextlib.suppress(RuntimeError):  # The loop is closed.
-                    loop.call_soon_threadsafe(self._begin, made)
+                    loop.call_soon_threadsafe(self._begin, make_service)
 
         # A daemon thread does not delay the end after Ctrl-C.
         threading.Thread(target=load, daemon=True).start()
@@ -183,44 +186,46 @@ class TranslationApi:
         if self._service is not None:
             await self._service.close()
 
-    def _begin(self, made):
+    def _begin(self, make_service):
         try:
-            self._service = made(self._metrics)
+            self._service = make_service(self._metrics)
         except Exception as error:
-            self._failed(error)
+            self._on_failure(error)
 
-    async def _asked(self, request, kind):
+    async def _read_allowed(self, request, kind):
         """Reads a request, if it is allowed."""
-        asked = await read_request(kind, request)
+        query = await read_request(kind, request)
         address = request.client.host if request.client else ""
-        self._access.check(asked.api_key or "", address)
-        return asked
+        self._access.check(query.api_key or "", address)
+        return query
 
     async def translate(self, request: Request):
         """Translates a text, or a list of texts."""
-        asked = await self._asked(request, TranslateRequest)
-        work = self.service.translate(asked)
-        return await _unless_gone(request, work)
+        query = await self._read_allowed(request, TranslateRequest)
+        work = self.service.translate(query)
+        return await _answer_unless_gone(request, work)
 
     async def detect(self, request: Request):
         """Detects the language of a text, or of each text in a list."""
-        asked = await self._asked(request, DetectRequest)
-        texts = asked.q if isinstance(asked.q, list) else [asked.q]
+        query = await self._read_allowed(request, DetectRequest)
+        texts = query.q if isinstance(query.q, list) else [query.q]
         self.service.check_size(texts)
-        found = await asyncio.to_thread(
-            lambda: [[y._asdict() for y in detected(x)] for x in texts]
+        languages = await asyncio.to_thread(
+            lambda: [[y._asdict() for y in detect_language(x)] for x in texts]
         )
-        return JSONResponse(found if isinstance(asked.q, list) else found[0])
+        return JSONResponse(
+            languages if isinstance(query.q, list) else languages[0]
+        )
 
     async def languages(self):
         """Lists all languages, with their target languages."""
-        return self.service.languages.listed()
+        return self.service.languages.list_languages()
 
     async def settings(self):
         """Returns settings for pages that use this API."""
         source, target = (
-            {"code": code, "name": name_of_language(code)}
-            for code in self.service.languages.first
+            {"code": code, "name": get_language_name(code)}
+            for code in self.service.languages.first_pair
         )
         return {
             "apiKeys": self._access.needs_key,
@@ -251,14 +256,14 @@ class TranslationApi:
 
     async def metrics(self):
         """Counts and times, for Prometheus."""
-        text = self._metrics.shown()
+        text = self._metrics.format()
         return Response(text, media_type=self._metrics.content_type)
 
     async def index(self):
         return RedirectResponse("docs")
 
 
-def _reads(kind):
+def _document_request(kind):
     """Returns the documentation of a request."""
     schema = kind.model_json_schema()
     forms = "application/x-www-form-urlencoded", "multipart/form-data"
@@ -266,7 +271,7 @@ def _reads(kind):
     return {"requestBody": {"required": True, "content": content}}
 
 
-async def _unless_gone(request, work):
+async def _answer_unless_gone(request, work):
     """Returns the answer to a request; skips those of disconnected clients."""
     task = asyncio.ensure_future(work)
     gone = asyncio.ensure_future(request.receive())
@@ -282,7 +287,7 @@ async def _unless_gone(request, work):
         gone.cancel()
 
 
-async def _refused(request, error):
+async def _respond_to_api_error(request, error):
     headers = {}
     if error.retry_after is not None:
         headers["Retry-After"] = str(error.retry_after)
@@ -290,10 +295,10 @@ async def _refused(request, error):
     return JSONResponse(message, error.status, headers)
 
 
-async def _not_there(request, error):
+async def _respond_to_http_error(request, error):
     return JSONResponse({"error": error.detail}, error.status_code)
 
 
-async def _has_failed(request, error):
+async def _respond_to_failure(request, error):
     print(f"serve: {one_line(error)}", file=sys.stderr, flush=True)
     return JSONResponse({"error": "The server has failed"}, 500)

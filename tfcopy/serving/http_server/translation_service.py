@@ -27,7 +27,7 @@ from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving.http_server.api_messages import (
     ApiError,
     TranslateRequest,
-    invalid,
+    bad_request,
 )
 from tfcopy.serving.http_server.html_parts import HtmlText
 from tfcopy.serving.http_server.request_batches import (
@@ -38,7 +38,7 @@ from tfcopy.serving.http_server.served_models import (
     Languages,
     LoadedModel,
     ServedModel,
-    detected,
+    detect_language,
 )
 from tfcopy.serving.http_server.text_parts import ADDRESS, PlainText
 from tfcopy.terminal import one_line
@@ -101,7 +101,7 @@ class Metrics:
         options["registry"] = self._registry
         return kind(f"tfcopy_{name}", help, labels, **options)
 
-    def shown(self) -> bytes:
+    def format(self) -> bytes:
         """Returns all metrics in Prometheus's format."""
         return generate_latest(self._registry)
 
@@ -156,11 +156,11 @@ class TranslationService:
         size = self._metrics.batch_size.labels(name)
         seconds = self._metrics.batch_seconds.labels(name)
 
-        def done(count, time):
+        def observe(count, time):
             size.observe(count)
             seconds.observe(time)
 
-        return RequestBatches(ask, self.options, slots, self._threads, done)
+        return RequestBatches(ask, self.options, slots, self._threads, observe)
 
     async def translate(self, request: TranslateRequest) -> dict:
         """Returns the response to a request, as in `TranslateAnswer`.
@@ -180,10 +180,10 @@ class TranslationService:
                 answers = [None] * len(texts)
                 for pair in dict.fromkeys(pairs):
                     places = [i for i, x in enumerate(pairs) if x == pair]
-                    found = await self._translate(
+                    translated = await self._translate(
                         pair, [texts[i] for i in places], terms, request
                     )
-                    for place, answer in zip(places, found):
+                    for place, answer in zip(places, translated):
                         answers[place] = answer
         return _message(request, answers, detections)
 
@@ -195,35 +195,39 @@ class TranslationService:
             (characters, self.options.char_limit),
         ):
             if size > limit:
-                raise invalid(f"request ({size}) exceeds text limit ({limit})")
+                raise bad_request(
+                    f"request ({size}) exceeds text limit ({limit})"
+                )
 
     async def _pairs(self, texts, request):
         """Returns detected languages, if requested, and pairs of languages."""
         if request.source != "auto":
-            pair = self.languages.pair(request.source, request.target)
+            pair = self.languages.match_pair(request.source, request.target)
             return None, [pair] * len(texts)
-        sources = self.languages.sources_of(request.target)
+        sources = self.languages.find_sources(request.target)
         if not sources:
             raise ApiError(400, f"{request.target[:40]} is not supported")
-        found = await asyncio.to_thread(
-            lambda: [detected(x, sources)[0] for x in texts]
+        detections = await asyncio.to_thread(
+            lambda: [detect_language(x, sources)[0] for x in texts]
         )
-        pair = self.languages.pair
-        return found, [pair(x.language, request.target) for x in found]
+        pair = self.languages.match_pair
+        return detections, [
+            pair(x.language, request.target) for x in detections
+        ]
 
     async def _translate(self, pair, texts, terms, request):
         """Returns the `_Translated` of each text."""
         model = self._models[pair]
-        protect = self._protected(model, request)
+        protect = self._choose_formats(model, request)
         kind = HtmlText if request.format == "html" else PlainText
         size = sum(map(len, itertools.chain(texts, *terms)))
-        made = functools.partial(self._run_in_reader, size <= _SHORT)
-        documents = await made(
+        run_in_reader = functools.partial(self._run_in_reader, size <= _SHORT)
+        documents = await run_in_reader(
             kind(x, protect, model.max_words, terms) for x in texts
         )
         answers, scores = {}, [{} for _ in texts]
         while True:
-            asked = await made(
+            asked = await run_in_reader(
                 (i, x)
                 for i, y in enumerate(documents)
                 for x in y.open_segments(answers)
@@ -231,14 +235,14 @@ class TranslationService:
             segments = list(dict.fromkeys(x for _, x in asked))
             if not segments:
                 break
-            ranked = await model.answers(segments, request.alternatives)
-            found = dict(zip(segments, ranked))
+            ranked = await model.translate(segments, request.alternatives)
+            new = dict(zip(segments, ranked))
             for i, segment in asked:
-                scores[i][segment] = found[segment][0].score
-            answers |= {x: [y.text for y in some] for x, some in found.items()}
+                scores[i][segment] = new[segment][0].score
+            answers |= {x: [z.text for z in y] for x, y in new.items()}
         shares = (model.confidence(x.values()) for x in scores)
-        translated = await made(
-            self._written(texts, documents, answers, request, protect, shares)
+        translated = await run_in_reader(
+            self._write_all(texts, documents, answers, request, protect, shares)
         )
         count = self._metrics
         count.texts.labels(*pair).inc(len(texts))
@@ -258,16 +262,16 @@ class TranslationService:
             return list(items)
         gone = threading.Event()
 
-        def made():
+        def take_items():
             return list(itertools.takewhile(lambda _: not gone.is_set(), items))
 
         loop = asyncio.get_running_loop()
         try:
-            return await loop.run_in_executor(self._readers, made)
+            return await loop.run_in_executor(self._readers, take_items)
         finally:
             gone.set()
 
-    def _written(self, texts, documents, answers, request, protect, shares):
+    def _write_all(self, texts, documents, answers, request, protect, shares):
         most = max(map(len, answers.values()), default=1)
         ranks = range(min(request.alternatives + 1, most))
         limit = left = _MOST_TIMES * self.options.char_limit * len(ranks)
@@ -277,21 +281,21 @@ class TranslationService:
                 parts = [*document.parts(answers, rank)]
                 left -= sum(map(len, parts))
                 if left < 0:
-                    raise invalid(
+                    raise bad_request(
                         f"the answer would have more than {limit} characters"
                     )
                 ranked["".join(parts)] = rank
             best, *others = ranked
-            lost = document.lost(answers)
+            lost = document.find_lost(answers)
             if protect is None:
                 lost = lost_spans(text, best, self._protect)
             yield _Translated(best, others, lost, share)
 
-    def _protected(self, model, request):
+    def _choose_formats(self, model, request):
         """Returns the formats of spans; `None` if the model keeps none."""
         unknown = [x for x in request.protect if x not in PATTERNS]
         if unknown:
-            raise invalid(
+            raise bad_request(
                 f"protect {unknown[0][:40]!r} is not supported; there are "
                 f"{NAMES}"
             )
@@ -300,7 +304,7 @@ class TranslationService:
             return *self._protect, *(x for x in PATTERNS if x in asked)
         for name in ("protect", "glossary"):
             if getattr(request, name):
-                raise invalid(
+                raise bad_request(
                     f"{name} is not supported by this model, which was trained "
                     "without --protect"
                 )
@@ -340,12 +344,12 @@ class TranslationService:
 def _terms(glossary):
     """Returns pairs of a phrase and its translation, with single blanks."""
     if len(glossary) > _MOST_TERMS:
-        raise invalid(f"glossary must have at most {_MOST_TERMS} phrases")
+        raise bad_request(f"glossary must have at most {_MOST_TERMS} phrases")
     terms = {}
     for phrase, translation in glossary.items():
         phrase, translation = normalized(phrase, ""), normalized(translation)
         if not phrase or not translation:
-            raise invalid(
+            raise bad_request(
                 "glossary must have a translation for each phrase, and no "
                 "blank ones"
             )
@@ -357,16 +361,16 @@ def _message(request, answers, detections):
     """Returns the response: lists for a list, texts for a text."""
     texts, alternatives, lost, shares = map(list, zip(*answers))
     is_calibrated = shares != [None] * len(shares)
-    found = detections and [x._asdict() for x in detections]
+    languages = detections and [x._asdict() for x in detections]
     if not isinstance(request.q, list):
         (texts,), (alternatives,), (lost,) = texts, alternatives, lost
         (shares,) = shares
-        found = found and found[0]
+        languages = languages and languages[0]
     message = {"translatedText": texts}
     if request.alternatives:
         message["alternatives"] = alternatives
-    if found:
-        message["detectedLanguage"] = found
+    if languages:
+        message["detectedLanguage"] = languages
     if is_calibrated:
         message["confidence"] = shares
     if any(lost):

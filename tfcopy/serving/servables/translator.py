@@ -23,11 +23,11 @@ from tfcopy.data.text.tokenization import Tokenizer, knowing, string_tensor
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.decoding import SearchOptions, SearchResult
 from tfcopy.layers.copying import MASKED
-from tfcopy.runtime.batches import in_batches, num_at_once
+from tfcopy.runtime.batches import choose_concurrency, map_batches
 from tfcopy.runtime.translation_records import (
     Translation,
     iter_examples,
-    translations_of,
+    read_translations,
 )
 from tfcopy.serving.servables.translation import (
     HypothesisWriter,
@@ -329,7 +329,7 @@ class Translator:
         """
 
         def best(row):
-            return translations_of(row, 1)[0]
+            return read_translations(row, 1)[0]
 
         return self._all(texts, batch_size, progress, 1, best)
 
@@ -351,7 +351,7 @@ class Translator:
             `Translation`s of different texts, the best first.
         """
         count = self.options.num_beams
-        read = translations_of
+        read = read_translations
         return self._all(texts, batch_size, progress, count, read)
 
     def _all(self, texts, batch_size, progress, count, read):
@@ -365,8 +365,8 @@ class Translator:
             outputs = {k: x.numpy() for k, x in outputs.items()}
             return map(read, iter_examples(outputs, len(batch)))
 
-        return in_batches(
-            translate, list(texts), batch_size, progress, num_at_once()
+        return map_batches(
+            translate, list(texts), batch_size, progress, choose_concurrency()
         )
 
     def search(
