@@ -23,6 +23,7 @@ import functools
 import inspect
 import json
 import math
+import pathlib
 import re
 import reprlib
 import sys
@@ -304,20 +305,20 @@ class _File(argparse.Action):
     """Takes flags from a file of YAML, or from YAML itself."""
 
     def __call__(self, parser, namespace, path, option_string=None):
-        text = path
+        is_file = not path.startswith("{")
         try:
-            if not path.startswith("{"):
-                with open(path, encoding="utf-8") as file:
-                    text = file.read()
+            text = pathlib.Path(path).read_text("utf-8") if is_file else path
             flags = _flags(text)
-        except (OSError, ValueError) as error:
-            raise argparse.ArgumentError(self, one_line(error)) from None
-        for name, value in flags.items():
-            if name not in parser.kinds:
-                raise argparse.ArgumentError(self, f"unknown flag {name}")
-            given = None if value == "" else value
-            value = parser.read(name, parser.kinds[name], given)
-            setattr(namespace, name, value)
+            for name, value in flags.items():
+                if name not in parser.kinds:
+                    raise ValueError(f"unknown flag {name}")
+                given = None if value == "" else value
+                value = parser.read(name, parser.kinds[name], given)
+                setattr(namespace, name, value)
+        except (OSError, ValueError, argparse.ArgumentError) as error:
+            place = f"{path}: " * (is_file and not isinstance(error, OSError))
+            message = f"{place}{one_line(error)}"
+            raise argparse.ArgumentError(self, message) from None
         for action in parser._actions:
             action.required = action.required and action.dest not in flags
 
@@ -377,8 +378,8 @@ def parse(kind, given):
     """
     try:
         return _value(kind, given)
-    except OverflowError:
-        expected = "a finite number"
+    except OverflowError as error:
+        expected = str(error)
     except (ValueError, TypeError, LookupError):
         expected = _expected(kind)
     if not isinstance(given, str):  # It may be as large as it likes.
@@ -420,7 +421,9 @@ def _value(kind, given):
         raise ValueError
     value = kind(str(given))
     if kind is float and not math.isfinite(value):
-        raise OverflowError
+        raise OverflowError("a finite number")
+    if kind is int and abs(value) >> 63:
+        raise OverflowError("an integer below 2**63")
     return value
 
 

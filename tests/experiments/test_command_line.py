@@ -140,6 +140,7 @@ def test_switches_need_no_value(arguments, fresh):
         ("--dropout nan", "--dropout must be .* Received: nan."),
         ("--rate 1e400", "--rate must be a finite number. Received: 1e400."),
         ("--rate inf", "--rate must be a finite number. Received: inf."),
+        ("--units 1" + "0" * 22, r"--units must be an integer below 2\*\*63. "),
         ("--units 1e400", "--units must be a positive integer. .*1e400"),
         ("--rate 0", "--rate must be a positive number. Received: 0."),
         ("--merge foo", "--merge must be max or sum. Received: foo."),
@@ -179,26 +180,27 @@ BOMB = "files:\n- &x0 [a]\n" + "".join(
     ("text", "message"),
     [
         ("units: x", "--units must be a positive integer. "),
-        ("unitz: 3", "--config: unknown flag unitz."),
+        ("unitz: 3", "unknown flag unitz."),
         ("preset: foo", "--preset must be demo or paper. Received: foo."),
         ("units:", "--units must be a positive integer. "),
-        ("units: [3", "--config: .*line 1"),
-        ("- units", "--config: expected flags and their values, such as seed"),
-        ("a text " * 9_999, "--config: expected flags and their values, such"),
-        ("[" * 9_999, "--config: brackets are nested too deep."),
-        ("files: " + "[" * 9_999, "--config: brackets are nested too deep."),
-        ("units: 3\nrate: 2\nunits: 3", "--config: the flag units is given m"),
-        ('{"units": 3, "units": 4}', "--config: the flag units is given more"),
-        ("? " + "units" * 999 + "\n: 3", "--config: unknown flag unitsunits"),
+        ("units: [3", ".*line 1"),
+        ("- units", "expected flags and their values, such as seed"),
+        ("a text " * 9_999, "expected flags and their values, such"),
+        ("[" * 9_999, "brackets are nested too deep."),
+        ("files: " + "[" * 9_999, "brackets are nested too deep."),
+        ("units: 3\nrate: 2\nunits: 3", "the flag units is given m"),
+        ('{"units": 3, "units": 4}', "the flag units is given more"),
+        ("? " + "units" * 999 + "\n: 3", "unknown flag unitsunits"),
         ("units: " + "x" * 9_999, "--units must be a positive integer. "),
         (BOMB, "--files must be a list, such as a b, of text. Received: "),
-        ("\udcff", "--config: 'utf-8' codec can't decode byte 0xff"),
+        ("\udcff", "'utf-8' codec can't decode byte 0xff"),
     ],
 )
 def test_wrong_key_of_the_config_gives_one_line(
     tmp_path, capsys, text, message
 ):
     path = write(tmp_path / "c.yaml", text)
+    message = f"--config: {re.escape(path)}: {message}"
     assert_wrong(capsys, ["--config", path], message)
 
 
