@@ -137,7 +137,7 @@ def checksum_of(path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def local_cache(path, checksum: str) -> str:
+def local_cache(path, checksum: str, read=checksum_of) -> str:
     """Returns a local path of a file that never changes, to map it into memory.
 
     A file under a URL is copied once, to the folder `tfcopy` of
@@ -147,6 +147,8 @@ def local_cache(path, checksum: str) -> str:
     Args:
         path: The file.
         checksum: SHA-256 of the file.
+        read: Function that computes the SHA-256 of a local file, once for each
+            copy.
 
     Raises:
         DamagedFileError: If the file under a URL has another checksum.
@@ -156,12 +158,12 @@ def local_cache(path, checksum: str) -> str:
         return path
     name = f"{checksum}-{os.path.basename(path)}"
     cached = os.path.join(filesystem.cache(), name)
-    if not os.path.exists(cached) or checksum_of(cached) != checksum:
+    if not os.path.exists(cached) or read(cached) != checksum:
         os.makedirs(os.path.dirname(cached), exist_ok=True)
         with tempfile.TemporaryDirectory(dir=os.path.dirname(cached)) as folder:
             part = os.path.join(folder, "part")
             filesystem.copy(path, part)
-            if checksum_of(part) != checksum:
+            if read(part) != checksum:
                 raise DamagedFileError(
                     f"{path} is damaged (its SHA-256 is another)."
                 )

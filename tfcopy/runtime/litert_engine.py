@@ -51,10 +51,7 @@ class LitertEngine:
     def __init__(self, folder, facts: dict, at_once: int):
         extra = os.path.join(folder, "assets.extra")
         texts = os.path.join(extra, text_program.FILE_NAME)
-        path = os.path.join(extra, FILE_NAME)
-        with contextlib.suppress(OSError):  # No cache can be written.
-            path = checked_files.local_cache(path, facts["sha256"])
-        self._path = path
+        self._path = os.path.join(extra, FILE_NAME)
         self._file = _private_copy(self._path, facts["sha256"])
         self._texts = text_program.TextPrograms(
             *(texts, os.path.join(folder, "assets"), extra),
@@ -154,7 +151,8 @@ def _private_copy(path, checksum):
 
     LiteRT maps the copy into memory, which takes a tenth of the memory of a
     program that is read. The export's own file may be overwritten or truncated
-    meanwhile: the programs would crash, or give other answers.
+    meanwhile: the programs would crash, or give other answers. A file under a
+    URL is copied from the cache, and fetched again if that is damaged.
 
     Args:
         path: The file.
@@ -167,25 +165,31 @@ def _private_copy(path, checksum):
     Returns:
         The open copy. It is in memory if no folder has room for it.
     """
-    try:
-        copy = tempfile.TemporaryFile()
-        found = _copied(path, copy)
-    except OSError:
-        copy = open(os.memfd_create("tfcopy"), "wb")
-        found = _copied(path, copy)
-    if found != checksum:
+    copies = {}  # by checksum
+
+    def copy(source):
+        try:
+            return _copied(source, tempfile.TemporaryFile(), copies)
+        except OSError:
+            file = open(os.memfd_create("tfcopy"), "wb")
+            return _copied(source, file, copies)
+
+    with contextlib.suppress(OSError):  # No cache can be written.
+        checked_files.local_cache(path, checksum, copy)
+    if checksum not in copies and copy(path) != checksum:
         raise ValueError(f"{path} is damaged, or of another export")
-    return copy
+    return copies[checksum]
 
 
-def _copied(path, copy):
-    """Writes a file to another; returns its SHA-256."""
+def _copied(path, copy, copies):
+    """Writes a file to another; returns its SHA-256, under which that is."""
     digest = hashlib.sha256()
     with filesystem.open(path, "rb") as file:
         while data := file.read(1 << 20):
             digest.update(data)
             copy.write(data)
     copy.flush()
+    copies[digest.hexdigest()] = copy
     return digest.hexdigest()
 
 
