@@ -71,7 +71,7 @@ def test_only_files_with_text_are_found(tmp_path):
     assert sentences.find_files(tmp_path) == [str(tmp_path / "a")]
     with zipfile.ZipFile(tmp_path / "empty.zip", "w"):
         pass
-    with pytest.raises(CorpusError, match="No file among"):
+    with pytest.raises(CorpusError, match="No files found in"):
         sentences.find_files(tmp_path / "empty.zip")
 
 

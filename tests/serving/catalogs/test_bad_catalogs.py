@@ -34,12 +34,12 @@ def test_what_cannot_be_filled_is_left_with_a_comment(tmp_path, fill, model):
         assert status == 0
         assert output == (
             f"{path}: 0 entries filled; left as they are: 2 too long for the "
-            "model, 1 the model has no answer, 1 not the plural forms that the "
-            "header tells.\n"
+            "model, 1 the model has no answer, 1 wrong number of plural forms "
+            "for the header.\n"
         )
         found = polib.pofile(path)
         comments = [entry.tcomment for entry in found]
-        why = [*entries.values(), "not the plural forms that the header tells"]
+        why = [*entries.values(), "wrong number of plural forms for the header"]
         assert comments == [f"tfcopy: left as it is: {x}" for x in why]
         assert not any(entry.fuzzy for entry in found)
     assert "word " * 10_000 not in model.asked
@@ -148,4 +148,4 @@ def test_huge_numbers_are_none(tmp_path, fill):
     path = write(tmp_path / "a.po", header + body + "\n" + BODY)
     status, output, error = fill(path)
     assert (status, error) == (0, "")
-    assert "1 not the plural forms that the header tells" in output
+    assert "1 wrong number of plural forms for the header" in output

@@ -179,8 +179,9 @@ def _download(url: str, path: str):
             total = start + int(length) if length else None
             with open(part, "ab" if resumed else "wb") as out:
                 _copy(response, out, name, start, total)
-        if total is not None and os.path.getsize(part) != total:
-            raise OSError(f"{os.path.getsize(part):,} of {total:,} bytes came")
+        size = os.path.getsize(part)
+        if total not in (None, size):
+            raise OSError(f"received {size:,} of {total:,} bytes")
         os.replace(part, path)
     except OSError as error:  # also errors of urllib
         if getattr(error, "code", None) == 416:  # nothing is left to fetch

@@ -117,7 +117,7 @@ def find_files(paths: PathLike | Iterable[PathLike]) -> list[PathLike]:
     """Finds the files that `load` reads for one of its splits, in order."""
     files = list(itertools.chain(*map(_files, _listed(paths))))
     if not files:
-        raise CorpusError(f"No file among {_listed(paths)}. {_ADVICE}")
+        raise CorpusError(f"No files found in {_listed(paths)}. {_ADVICE}")
     return files
 
 

@@ -28,7 +28,7 @@ from tfcopy.terminal import printable
 
 TOO_LONG = "too long for the model"
 NO_ANSWER = "the model has no answer"
-WRONG_FORMS = "not the plural forms that the header tells"
+WRONG_FORMS = "wrong number of plural forms for the header"
 SWAPPED = "its placeholders would be in another order"
 # Each represents a placeholder that only its position identifies, or syntax
 # between the texts of an ICU message.
