@@ -98,6 +98,8 @@ def test_translated_entries_are_pairs(tmp_path):
             "«\u00a0a\u00a0»\u202f:\u2003 ត្រូវ\u200bតែ 北\u3000京",
             [("a\u00a0: b", "«\u00a0a\u00a0»\u202f: ត្រូវ\u200bតែ 北\u3000京")],
         ),
+        # At the edges of a line, filling keeps those of the source.
+        ("\u00a0a\u202f\\nb", "c\u3000\\n\u00a0d", [("a", "c"), ("b", "d")]),
     ],
 )
 def test_lines_that_a_translation_keeps_are_pairs(
@@ -385,6 +387,7 @@ def test_a_catalogue_in_another_script_is_refused(tmp_path, own, language):
         ("fr/LC_MESSAGES/a.po", "Frankish", "fr"),
         ("fr.po", "Frankish", "fr"),
         ("fr.po", "ll_CC", "fr"),
+        ("fr.po", "und", "fr"),
         ("sr@latin.po", "sr", "sr@latin"),
         ("sr@latin.po", "sr_RS", "sr@latin"),
         ("sr/LC_MESSAGES/a.po", "sr@latin", "sr@latin"),
@@ -402,7 +405,7 @@ def test_a_name_or_the_path_is_the_language(
         assert header.language == field
         return
     header.check_language(expected)
-    is_unknown = field in ("Frankish", "ll_CC")
+    is_unknown = field in ("Frankish", "ll_CC", "und")
     is_whole = field and not is_unknown and "@" not in path
     place = "header" if is_whole else "header or its path"
     with pytest.raises(CorpusError, match=f"by its {place}. Expected: 'nl'"):

@@ -134,6 +134,7 @@ def test_the_nearest_is_taken(wanted, available):
         ("LANGUAGE", ""),
         ("ll_CC", ""),
         ("szl", "szl"),
+        ("und", ""),
         ("Nowhere (Brazil)", ""),
     ],
 )

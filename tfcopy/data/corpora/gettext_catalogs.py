@@ -459,14 +459,15 @@ def _pairs(catalog) -> Iterator[tuple[str, str]]:
 def _lines_of(source, target):
     """Returns pairs of lines if both texts have the same, or else one pair.
 
-    Columns count as lines, and accelerators are removed.
+    Columns count as lines, and accelerators are removed. Blanks at the edges of
+    a line are removed, too, as filling does not ask for them (`segments`).
     """
     plain, mark, _ = without_mark(source)
     if mark and letter_of(target, mark):
         source, target = plain, target.replace(mark, "")
     lines = [lines_of(text.strip()) for text in (source, target)]
     # They may be indented differently.
-    ends, others = ([x.replace(" ", "") for x in y[1::2]] for y in lines)
+    ends, others = ([re.findall("[\t\n]", x) for x in y[1::2]] for y in lines)
     same = zip(*(x[::2] for x in lines))
     pairs = same if ends == others else [(source, target)]
     return [tuple(normalized(x.strip()) for x in pair) for pair in pairs]

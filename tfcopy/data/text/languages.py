@@ -62,12 +62,13 @@ def code_of_name(name: str) -> str:
 
     Returns:
         "" if it is neither a language's name in CLDR nor formed like a code.
-        There are no others of two letters than CLDR's, such as "LL".
+        There are no others of two letters than CLDR's, such as "LL", and "und"
+        is an undetermined language.
     """
     if re.fullmatch(r"[A-Za-z]{2,3}([-_.@]\S*)?", name):
         language = base_language(name)
         is_code = len(language) > 2 or language in Locale("en").languages
-        return name if is_code else ""
+        return name if is_code and language != "und" else ""
     language, _, part = name.lower().rstrip(")").partition(" (")
     found = _codes("languages").get(name.lower(), "")
     parts = _codes("territories") | _codes("scripts")
