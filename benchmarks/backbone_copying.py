@@ -12,7 +12,6 @@ the same texts. The exit status is 1 if a share is lower, or an answer of the
 export is another.
 """
 
-import argparse
 import io
 import json
 import os
@@ -51,7 +50,7 @@ SIZES = {
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = timing.make_parser(__doc__)
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     parser.add_argument("--most_updates", type=timing.positive, default=8000)
     parser.add_argument(
@@ -249,13 +248,19 @@ def make_trainer(model, pieces, train, dev, folder, steps):
             WarmUp(InverseSquareRoot(RATE, WARM_UP), WARM_UP), beta_2=0.98
         ),
         batches,
-        data.evaluation_batches(dev, HELD_OUT),
+        dev_batches(dev, HELD_OUT),
         f"{folder}/log",
         steps=steps,
         eval_every=250,
         clip_norm=1.0,
         verbose=False,
     )
+
+
+def dev_batches(dev, size):
+    """Batches of all pairs, without their numbers, which training lacks."""
+    dataset = data.evaluation_batches(dev, size)
+    return dataset.map(lambda x: {k: x[k] for k in x if k != "indices"})
 
 
 def translate(translator, texts):

@@ -10,7 +10,6 @@ and whatever else the machine does matter little. The exit status is 1 if its
 median is above `--limit`.
 """
 
-import argparse
 import os
 import sys
 import tempfile
@@ -34,7 +33,7 @@ WARM_UP = 15
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = timing.make_parser(__doc__)
     parser.add_argument("--batch_size", type=timing.positive, default=20)
     parser.add_argument(
         "--steps", type=timing.positive, default=200, help="batches timed"

@@ -199,7 +199,6 @@ def draw(curves, path):
             labels[name],
             "seconds",
             log_x=True,
-            log_y=True,
         )
         for name, points in curves.items()
     ]

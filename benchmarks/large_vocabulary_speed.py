@@ -11,7 +11,6 @@ as Zipf's law says. The exit status is 1 if the median of the ratios of the
 two times is below `--limit`.
 """
 
-import argparse
 import os
 import sys
 
@@ -31,7 +30,7 @@ WARM_UP = 5
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = timing.make_parser(__doc__)
     timing.add_numbers(
         parser,
         ("words", 30_000, "of the target vocabulary"),

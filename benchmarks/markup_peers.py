@@ -112,6 +112,8 @@ def main():
     options = parser.parse_args()
     if options.peer == "eole" and options.peer_python is None:
         parser.error("eole needs --peer_python.")
+    if options.peer == "eole":
+        opennmt_peer.check_installed(options.peer_python, "eole", "Eole 0.6")
     options.workdir = pathlib.Path(options.workdir).absolute()
     options.workdir.mkdir(parents=True, exist_ok=True)
     print(json.dumps(measure(options), indent=2))

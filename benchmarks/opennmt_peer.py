@@ -122,13 +122,9 @@ def open_peer(
     """
     workdir = pathlib.Path(workdir).absolute()
     workdir.mkdir(parents=True, exist_ok=True)
-    peer = Peer(
-        workdir,
-        peer_python or install(workdir / "venv"),
-        updates,
-        threads,
-        gpu,
-    )
+    python = peer_python or install(workdir / "venv")
+    check_installed(python, "onmt", PEER)
+    peer = Peer(workdir, python, updates, threads, gpu)
     write_stubs(workdir / "stubs")
     (workdir / "data").mkdir(exist_ok=True)
     (write or write_data)(pathlib.Path(data_dir), workdir / "data")
@@ -152,9 +148,17 @@ def install(environment):
         (*pip, "--no-deps", PEER),
         (*pip, *REQUIREMENTS),
     ):
-        subprocess.run(command, check=True)
+        if subprocess.run(command).returncode:
+            sys.exit(f"{PEER} cannot be installed. Name a --peer_python.")
     done.write_text(wanted)
     return python
+
+
+def check_installed(python, module, peer):
+    """Ends the process with a line if a Python lacks a peer."""
+    command = [python, "-c", f"import {module}"]
+    if subprocess.run(command, capture_output=True).returncode:
+        sys.exit(f"{peer} is not installed for {python}.")
 
 
 def write_stubs(folder):

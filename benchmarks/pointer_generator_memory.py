@@ -8,7 +8,6 @@ and clipping, with coverage. Prints the peak of the process's memory, and how
 far a step is from the time of its matrix products.
 """
 
-import argparse
 import statistics
 import time
 
@@ -24,7 +23,7 @@ BATCH, SOURCE, TARGET = 16, 400, 100
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = timing.make_parser(__doc__)
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--vocabulary", type=int, default=50_000)
     parser.add_argument("--seed", type=int, default=0)

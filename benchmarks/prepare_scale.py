@@ -192,11 +192,7 @@ def draw(rows, path):
             pairs, values = curves.setdefault(label, ([], []))
             pairs.append(row[0])
             values.append(row[column] / (60 if column == 2 else 1))
-        panels.append(
-            figures.Panel(
-                curves, title, "pairs", title, log_x=True, log_y=column == 2
-            )
-        )
+        panels.append(figures.Panel(curves, title, "pairs", title, log_x=True))
     figures.save_png(path, figures.panels_figure(panels))
 
 

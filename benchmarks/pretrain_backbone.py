@@ -14,7 +14,6 @@ Reference:
     [Lewis et al., 2020](https://arxiv.org/abs/1910.13461), section 2.2.
 """
 
-import argparse
 import dataclasses
 import functools
 import itertools
@@ -29,8 +28,7 @@ import keras
 import keras_hub
 import numpy as np
 
-from benchmarks import timing
-from benchmarks.backbone_copying import bart_tokenizer, t5_tokenizer
+from benchmarks import backbone_copying, timing
 from tfcopy import data, losses, models, training
 from tfcopy.data.corpora import sentences
 from tfcopy.data.corpora.text_pairs import read_lines
@@ -57,7 +55,7 @@ SIZES = {
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = timing.make_parser(__doc__)
     parser.add_argument("kind", choices=MASK)
     parser.add_argument("folder", help="becomes the preset")
     parser.add_argument("--text", nargs="+", default=[], help="files of lines")
@@ -81,9 +79,9 @@ def run(arguments):
     kind, folder = arguments.kind, arguments.folder
     lines = read(arguments.text, arguments.brown)
     if kind == "bart":
-        tokenizer = bart_tokenizer(lines, arguments.pieces)
+        tokenizer = backbone_copying.bart_tokenizer(lines, arguments.pieces)
     else:
-        tokenizer = t5_tokenizer(
+        tokenizer = backbone_copying.t5_tokenizer(
             lines,
             arguments.pieces,
             user_defined_symbols=[MASK["t5"]],
@@ -132,7 +130,7 @@ def run(arguments):
         losses.generated,
         OPTIMIZERS[kind](rate),
         batches,
-        data.evaluation_batches(
+        backbone_copying.dev_batches(
             Infilling(encoded(dev), mask)(0), arguments.tokens // LONGEST
         ),
         f"{folder}.tensorboard_logs",

@@ -198,6 +198,7 @@ def train(place, config, folder, strategy):
         trained=model,
         served=rarest_word_steps.make_translator(model, data.task),
         warmup_texts=[],
+        pairs=(),
         details={},
     )
     scores = rarest_word_steps.train_and_test(system, data)

@@ -16,7 +16,6 @@ until it has ended, and the lines of its standard error. The exit status is 1 if
 another client got no right answer, or the end did not come within `--grace`.
 """
 
-import argparse
 import collections
 import contextlib
 import json
@@ -30,7 +29,7 @@ import time
 
 import numpy as np
 
-from benchmarks import serve
+from benchmarks import serve, timing
 
 _FILES, _SILENT = 1024, 1100
 _HALF = b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n"
@@ -147,10 +146,7 @@ def measured(name, place, texts, options):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = timing.make_parser(__doc__)
     names = ["nested", "silent", "glossaries", "attack"]
     parser.add_argument("model", help="exported folder of a translator")
     parser.add_argument("--loads", nargs="+", choices=names, default=names)

@@ -112,7 +112,9 @@ def machinery(wheel):
 def fetch(folder):
     """Fetches Weblate's wheel and unpacks it; its version."""
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "-q"]
-    subprocess.run([*command, "weblate", "-d", folder], check=True)
+    command += ["weblate", "-d", folder]
+    if subprocess.run(command, capture_output=True).returncode:
+        sys.exit("Weblate's wheel cannot be fetched by pip.")
     (wheel,) = pathlib.Path(folder).glob("weblate-*.whl")
     with zipfile.ZipFile(wheel) as file:
         file.extractall(folder)
