@@ -21,7 +21,7 @@ import tensorflow as tf
 
 from benchmarks import timing
 from tfcopy import losses, tokens
-from tfcopy.models import gru_translator
+from tfcopy.models import translator
 
 UNITS, EMBEDDING, ENCODER, OUTPUT = 512, 256, 256, 512
 
@@ -113,7 +113,7 @@ def _shown(point):
 
 def make_model(sizes):
     keras.utils.set_random_seed(0)
-    return gru_translator(
+    return translator(
         sizes.words,
         sizes.words,
         embedding_dim=EMBEDDING,

@@ -155,8 +155,8 @@ def train(name, options, folder):
         litert="none",
     )
     change = without_deep_output if system == "softmax" else lambda make: make
-    changed = change(models.gru_translator)
-    with mock.patch.object(models, "gru_translator", changed):
+    changed = change(models.translator)
+    with mock.patch.object(models, "translator", changed):
         europarl_ps.run(config)
     (stored,) = run.glob("*/servable.json")  # named by its sizes as well
     return str(stored.parent)

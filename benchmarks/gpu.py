@@ -37,7 +37,7 @@ import numpy as np
 from benchmarks import compiled_functions
 from tfcopy import losses, tokens
 from tfcopy.decoding import SearchOptions
-from tfcopy.models import gru_translator, planner, pointer_generator
+from tfcopy.models import planner, pointer_generator, translator
 
 # Of each system: how to make it, its loss, and at each size the lengths of
 # source and target, examples of a training batch, beams and the search's batch.
@@ -80,7 +80,7 @@ SYSTEMS = {
     },
 }
 MAKERS = {
-    "europarl_ps": gru_translator,
+    "europarl_ps": translator,
     "cnn_dailymail_pg": pointer_generator,
     "wmt15_pag": planner,
 }

@@ -23,7 +23,7 @@ import tensorflow as tf
 from benchmarks import timing
 from tfcopy import losses, tokens
 from tfcopy.data.pairs.sampled_vocabulary import with_candidates
-from tfcopy.models import gru_translator
+from tfcopy.models import translator
 from tfcopy.training import Adam
 
 WARM_UP = 5
@@ -59,7 +59,7 @@ def main():
 def measure(arguments):
     """Seconds of the steps: a dict of `all` and `candidates`."""
     keras.utils.set_random_seed(0)
-    model = gru_translator(
+    model = translator(
         arguments.words,
         arguments.words,
         head=arguments.head,

@@ -13,9 +13,9 @@ from tfcopy.decoding import SearchOptions, beam_search
 from tfcopy.layers import copying
 from tfcopy.models import (
     copynet,
-    gru_translator,
     planner,
     pointer_generator,
+    translator,
 )
 
 V = 7
@@ -27,7 +27,7 @@ COPY_IDS = np.array(
 
 
 def _translator(head, **options):
-    return gru_translator(
+    return translator(
         9,
         V,
         head=head,

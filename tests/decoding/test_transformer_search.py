@@ -16,7 +16,7 @@ from tests.decoding.searching import (
 )
 from tests.layers.random_inputs import randomized
 from tfcopy.decoding import SearchOptions, beam_search
-from tfcopy.models import gru_translator
+from tfcopy.models import translator
 
 # Each has other options of the decoder.
 OF_HEAD = {
@@ -35,7 +35,7 @@ INPUTS = {
 def make_model(head, dtype="float32"):
     options = dict(OF_HEAD[head])
     with helpers.dtype_policy(dtype):
-        model = gru_translator(
+        model = translator(
             9,
             V,
             head=head,

@@ -1,5 +1,7 @@
 """Every layer with small inputs, for tests that run all of them."""
 
+import functools
+
 import numpy as np
 
 from tests.layers.flat_arguments import (
@@ -18,6 +20,7 @@ from tfcopy.layers.decoder import TeacherForcing
 from tfcopy.layers.encoders.recurrent import WordGRU
 from tfcopy.layers.encoders.states import MeanInitialState
 from tfcopy.layers.tensors import PaddingMask
+from tfcopy.tokens import HEADS
 
 B, S, T, V = 2, 4, 3, 7
 SOURCE_IDS = np.array([[5, 1, 6, 3], [4, 3, 0, 0]], "int32")
@@ -103,7 +106,13 @@ LAYERS = {
         SEQUENCES,
     ),
     "bidirectional_lstm": (lambda: layers.BidirectionalLSTM(5), SEQUENCES),
-    "copynet_head": (lambda: layers.CopyNetHead(V), HEAD_INPUTS),
+    **{
+        f"{name}_head": (
+            functools.partial(getattr(layers, kind), V),
+            HEAD_INPUTS,
+        )
+        for name, kind in HEADS.items()
+    },
     "copynet_head_of_given_scores": (
         lambda: layers.CopyNetHead(V),
         {**HEAD_INPUTS, "decoded_copy_scores": 2 * normal(B, T, S)},
@@ -163,7 +172,6 @@ LAYERS = {
         ),
         PLAN_INPUTS,
     ),
-    "pointer_softmax_head": (lambda: layers.PointerSoftmaxHead(V), HEAD_INPUTS),
     "pointer_softmax_head_separate": (
         lambda: layers.PointerSoftmaxHead(V, 4, "relu", pointer="separate"),
         HEAD_INPUTS,
@@ -171,10 +179,6 @@ LAYERS = {
     "output_projection": (
         lambda: layers.OutputProjection(4, dropout=0.5, seed=3),
         parts_of("hidden", "context"),
-    ),
-    "pointer_generator_head": (
-        lambda: layers.PointerGeneratorHead(V),
-        HEAD_INPUTS,
     ),
     "position_one_hot": (
         lambda: layers.PositionOneHot(layers.BidirectionalGRU(5), 3),
@@ -188,7 +192,6 @@ LAYERS = {
         of_cell(layers.SelectiveReadGRUCell, 5),
         DECODER_INPUTS,
     ),
-    "softmax_head": (lambda: layers.SoftmaxHead(V), HEAD_INPUTS),
     "state_reduction": (
         lambda: layers.StateReduction(5),
         {

@@ -18,7 +18,7 @@ from keras import ops
 from tests import helpers
 from tests.layers.layer_cases import BATCH, LAYERS, V
 from tfcopy import losses
-from tfcopy.models import gru_translator
+from tfcopy.models import translator
 
 LOSSES = ("generated", "observed", "marginal")
 # How many definitions there are is data, which nobody differentiates by; where
@@ -29,7 +29,7 @@ NUMBERS = ("counts",)
 def outputs_and_gradients(name, weights):
     """Flat lists; `weights` are set first, and returned, if there are any."""
     if name == "losses":
-        layer = gru_translator(8, V, embedding_dim=3, units=5)
+        layer = translator(8, V, embedding_dim=3, units=5)
         inputs = {}
     else:
         make, inputs = LAYERS[name]

@@ -11,9 +11,9 @@ from keras.src.testing import TestCase
 from tests import helpers
 from tests.layers.layer_cases import LAYERS
 from tfcopy import layers
+from tfcopy.tokens import HEADS
 
 READOUTS = ("deep_output", "noisy_tanh", "output_projection", "readout")
-HEADS = ("copynet_head", "pointer_", "softmax_head")
 # What each mask hides on axis 1, where the layer has such an input.
 HIDDEN = {
     "value_mask": ["value"],
@@ -51,7 +51,9 @@ VARIANTS = """bidirectional_gru_reset_before copynet_head_of_given_scores
 def test_keeps_the_contract(name):
     make, inputs = LAYERS[name]
     mixed = "bfloat16" if name in READOUTS else "float32"
-    if name.startswith(HEADS):  # Its logits are in bfloat16, its mass is not.
+    if name.startswith(
+        (*HEADS,)
+    ):  # Its logits are in bfloat16, its mass is not.
         mixed = ["bfloat16", *["float32"] * 3]
     axes = WORD_GRU_AXES if name == "word_gru" else AXES
     helpers.check_layer(

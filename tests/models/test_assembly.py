@@ -7,7 +7,7 @@ import pytest
 
 from tfcopy import layers
 from tfcopy.experiments.pairs import pointer_softmax_steps
-from tfcopy.models import gru_translator
+from tfcopy.models import translator
 from tfcopy.models.assembly import head_class, make_head
 from tfcopy.recipes import europarl_ps
 from tfcopy.tokens import HEADS
@@ -53,7 +53,7 @@ def test_each_name_is_a_head():
 def test_ones_own_head_is_made_with_the_options_of_all(my_heads):
     head = make_head(f"{my_heads}:Mine", 9, tied=True, kernel_initializer=None)
     assert type(head).__name__ == "Mine" and head.tied and head.name == "head"
-    model = gru_translator(9, 9, head=f"{my_heads}:Mine", units=4)
+    model = translator(9, 9, head=f"{my_heads}:Mine", units=4)
     assert type(model.head) is type(head)
 
 

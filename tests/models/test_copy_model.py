@@ -6,8 +6,8 @@ from keras import ops
 from tests import helpers
 from tests.models.contract import saved
 from tests.models.test_seq2seq import BATCH, V
-from tfcopy import layers, losses, tokens
-from tfcopy.models import CopyModel, Perplexity, gru_translator
+from tfcopy import layers, losses, models, tokens
+from tfcopy.models import CopyModel, Perplexity
 
 MASK = BATCH["target_ids"] != tokens.PAD
 SOURCE_MASK = BATCH["source_ids"] != tokens.PAD
@@ -15,7 +15,7 @@ SOURCE_MASK = BATCH["source_ids"] != tokens.PAD
 
 def translator(**options):
     options = {"embedding_dim": 4, "units": 5, **options}
-    return gru_translator(8, V, head="pointer_softmax", **options)
+    return models.translator(8, V, head="pointer_softmax", **options)
 
 
 def cost(model, loss=losses.observed):

@@ -17,14 +17,14 @@ from tests.models.test_seq2seq import BATCH, INPUTS, V, among
 from tfcopy import losses
 from tfcopy.models import (
     copynet,
-    gru_translator,
     planner,
     pointer_generator,
+    translator,
 )
 
 BOTH = {"reader": "mean_linear", "spelling": SPELLING, "combine": "bands"}
 CASES = {
-    "pointer_softmax": (gru_translator, (8, V), {"reader": "lstm"}),
+    "pointer_softmax": (translator, (8, V), {"reader": "lstm"}),
     "copynet": (copynet, (8, V), BOTH),
     "planner": (planner, (8, V), {"reader": None, "spelling": SPELLING}),
     "pointer_generator": (pointer_generator, (V,), {"combine": "transform"}),

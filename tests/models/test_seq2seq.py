@@ -10,7 +10,7 @@ from tfcopy import losses
 from tfcopy.decoding.hypotheses import with_beams
 from tfcopy.layers import CopyDistribution, SelectiveReadGRUCell
 from tfcopy.layers.copying import merge
-from tfcopy.models import copynet, gru_translator, planner, pointer_generator
+from tfcopy.models import copynet, planner, pointer_generator, translator
 from tfcopy.tokens import BOS, EOS, NO_COPY, PAD, UNK
 
 V = 9
@@ -28,7 +28,7 @@ INPUTS = {name: BATCH[name] for name in NAMES}
 
 def make_model(head="pointer_softmax", units=5, **options):
     sizes = {"embedding_dim": 4, "units": units}
-    return randomized(gru_translator(8, V, head=head, **sizes, **options))
+    return randomized(translator(8, V, head=head, **sizes, **options))
 
 
 def run(model, inputs=INPUTS):
@@ -291,7 +291,7 @@ def test_loss_and_gradients_compiled_by_xla():
 def test_keras_exports_the_model(tmp_path):
     import tensorflow as tf
 
-    model = gru_translator(9, 9, embedding_dim=3, units=4, encoder_units=2)
+    model = translator(9, 9, embedding_dim=3, units=4, encoder_units=2)
     model.export(tmp_path / "model", verbose=False)
     inputs = {
         "source_ids": tf.constant([[4, 5, 3]]),

@@ -12,7 +12,7 @@ import tensorflow as tf
 from keras import ops
 
 from tfcopy import losses, tokens, training
-from tfcopy.models import gru_translator, pointer_generator
+from tfcopy.models import pointer_generator, translator
 
 VOCABULARY = 20
 BATCHES = 7  # an epoch
@@ -54,7 +54,7 @@ def build_model(units=8, dropout=0.2, gru=False, vocabulary_size=VOCABULARY):
 
 def build_translator():
     """The zoo's own model, small, with dropout and noise."""
-    return gru_translator(
+    return translator(
         VOCABULARY,
         VOCABULARY,
         embedding_dim=6,
@@ -196,10 +196,10 @@ def make_trainer(
 ):
     """Returns a trainer with the same start always.
 
-    `name` is "standin", "translator" (a `gru_translator`), "summarizer" (a
-    `pointer_generator` that gets coverage after 8 updates), or "classifier",
-    whose options are `CLASSIFIER`. `ema` is the momentum of an average of the
-    weights.
+    `name` is "standin", "translator" (made by `models.translator`),
+    "summarizer" (a `pointer_generator` that gets coverage after 8 updates), or
+    "classifier", whose options are `CLASSIFIER`. `ema` is the momentum of an
+    average of the weights.
     """
     keras.utils.set_random_seed(3)
     strategy = strategy or tf.distribute.get_strategy()

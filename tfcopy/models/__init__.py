@@ -11,11 +11,11 @@ from tfcopy.models.definition_inputs import (
     definition_layout,
 )
 from tfcopy.models.esim import esim
-from tfcopy.models.gru_translator import gru_translator
 from tfcopy.models.lstm_language_model import lstm_language_model
 from tfcopy.models.planner import planner
 from tfcopy.models.pointer_generator import pointer_generator
 from tfcopy.models.seq2seq import Seq2Seq
+from tfcopy.models.translation_model import translator
 
 
 def __getattr__(name):
@@ -40,7 +40,7 @@ __all__ = [
     "definition_layout",
     "esim",
     "from_backbone",
-    "gru_translator",
+    "translator",
     "lstm_language_model",
     "planner",
     "pointer_generator",

@@ -1,5 +1,6 @@
 """Parts of models that are chosen by name: heads, encoders, initializers."""
 
+import functools
 import importlib
 
 import keras
@@ -41,6 +42,31 @@ def make_embedding(size, embedding_dim, initializer, name, tied=False):
         dtype="float32",
         name=name,
     )
+
+
+def make_embeddings(
+    source_size, target_size, embedding_dim, initializer, tied, source_embedding
+):
+    """Returns both embeddings of a `Seq2Seq`, by the names of its arguments.
+
+    Args:
+        source_size: Number of words of the source.
+        target_size: Number of words of the target.
+        embedding_dim: As in `make_embedding`.
+        initializer: As in `make_embedding`.
+        tied: Whether the target's table is also the output matrix.
+        source_embedding: Layer instead of the source's table, or `None`.
+    """
+    embed = functools.partial(
+        make_embedding, embedding_dim=embedding_dim, initializer=initializer
+    )
+    return {
+        "source_embedding": source_embedding
+        or embed(source_size, name="source_embedding"),
+        "target_embedding": embed(
+            target_size, name="target_embedding", tied=tied
+        ),
+    }
 
 
 def registered_heads():
@@ -195,15 +221,23 @@ def transformer_cell(
 
 
 def make_attention(
-    units, num_heads, pointing="heads", coverage=False, coverage_enabled=True
+    units,
+    num_heads=None,
+    pointing="heads",
+    coverage=False,
+    coverage_enabled=True,
+    **options,
 ):
-    """Makes the attention that points; for arguments see `transformer_cell`."""
+    """Makes the attention that points; for arguments see `transformer_cell`.
+
+    Only `"heads"` needs `num_heads`; `options` are arguments of the attention.
+    """
     check_choice("pointing", pointing, POINTING)
-    arguments = {"name": "attention"}
+    options["name"] = "attention"
     if coverage:
-        arguments["enabled"] = coverage_enabled
+        options["enabled"] = coverage_enabled
     if pointing == "heads":
         kind = MultiHeadCoverageAttention if coverage else MultiHeadAttention
-        return kind(units, num_heads, **arguments)
+        return kind(units, num_heads, **options)
     kind = CoverageAttention if coverage else BahdanauAttention
-    return kind(units, use_bias=True, **arguments)
+    return kind(units, use_bias=True, **options)

@@ -49,8 +49,8 @@ def from_backbone(
             `Gemma3Backbone`, `LlamaBackbone`, `Llama3Backbone`,
             `MistralBackbone`, `OPTBackbone`, `Phi3Backbone`, `QwenBackbone` or
             `Qwen3Backbone`.
-        head: `"pointer_generator"`, `"pointer_softmax"`, `"copynet"`,
-            `"softmax"` (the backbone alone), or a head layer that is `tied`.
+        head: A name of `tokens.HEADS`, such as `"softmax"` (the backbone
+            alone), or a head layer that is `tied`.
         vocabulary_size: V; by default all rows of the table are used.
         special_ids: The rows of PAD, UNK, BOS and EOS in the backbone's
             table; by default as in its published vocabularies.

@@ -16,9 +16,10 @@ from tfcopy.layers import (
 )
 from tfcopy.layers.configured import check_choice
 from tfcopy.models.assembly import (
-    make_embedding,
+    make_embeddings,
     make_encoder,
     make_head,
+    make_initializers,
     transformer_cell,
 )
 from tfcopy.models.seq2seq import Seq2Seq
@@ -60,7 +61,8 @@ def copynet(
         system: `"copynet"` (attentive and selective read, copying),
             `"rnnsearch"` (only attention) or `"enc_dec"` (the encoder's last
             states are the only context).
-        head: Name of a head, or a head layer; by default as in the paper.
+        head: A name of `tokens.HEADS`, or a head layer; by default as in the
+            paper.
         encoder: `"gru"` (bidirectional, as in the paper) or `"transformer"`,
             with annotations of the same size.
         encoder_layers: Blocks of the Transformer.
@@ -107,9 +109,7 @@ def copynet(
     check_choice("decoder", decoder, CHOICES)
     check_choice("initializers", initializers, ("keras", "authors"))
     if initializers == "keras":
-        recurrent = "orthogonal"
-        # With Keras's default, which is small, attention learns late.
-        embedding = keras.initializers.RandomNormal(stddev=1.0)
+        _, recurrent, _, embedding = make_initializers(initializers)
     else:
         recurrent = keras.initializers.Orthogonal(gain=1.1)
         embedding = keras.initializers.RandomUniform(-0.1, 0.1)
@@ -171,17 +171,17 @@ def copynet(
         size = embedding_dim if tied else units
         readout = OutputProjection(size, dropout, seed=seed, name="readout")
 
-    def embed(size, name, tied=False):
-        return make_embedding(size, embedding_dim, embedding, name, tied)
-
     return Seq2Seq(
-        source_embedding=source_embedding
-        or embed(source_vocabulary_size, "source_embedding"),
         encoder=encoder,
-        initial_state=initial_state,
-        target_embedding=embed(
-            target_vocabulary_size, "target_embedding", tied
+        **make_embeddings(
+            source_vocabulary_size,
+            target_vocabulary_size,
+            embedding_dim,
+            embedding,
+            tied,
+            source_embedding,
         ),
+        initial_state=initial_state,
         cell=cell,
         deep_output=readout,
         head=make_head(

@@ -11,7 +11,7 @@ from tfcopy.layers import (
 from tfcopy.layers.configured import check_choice
 from tfcopy.layers.encoders.states import MeanInitialState
 from tfcopy.models.assembly import (
-    make_embedding,
+    make_embeddings,
     make_encoder,
     make_head,
     make_initializers,
@@ -74,7 +74,7 @@ def planner(
             Transformers; four times their size if `None`.
         tied: Whether the output matrix is the target's embedding table,
             transposed.
-        head: Name of a head, or a head layer.
+        head: A name of `tokens.HEADS`, or a head layer.
         embedding_dim: Size of the embeddings of both sides, and width of the
             deep output.
         units: Size of each decoder layer.
@@ -158,20 +158,20 @@ def planner(
             name="cell",
         )
 
-    def embed(size, name, tied=False):
-        return make_embedding(size, embedding_dim, embedding, name, tied)
-
     reader = BidirectionalGRU(encoder_units, kernel, recurrent, name="encoder")
     return Seq2Seq(
-        source_embedding=source_embedding
-        or embed(source_vocabulary_size, "source_embedding"),
         encoder=make_encoder(
             encoder, reader, encoder_layers, encoder_heads, **blocks
         ),
-        initial_state=initial_state,
-        target_embedding=embed(
-            target_vocabulary_size, "target_embedding", tied
+        **make_embeddings(
+            source_vocabulary_size,
+            target_vocabulary_size,
+            embedding_dim,
+            embedding,
+            tied,
+            source_embedding,
         ),
+        initial_state=initial_state,
         cell=cell,
         deep_output=DeepOutput(
             embedding_dim, dropout, readout, seed, name="deep_output"

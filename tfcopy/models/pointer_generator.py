@@ -3,18 +3,18 @@
 import keras
 
 from tfcopy.layers import (
-    BahdanauAttention,
     BidirectionalLSTM,
-    CoverageAttention,
     InputFeedingLSTMCell,
     OutputProjection,
     StateReduction,
 )
 from tfcopy.layers.configured import check_choice
 from tfcopy.models.assembly import (
+    make_attention,
     make_embedding,
     make_encoder,
     make_head,
+    make_initializers,
     transformer_cell,
 )
 from tfcopy.models.seq2seq import Seq2Seq
@@ -50,8 +50,8 @@ def pointer_generator(
 
     Args:
         vocabulary_size: Positive integer, V, of both sides.
-        head: `"pointer_generator"`, `"softmax"` (the paper's baseline),
-            `"pointer_softmax"`, or a head layer.
+        head: A name of `tokens.HEADS`, such as `"softmax"` (the paper's
+            baseline), or a head layer.
         encoder: `"lstm"` (bidirectional, as in the paper) or `"transformer"`,
             with annotations of the same size.
         encoder_layers: Blocks of the Transformer.
@@ -102,10 +102,8 @@ def pointer_generator(
     check_choice("initializers", initializers, ("keras", "paper"))
     output_units = output_units or (embedding_dim if tied else units)
     if initializers == "keras":
-        lstm, recurrent = "glorot_uniform", "orthogonal"
-        small, bias = "glorot_uniform", "zeros"
-        # With Keras's default, which is small, attention learns late.
-        embedding = keras.initializers.RandomNormal(stddev=1.0)
+        lstm, recurrent, small, embedding = make_initializers(initializers)
+        bias = "zeros"
     else:
         lstm = recurrent = keras.initializers.RandomUniform(-0.02, 0.02)
         small = keras.initializers.TruncatedNormal(stddev=1e-4)
@@ -118,14 +116,13 @@ def pointer_generator(
             bias_initializer=bias,
             name="initial_state",
         )
-        options = {"use_bias": True, "use_score_bias": False}
-        size = attention_units or 2 * units
-        if coverage:
-            attention = CoverageAttention(
-                size, enabled=coverage_enabled, name="attention", **options
-            )
-        else:
-            attention = BahdanauAttention(size, name="attention", **options)
+        attention = make_attention(
+            attention_units or 2 * units,
+            pointing="additive",
+            coverage=coverage,
+            coverage_enabled=coverage_enabled,
+            use_score_bias=False,
+        )
         cell = InputFeedingLSTMCell(
             units,
             attention,

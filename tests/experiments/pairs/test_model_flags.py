@@ -150,7 +150,7 @@ OTHERWISE = set(
     [
         (
             europarl_ps,
-            models.gru_translator,
+            models.translator,
             {"switch_activation", "switch_bias"},
         ),
         (copy_rules_copynet, models.copynet, set()),

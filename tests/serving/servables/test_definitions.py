@@ -14,6 +14,7 @@ from tests.serving.servables.translators import (
     copier,
     sentences,
 )
+from tfcopy import models
 from tfcopy.data import Vocabulary, encode, evaluation_batches
 from tfcopy.data.definitions import (
     DefinitionFeatures,
@@ -23,7 +24,6 @@ from tfcopy.data.definitions import (
 )
 from tfcopy.decoding import SearchOptions
 from tfcopy.layers import DefinitionEmbedding
-from tfcopy.models import gru_translator
 from tfcopy.runtime import operations
 from tfcopy.serving.saved_model import export
 from tfcopy.serving.servables.translator import Translator
@@ -59,7 +59,7 @@ def defined_translator(features, glosses, characters):
         definition_vocabulary_size=glosses.size,
         spelling={"characters": characters.size, "units": 6},
     )
-    model = gru_translator(
+    model = models.translator(
         *(SOURCE.size, TARGET.size),
         embedding_dim=6,
         units=7,

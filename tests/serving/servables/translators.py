@@ -14,7 +14,7 @@ from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.decoding import SearchOptions
 from tfcopy.layers.copying import MASKED, CopyDistribution
 from tfcopy.layers.loop import Memory
-from tfcopy.models import gru_translator
+from tfcopy.models import translator
 from tfcopy.serving.servables.translator import Translator
 
 SOURCE = Vocabulary.build(
@@ -99,11 +99,11 @@ def random_translator(dtype="float32", dims=(6, 7), sizes=None, **options):
     Args:
         dtype: Name of the dtype policy.
         dims: Sizes of the embeddings and of the states.
-        sizes: Further arguments of `gru_translator`.
+        sizes: Further arguments of `translator`.
         options: Of `Translator`.
     """
     with keras_internals.dtype_policy(dtype):
-        model = gru_translator(
+        model = translator(
             SOURCE.size,
             TARGET.size,
             embedding_dim=dims[0],

@@ -37,7 +37,7 @@ def make_model(config: PointerSoftmaxConfig, data, head):
     inherited = head_class(head).inherits & vars(config).keys()
     options = {name: getattr(config, name) for name in inherited}
     return model_flags.made(
-        models.gru_translator, config, data, head=head, **options
+        models.translator, config, data, head=head, **options
     )
 
 

@@ -1,16 +1,15 @@
 """Translation model of the pointer softmax paper, with any head."""
 
 from tfcopy.layers import (
-    BahdanauAttention,
     BidirectionalGRU,
     ConditionalGRUCell,
-    CoverageAttention,
     DeepOutput,
 )
 from tfcopy.layers.configured import check_choice
 from tfcopy.layers.encoders.states import MeanInitialState
 from tfcopy.models.assembly import (
-    make_embedding,
+    make_attention,
+    make_embeddings,
     make_encoder,
     make_head,
     make_initializers,
@@ -21,7 +20,7 @@ from tfcopy.models.seq2seq import Seq2Seq
 CHOICES = ("gru", "transformer")
 
 
-def gru_translator(
+def translator(
     source_vocabulary_size,
     target_vocabulary_size,
     *,
@@ -50,8 +49,7 @@ def gru_translator(
     Args:
         source_vocabulary_size: Positive integer.
         target_vocabulary_size: Positive integer, V.
-        head: `"softmax"`, `"pointer_softmax"`, `"pointer_generator"`, or a
-            head layer.
+        head: A name of `tokens.HEADS`, or a head layer.
         encoder: `"gru"` (bidirectional, as in the paper) or `"transformer"`,
             with annotations of the same size.
         encoder_layers: Blocks of the Transformer.
@@ -104,12 +102,11 @@ def gru_translator(
     blocks = {"feedforward_units": feedforward_units, "dropout": dropout}
     if decoder == "gru":
         initial_state = MeanInitialState(units, kernel, name="initial_state")
-        kind = CoverageAttention if coverage else BahdanauAttention
-        attention = kind(
+        attention = make_attention(
             attention_units or 2 * encoder_units,
-            use_bias=True,
+            pointing="additive",
+            coverage=coverage,
             kernel_initializer=kernel,
-            name="attention",
         )
         cell = ConditionalGRUCell(
             units, attention, kernel, recurrent, name="cell"
@@ -125,20 +122,20 @@ def gru_translator(
             **(decoder_options or {}),
         )
 
-    def embed(size, name, tied=False):
-        return make_embedding(size, embedding_dim, embedding, name, tied)
-
     reader = BidirectionalGRU(encoder_units, kernel, recurrent, name="encoder")
     return Seq2Seq(
-        source_embedding=source_embedding
-        or embed(source_vocabulary_size, "source_embedding"),
         encoder=make_encoder(
             encoder, reader, encoder_layers, encoder_heads, **blocks
         ),
-        initial_state=initial_state,
-        target_embedding=embed(
-            target_vocabulary_size, "target_embedding", tied
+        **make_embeddings(
+            source_vocabulary_size,
+            target_vocabulary_size,
+            embedding_dim,
+            embedding,
+            tied,
+            source_embedding,
         ),
+        initial_state=initial_state,
         cell=cell,
         deep_output=DeepOutput(
             output_units, dropout, readout, seed, name="deep_output"

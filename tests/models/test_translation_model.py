@@ -10,7 +10,7 @@ from tfcopy.layers import (
     PointerSoftmaxHead,
     SoftmaxHead,
 )
-from tfcopy.models import gru_translator
+from tfcopy.models import translator
 
 TINY = {"embedding_dim": 4, "units": 5}
 
@@ -18,7 +18,7 @@ TINY = {"embedding_dim": 4, "units": 5}
 def count(*args, **kwargs):
     """Number of parameters."""
     with contract.without_numbers():
-        model = gru_translator(*args, **kwargs)
+        model = translator(*args, **kwargs)
     counts = {}
     for weight in model.weights:
         part = weight.path.split("/")[0]
@@ -52,7 +52,7 @@ def test_parameters_of_the_switch():
 
 
 def test_sizes_can_be_chosen_apart():
-    model = gru_translator(
+    model = translator(
         8,
         9,
         encoder_units=3,
@@ -70,15 +70,13 @@ def test_sizes_can_be_chosen_apart():
 
 
 def test_head_by_name_or_as_a_layer():
-    assert type(gru_translator(8, 9, head="softmax", **TINY).head) is (
-        SoftmaxHead
-    )
+    assert type(translator(8, 9, head="softmax", **TINY).head) is SoftmaxHead
     head = PointerSoftmaxHead(9, pointer="separate")
-    assert gru_translator(8, 9, head=head, **TINY).head is head
+    assert translator(8, 9, head=head, **TINY).head is head
 
 
 def test_weights_of_the_base_system():
-    model = gru_translator(50, 60, embedding_dim=40, units=40,
+    model = translator(50, 60, embedding_dim=40, units=40,
                            initializers="dl4mt")  # fmt: skip
     kernels = {w.path: helpers.to_numpy(w.value) for w in model.weights}
     orthogonal = []
@@ -97,7 +95,7 @@ def test_weights_of_the_base_system():
 
 
 def test_a_seed_repeats_the_dropout_and_the_noise():
-    model = gru_translator(8, 9, dropout=0.5, seed=11, **TINY)
+    model = translator(8, 9, dropout=0.5, seed=11, **TINY)
     assert model.get_layer("source_dropout").seed == 11
     assert model.get_layer("target_dropout").seed == 12
     assert model.deep_output.seed == 11
@@ -113,7 +111,7 @@ def test_guided_attention_goes_where_the_links_are(decoder):
     links = np.zeros((16, 5, 5), "float32")
     for target in range(5):
         links[:, target, (target + 2) % 5] = 1
-    model = gru_translator(
+    model = translator(
         12,
         12,
         head="pointer_softmax",
