@@ -25,7 +25,7 @@ FRAMEWORKS = ("tensorflow", "tf_keras", "jax", "torch")
 
 # Which parts each part may import, besides itself.
 ALLOWED = {
-    "__init__": ("runtime", "models", "training", "terminal"),
+    "__init__": ("runtime", "serving"),
     "keras_internals": (),
     "tokens": (),
     "filesystem": (),

@@ -181,7 +181,7 @@ class Parser(argparse.ArgumentParser):
         try:
             return self.config_class(**values)
         except (ValueError, ImportError) as error:
-            self.error(str(error))
+            self.error(one_line(error))
 
     def exit(self, status=0, message=None):
         """Ends the process; the reader of the help may have gone."""

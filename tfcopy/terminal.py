@@ -21,11 +21,26 @@ _AROUND = re.compile(
     r"|^Detected at node .*|^<stack traces unavailable>|^  File .*",
     re.MULTILINE,
 )
+# Extras, and the packages that they install and not everything needs.
+_EXTRAS = {
+    "train": "keras keras_hub rouge_score sacrebleu tensorboard tensorflow "
+    "tensorflow_datasets tensorflow_text yaml",
+    "serve": "fastapi_offline limits prometheus_client py3langid "
+    "python_multipart",
+    "beam": "apache_beam",
+    "catalogs": "rapidfuzz",
+    "demo": "uvicorn",
+    "jieba": "jieba",
+    "projection": "sklearn",
+}
+_EXTRA_OF = {x: extra for extra, xs in _EXTRAS.items() for x in xs.split()}
 _TENSOR = re.compile(r"OOM when allocating tensor with (shape\[[\d,]*\])")
 
 
 def one_line(error) -> str:
     """Returns an error's message in one line, without control characters.
+
+    It names the extra that installs a missing package.
 
     Args:
         error: An exception, or a text.
@@ -38,6 +53,9 @@ def one_line(error) -> str:
         text = f"{error.object[near]}: not UTF-8."
     elif type(error).__module__.startswith("tensorflow"):
         text = _tensorflow_reason(str(error))
+    elif isinstance(error, ModuleNotFoundError) and error.name in _EXTRA_OF:
+        how = how_to_install(_EXTRA_OF[error.name])
+        text = f"{error.name} is not installed: {how}"
     elif isinstance(error, OSError) and error.strerror:
         text = f"{error.strerror}"
         if error.filename is not None:

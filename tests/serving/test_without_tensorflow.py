@@ -144,27 +144,6 @@ def test_evaluate_compares_the_engines_that_are_installed(
 
 
 @pytest.mark.parametrize(
-    ("line", "missing"),
-    [
-        ("import tfcopy.layers", "keras"),
-        ("import tfcopy; tfcopy.data.Vocabulary", "tensorflow"),
-        (
-            "from tfcopy.evaluation import translations; "
-            "translations.error_rate(['a'], ['a'])",
-            "keras_hub",
-        ),
-    ],
-)
-def test_a_part_names_the_extra_that_it_needs(line, missing):
-    done = subprocess.run(
-        command("missing", line), capture_output=True, text=True
-    )
-    how = 'pip install -e ".[train]" in a clone of tfcopy'
-    told = f"{missing} is not installed: {how}"
-    assert done.stderr.endswith(f"ModuleNotFoundError: {told}\n")
-
-
-@pytest.mark.parametrize(
     ("module", "arguments", "missing"),
     [
         ("tfcopy.recipes.europarl_ps", [], "keras"),
@@ -193,15 +172,3 @@ def test_commands_name_the_extra_that_they_need(
     told = [x for x in done.stderr.splitlines() if "pip install" in x]
     assert len(told) == 1
     assert f'{missing} is not installed: pip install -e ".[train]"' in told[0]
-
-
-def test_other_packages_see_what_is_not_installed():
-    """Some look for Keras, and do without it."""
-    line = (
-        "import tfcopy, importlib.util; "
-        "assert importlib.util.find_spec('keras') is None; import keras"
-    )
-    done = subprocess.run(
-        command("missing", line), capture_output=True, text=True
-    )
-    assert done.stderr.endswith("Error: No module named 'keras'\n")

@@ -18,6 +18,7 @@ from tfcopy.experiments.definitions.definition_flags import WordSources
 from tfcopy.experiments.reporting import ExportChoice, figures
 from tfcopy.experiments.run import Run
 from tfcopy.serving.saved_model import shown
+from tfcopy.terminal import one_line
 
 _COUNT = 4  # examples that TensorBoard shows
 
@@ -232,7 +233,7 @@ def draw_categories(text_system, categories, folder):
         try:
             points = project(vectors[kept])
         except ImportError as error:
-            print(f"Warning: no picture of nouns ({error}).")
+            print(f"Warning: no picture of nouns ({one_line(error)}).")
             return scores
         _keep(
             figures.categories_figure(points, words, groups),
