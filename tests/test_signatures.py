@@ -56,18 +56,36 @@ pointer_generator decoder='lstm' embedding_dim=128 encoder='lstm' units=256
 """
 
 
-def defaults(public):
-    """The arguments of a class or a function that have a default."""
+def arguments(public):
+    """The arguments of a class or a function."""
     # Of a class that inherits its `__init__`, Python 3.11.2 shows `__new__`.
     own = (
         vars(x)["__init__"]
         for x in getattr(public, "__mro__", ())
         if "__init__" in vars(x) and x.__module__.startswith("tfcopy.")
     )
-    arguments = inspect.signature(next(own, public)).parameters.values()
+    return inspect.signature(next(own, public)).parameters.values()
+
+
+def defaults(public):
+    """The arguments that have a default."""
     return {
-        f"{x.name}={x.default!r}" for x in arguments if x.default is not x.empty
+        f"{x.name}={x.default!r}"
+        for x in arguments(public)
+        if x.default is not x.empty
     }
+
+
+def test_an_argument_has_a_type():
+    untyped = [
+        f"{name}.{x.name}"
+        for module in (layers, models)
+        for name in module.__all__
+        for x in arguments(getattr(module, name))
+        if x.annotation is x.empty and x.name != "self"
+        if x.kind not in (x.VAR_POSITIONAL, x.VAR_KEYWORD)
+    ]
+    assert untyped == []
 
 
 def test_an_argument_has_one_default_but_where_it_is_said():

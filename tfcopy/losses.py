@@ -8,6 +8,25 @@ Models that read definitions return scores instead of a distribution. The cost
 of `next_word` has the shape `(B, T)`, too. `span` and `label` return one cost
 per example, `(B, 1)`, and need the trainer's `targets="start"` or
 `targets="label"`.
+
+Examples of the losses continue this one:
+
+```python
+import numpy as np
+from tfcopy import layers, losses
+
+batch = {
+    "target_ids": np.array([[9, 5, 3]], "int32"),  # V = 9: copied
+    "source_copy_ids": np.array([[9, 4, -1]], "int32"),
+    "pointers": np.array([[0, -1, -1]], "int32"),
+}
+distribution = layers.CopyDistribution(
+    generate_logits=np.zeros((1, 3, 9), "float32"),
+    log_generate=np.full((1, 3), np.log(0.4), "float32"),
+    copy_log_probs=np.full((1, 3, 3), np.log(0.2), "float32"),
+    attention=np.full((1, 3, 3), np.log(1 / 3), "float32"),
+)
+```
 """
 
 import keras
@@ -24,6 +43,10 @@ def generated(batch, distribution):
     """Computes the loss if every token is generated, OOV words as UNK.
 
     This is the objective of a baseline that cannot copy.
+
+    ```python
+    costs = losses.generated(batch, distribution)  # (1, 3)
+    ```
     """
     return -copying.generate_log_probs(distribution, batch["target_ids"])
 
@@ -31,6 +54,10 @@ def generated(batch, distribution):
 @keras.saving.register_keras_serializable(package="tfcopy")
 def observed(batch, distribution):
     """Computes the loss if labels mark the copied tokens and their positions.
+
+    ```python
+    costs = losses.observed(batch, distribution)  # (1, 3)
+    ```
 
     Reference:
         [Gulcehre et al., 2016](https://arxiv.org/abs/1603.08148), eq. 8.
@@ -49,6 +76,10 @@ def marginal(batch, distribution):
 
     A token may be generated, or copied from any position that holds it.
 
+    ```python
+    costs = losses.marginal(batch, distribution)  # (1, 3)
+    ```
+
     Reference:
         [Gu et al., 2016](https://arxiv.org/abs/1603.06393), eq. 4-6.
     """
@@ -61,6 +92,11 @@ def restricted(loss, vocabulary_size):
     """Returns a loss that accepts batches with `candidate_ids`, `(K,)`, too.
 
     Words that are not candidates count as UNK, unless they are copied.
+
+    ```python
+    loss = losses.restricted(losses.marginal, vocabulary_size=9)
+    costs = loss(batch, distribution)  # (1, 3)
+    ```
 
     Args:
         loss: `generated`, `observed` or `marginal`.
@@ -89,6 +125,10 @@ def next_word(batch, logits):
     The labels are `target_ids`, `(B, T)`. Unknown words have the class UNK, and
     count like all others.
 
+    ```python
+    costs = losses.next_word(batch, np.zeros((1, 3, 12)))  # (1, 3)
+    ```
+
     Reference:
         [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section
         4.3; the cost of a batch is the mean over its texts of their sums.
@@ -101,6 +141,12 @@ def span(batch, scores):
 
     It is `-log p(start) - log p(end)` for the scores of a `coattention` model.
     The span goes from `start` to `end`, exclusive, both `(B,)`.
+
+    ```python
+    answers = {"start": np.array([0]), "end": np.array([2])}
+    scores = {"start": np.zeros((1, 4)), "end": np.zeros((1, 4))}
+    cost = losses.span(answers, scores)  # (1, 1)
+    ```
 
     Reference:
         [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section
@@ -115,6 +161,10 @@ def label(batch, logits):
     """Computes the loss of a classifier, such as `esim`, from logits `(B, C)`.
 
     The class is `label`, `(B,)`.
+
+    ```python
+    cost = losses.label({"label": np.array([2])}, np.zeros((1, 3)))  # (1, 1)
+    ```
 
     Reference:
         [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section
@@ -135,6 +185,11 @@ def _label_cost(logits, labels):
 def of_head(head):
     """Returns the objective of a head's paper, as a loss.
 
+    ```python
+    loss = losses.of_head(layers.PointerGeneratorHead(9))
+    costs = loss(batch, distribution)  # (1, 3)
+    ```
+
     Args:
         head: A head; the loss is its negative `log_likelihood`.
     """
@@ -151,6 +206,10 @@ def coverage(attention):
     `c_t` is the sum of the attention weights of all earlier steps; the first
     step costs nothing. The attention may come from any cell and any head.
 
+    ```python
+    costs = losses.coverage(distribution.attention)  # (1, 3)
+    ```
+
     Args:
         attention: Logs of the attention weights, `(B, T, S)`, float32.
 
@@ -166,7 +225,15 @@ def coverage(attention):
 
 
 def total(penalties):
-    """Returns the sum of penalties as one for `Trainer`, or `None` for none."""
+    """Returns the sum of penalties as one for `Trainer`, or `None` for none.
+
+    ```python
+    penalty = losses.total(
+        [losses.CoveragePenalty(), losses.GuidedAlignment()]
+    )
+    costs = penalty(batch, distribution)  # (1, 3)
+    ```
+    """
     if not penalties:
         return None
     return lambda *arguments: sum(x(*arguments) for x in penalties)
@@ -179,6 +246,15 @@ class CommitmentPenalty:
     is the length of its target, and `p` is the distribution that the current
     commitment plan was drawn from. The penalty is thus a mean over the tokens,
     while the loss is a sum.
+
+    ```python
+    planned = layers.PlannedDistribution(
+        *distribution,
+        replan=np.ones((1, 3)),
+        commitment_deviation=np.full((1, 3), 0.2, "float32"),
+    )
+    costs = losses.CommitmentPenalty()(batch, planned)  # (1, 3)
+    ```
 
     Args:
         weight: Weight relative to the loss; 3e-5 in the authors' code.
@@ -206,6 +282,11 @@ class LabelSmoothing:
     words that can be produced: the vocabulary, or the candidates of a batch
     with `candidate_ids`, without PAD, UNK and BOS. `p(w)` adds up all ways to
     produce a word, so that copying a word costs no more than generating it.
+
+    ```python
+    loss = losses.LabelSmoothing(losses.marginal, rate=0.1)
+    costs, penalty = loss(batch, distribution)  # (1, 3) each
+    ```
 
     Args:
         loss: The loss to smooth, a function of this module.
@@ -237,6 +318,12 @@ class GuidedAlignment:
     costs nothing. A batch without an `alignment`, for instance of a validation
     set, costs nothing either.
 
+    ```python
+    links = np.full((1, 3, 3), 1 / 3, "float32")
+    penalty = losses.GuidedAlignment()
+    costs = penalty({**batch, "alignment": links}, distribution)  # (1, 3)
+    ```
+
     Args:
         weight: Weight relative to the loss.
 
@@ -257,6 +344,10 @@ class GuidedAlignment:
 
 class CoveragePenalty:
     """Penalty on repeated attention, for `Trainer`; see `coverage`.
+
+    ```python
+    costs = losses.CoveragePenalty()(batch, distribution)  # (1, 3)
+    ```
 
     Args:
         weight: Weight relative to the loss.

@@ -2,6 +2,19 @@
 
 Names are imported when they are used: commands that only read patterns and
 files of the package do without TensorFlow.
+
+Examples of the functions continue this one:
+
+```python
+import numpy as np
+import tensorflow as tf
+from tfcopy import data
+
+pairs = [("a river", "une rivière"), ("Łukasz's river", "la rivière")]
+tokenizers = data.Tokenizer(language="en"), data.Tokenizer(language="fr")
+counts = data.count_words(pairs, tokenizers)
+vocabularies = [data.Vocabulary.build(x, max_size=8) for x in counts]
+```
 """
 
 import importlib

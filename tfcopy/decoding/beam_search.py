@@ -38,6 +38,11 @@ _LEAST_COVERAGE = 1e-12
 class SearchResult(NamedTuple):
     """The best hypotheses, the best first.
 
+    ```python
+    result = decoding.beam_search(model, source_ids, source_copy_ids)
+    is_copied = result.copied_from != tokens.GENERATE  # (1, 1, 60)
+    ```
+
     Attributes:
         ids: Extended ids, `(B, N, L)`; PAD after EOS. If fewer than N
             hypotheses were found, the others are all PAD.
@@ -74,6 +79,12 @@ def beam_search(
     unfinished hypotheses take its beam instead. The search of a sentence ends
     when K hypotheses are finished, or when no unfinished one can still become
     one of the N best.
+
+    ```python
+    options = decoding.SearchOptions(num_beams=4, max_length=8)
+    result = decoding.beam_search(model, source_ids, source_copy_ids, options)
+    result.ids[:, 0]  # extended ids of the best hypotheses, (1, 8)
+    ```
 
     Args:
         model: A `Seq2Seq`, or anything with `encode`, `decode_step` and

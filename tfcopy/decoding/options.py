@@ -12,6 +12,11 @@ MOST_TOKENS = 100_000
 class SearchOptions:
     """Options of `beam_search`.
 
+    ```python
+    options = decoding.SearchOptions(num_beams=4, length_penalty=1.0)
+    sampling = decoding.SearchOptions(sample=True, top_k=5, temperature=0.7)
+    ```
+
     Attributes:
         num_beams: Hypotheses kept at each step, K; 1 is greedy search.
         num_hypotheses: Number of hypotheses to return, the best first.

@@ -23,6 +23,12 @@ class Ensemble:
     equals a mean of each part, of generated tokens and of source positions,
     over all members.
 
+    ```python
+    other = models.copynet(9, 9, embedding_dim=4, units=4)
+    ensemble = decoding.Ensemble([model, other])
+    result = decoding.beam_search(ensemble, source_ids, source_copy_ids)
+    ```
+
     Args:
         models: `Seq2Seq`s with the same source and target vocabularies.
 
@@ -115,6 +121,10 @@ def _log_mean(log_probs):
 class Candidates(NamedTuple):
     """Words that a search may generate.
 
+    ```python
+    candidates = decoding.Candidates(np.array([0, 1, 2, 3, 6, 8]))
+    ```
+
     Attributes:
         ids: `(K,)`, ascending, without repetition; they include the special
             tokens.
@@ -139,6 +149,13 @@ def search_among(
     """Runs `beam_search` with generation restricted to the candidates.
 
     All words of a source can still be copied, even words of the vocabulary.
+
+    ```python
+    candidates = decoding.Candidates(np.array([0, 1, 2, 3, 6, 8]))
+    result = decoding.search_among(
+        candidates, model, source_ids, source_copy_ids
+    )
+    ```
 
     Args:
         candidates: `Candidates`.

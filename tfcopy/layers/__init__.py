@@ -1,4 +1,28 @@
-"""Layers that attend, point and copy, on every Keras backend."""
+"""Layers that attend, point and copy, on every Keras backend.
+
+Examples of the layers continue this one:
+
+```python
+import keras
+import numpy as np
+from tfcopy import layers
+
+ids = np.array([[5, 6, 4, 3], [4, 3, 0, 0]])  # B = 2, S = 4; 0 is padding
+mask = ids != 0
+embedded = keras.layers.Embedding(9, 6)(ids)
+encoder = layers.BidirectionalGRU(4)
+annotations, final = encoder(embedded, mask)  # (2, 4, 8), (2, 8)
+
+targets = embedded[:, :3]  # the previous words, T = 3
+matches = np.zeros((2, 3, 4), "float32")  # where the source has them
+state = layers.StateReduction(5, parts=1)(annotations, mask, final)
+states = layers.StateReduction(5)(annotations, mask, final)  # of two layers
+cell = layers.ConditionalGRUCell(5, layers.BahdanauAttention(4))
+decoder = layers.Decoder(cell)
+decoded = decoder(targets, annotations, mask, matches, state)
+features = layers.DeepOutput(4)(decoded)
+```
+"""
 
 from tfcopy.layers.attention.bahdanau_attention import BahdanauAttention
 from tfcopy.layers.attention.coverage_attention import (

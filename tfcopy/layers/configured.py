@@ -7,6 +7,9 @@ papers are based.
 import keras
 from keras import ops
 
+# Argument of layers: an initializer, or its name.
+Initializer = str | keras.initializers.Initializer
+
 
 def check_choice(argument, value, choices):
     """Raises a ValueError if an argument is not one of its choices."""
@@ -85,6 +88,11 @@ class Unmasked(keras.layers.Layer):
     def compute_mask(self, inputs, previous_mask=None):
         """Returns `None`: the outputs carry no Keras mask."""
         return None
+
+
+def clone_initializer(name_or_initializer):
+    """Returns a copy of an initializer, since each repeats its values."""
+    return keras.initializers.get(name_or_initializer).clone()
 
 
 def another(initializer, i):

@@ -24,6 +24,14 @@ class CopyDistribution(NamedTuple):
     `p(generate) + sum_j p(point at j) = 1`. All are float32 except the logits,
     which keep the dtype of the product that made them.
 
+    ```python
+    distribution = layers.CopyDistribution(
+        generate_logits=np.zeros((2, 3, 9)),
+        log_generate=np.full((2, 3), np.log(0.6)),
+        copy_log_probs=np.full((2, 3, 4), np.log(0.1)),
+    )
+    ```
+
     Attributes:
         generate_logits: `(B, T, V)`, unnormalised; their softmax is the
             distribution of a generated token.
@@ -57,6 +65,14 @@ class CopyDistribution(NamedTuple):
 
 class PlannedDistribution(NamedTuple):
     """`CopyDistribution` with the planner's decisions at the same steps.
+
+    ```python
+    planned = layers.PlannedDistribution(
+        *layers.SoftmaxHead(9)(features, decoded, annotations, mask),
+        replan=np.ones((2, 3)),
+        commitment_deviation=np.zeros((2, 3)),
+    )
+    ```
 
     Attributes:
         replan: `(B, T)`; 1.0 where it replanned, otherwise 0.0.

@@ -28,7 +28,7 @@ class TeacherForcing(Configured, keras.layers.Layer):
         the source holds the previous token, `(B, T, S)`.
     """
 
-    def __init__(self, vocabulary_size, **kwargs):
+    def __init__(self, vocabulary_size: int, **kwargs):
         super().__init__(**kwargs)
         self.keep_arguments(locals())
 
@@ -75,6 +75,12 @@ def decoder_outputs(outputs, embeddings):
 class Decoder(Configured, keras.layers.Layer):
     """Layer that runs all steps of a decoder cell with teacher forcing.
 
+    ```python
+    cell = layers.ConditionalGRUCell(5, layers.BahdanauAttention(4))
+    decoded = layers.Decoder(cell)(targets, annotations, mask, matches, state)
+    {name: x.shape for name, x in decoded.items()}
+    ```
+
     Args:
         cell: A decoder cell, such as `ConditionalGRUCell`.
 
@@ -92,7 +98,7 @@ class Decoder(Configured, keras.layers.Layer):
 
     layer_arguments = ("cell",)
 
-    def __init__(self, cell, **kwargs):
+    def __init__(self, cell: keras.Layer, **kwargs):
         super().__init__(autocast=False, **kwargs)
         self.keep_arguments(locals())
 

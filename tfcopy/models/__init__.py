@@ -1,4 +1,27 @@
-"""Keras models of the papers, and copying models on KerasHub's backbones."""
+"""Keras models of the papers, and copying models on KerasHub's backbones.
+
+Examples of the models continue this one:
+
+```python
+import keras
+import keras_hub
+import numpy as np
+import tensorflow as tf
+from tfcopy import layers, losses, models
+
+source_ids = np.array([[5, 1, 6, 3]], "int32")
+batch = {
+    "source_ids": source_ids,
+    "source_copy_ids": np.array([[5, 10, 6, -1]], "int32"),
+    "target_ids": np.array([[10, 5, 3]], "int32"),  # 10 is copied
+    "pointers": np.array([[1, -1, -1]], "int32"),
+}
+data = tf.data.Dataset.from_tensors(batch)
+sizes = {"embedding_dim": 4, "units": 4}
+small = {"vocabulary_size": 14, "num_layers": 1, "num_heads": 2}
+small |= {"hidden_dim": 8, "intermediate_dim": 12}
+```
+"""
 
 import importlib
 

@@ -141,10 +141,6 @@ def make_head(head, vocabulary_size, defaults={}, **options):
     return kind(vocabulary_size, name="head", **options)
 
 
-POINTING = ("heads", "additive")
-INITIALIZERS = ("keras", "dl4mt")
-
-
 def make_initializers(name):
     """Returns initializers for models that follow the dl4mt tutorial.
 
@@ -156,7 +152,7 @@ def make_initializers(name):
     Returns:
         `(kernel, recurrent, readout, embedding)`.
     """
-    check_choice("initializers", name, INITIALIZERS)
+    check_choice("initializers", name, ("keras", "dl4mt"))
     if name == "keras":
         # With Keras's default, which is small, attention begins to learn only
         # after hundreds of updates.
@@ -232,7 +228,7 @@ def make_attention(
 
     Only `"heads"` needs `num_heads`; `options` are arguments of the attention.
     """
-    check_choice("pointing", pointing, POINTING)
+    check_choice("pointing", pointing, ("heads", "additive"))
     options["name"] = "attention"
     if coverage:
         options["enabled"] = coverage_enabled

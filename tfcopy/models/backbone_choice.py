@@ -1,5 +1,7 @@
 """Copying models on top of pretrained KerasHub backbones."""
 
+import keras
+
 from tfcopy import tokens
 from tfcopy.layers import Readout
 from tfcopy.layers.backbones.causal_parts import CausalParts
@@ -14,22 +16,22 @@ from tfcopy.models.seq2seq import Seq2Seq
 
 
 def from_backbone(
-    backbone,
+    backbone: keras.Model,
     *,
-    head="pointer_generator",
-    vocabulary_size=None,
-    special_ids=None,
-    trainable=None,
-    lora_rank=None,
-    attention_units=None,
-    num_heads=None,
-    pointing="heads",
-    coverage=False,
-    coverage_enabled=True,
-    dropout=0.0,
-    seed=None,
+    head: str | keras.Layer = "pointer_generator",
+    vocabulary_size: int | None = None,
+    special_ids: tuple | list | None = None,
+    trainable: bool | None = None,
+    lora_rank: int | None = None,
+    attention_units: int | None = None,
+    num_heads: int | None = None,
+    pointing: str = "heads",
+    coverage: bool = False,
+    coverage_enabled: bool = True,
+    dropout: float = 0.0,
+    seed: int | None = None,
     **head_options,
-):
+) -> Seq2Seq:
     """Builds a copying model from a KerasHub backbone.
 
     The backbone provides the embeddings, encoder and decoder. Its table is also
@@ -41,6 +43,12 @@ def from_backbone(
 
     The prompt of a decoder-only network is BOS and the source, which it points
     at. BOS and the target follow.
+
+    ```python
+    backbone = keras_hub.models.BartBackbone(**small)
+    model = models.from_backbone(backbone, head="pointer_generator")
+    distribution = model(batch)
+    ```
 
     Args:
         backbone: A `keras_hub.models.BartBackbone`, `T5Backbone`,
@@ -62,7 +70,8 @@ def from_backbone(
         attention_units: Size of the attention that points; by default the size
             of the decoder's states.
         num_heads: Number of its heads; by default as in the decoder.
-        pointing: `"heads"` or `"additive"`, as in `transformer_cell`.
+        pointing: `"heads"` (the mean of the weights of `num_heads` heads) or
+            `"additive"`.
         coverage: Whether this attention has coverage, the sum of its earlier
             weights.
         coverage_enabled: Whether coverage is on from the start.

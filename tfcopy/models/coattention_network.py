@@ -11,21 +11,22 @@ from tfcopy.layers import (
     ForwardLSTM,
     SpanHead,
 )
+from tfcopy.layers.configured import Initializer, clone_initializer
 from tfcopy.models.definition_inputs import definition_inputs
 
 
 def coattention(
-    embedding,
+    embedding: keras.Layer,
     *,
-    units=200,
-    head_units=None,
-    bidirectional_encoder=False,
-    dropout=0.2,
-    kernel_initializer="uniform",
-    recurrent_initializer="uniform",
-    unit_forget_bias=False,
-    seed=None,
-):
+    units: int = 200,
+    head_units: int | None = None,
+    bidirectional_encoder: bool = False,
+    dropout: float = 0.2,
+    kernel_initializer: Initializer = "uniform",
+    recurrent_initializer: Initializer = "uniform",
+    unit_forget_bias: bool = False,
+    seed: int | None = None,
+) -> keras.Model:
     """Builds a model that scores start and end of an answer in a context.
 
     An LSTM encodes both texts as `C` and `Q_0`, and `Q = tanh(Q_0 W + b)`.
@@ -34,6 +35,12 @@ def coattention(
 
     Both texts must end with `EOS`. An answer ends before the word that the end
     points at, so that it may include the last word of the context.
+
+    ```python
+    model = models.coattention(keras.layers.Embedding(9, 4), units=4)
+    scores = model({"context_ids": source_ids, "question_ids": source_ids})
+    scores["start"]  # (1, 4)
+    ```
 
     Args:
         embedding: A `DefinitionEmbedding`, or any layer from ids to vectors.
@@ -61,15 +68,11 @@ def coattention(
         4.1, after [Xiong et al., 2017](https://arxiv.org/abs/1611.01604).
     """
 
-    def initializer(name_or_initializer):
-        # A copy: an initializer repeats its values.
-        return keras.initializers.get(name_or_initializer).clone()
-
     def lstm(layer, name):
         return layer(
             units,
-            initializer(kernel_initializer),
-            initializer(recurrent_initializer),
+            clone_initializer(kernel_initializer),
+            clone_initializer(recurrent_initializer),
             unit_forget_bias=unit_forget_bias,
             name=name,
         )
@@ -81,7 +84,7 @@ def coattention(
     projection = keras.layers.Dense(
         2 * units if bidirectional_encoder else units,
         activation="tanh",
-        kernel_initializer=initializer(kernel_initializer),
+        kernel_initializer=clone_initializer(kernel_initializer),
         name="question_projection",
     )
     attend = Coattention(name="coattention")
@@ -91,7 +94,7 @@ def coattention(
         name: SpanHead(
             head_units or units,
             dropout,
-            initializer(kernel_initializer),
+            clone_initializer(kernel_initializer),
             seed=None if seed is None else seed + i,
             name=f"{name}_head",
         )

@@ -38,6 +38,12 @@ class CopyCausalLM(CopyTask, keras_hub.models.CausalLM):
     It has the arguments and methods of `CopySeq2SeqLM`. The preprocessor is a
     `PromptPreprocessor`, and tokens are copied from the prompt.
 
+    ```python
+    backbone = keras_hub.models.GPT2Backbone(**small)
+    task = models.CopyCausalLM(backbone, special_ids=[13] * 4)
+    task.seq2seq(batch)  # a `CopyDistribution`
+    ```
+
     Reference:
         [See et al., 2017](https://arxiv.org/abs/1704.04368), eq. 8-9.
     """

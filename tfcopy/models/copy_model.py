@@ -3,6 +3,8 @@
 Shapes: B batch, T target steps, S source steps.
 """
 
+from collections.abc import Callable
+
 import keras
 from keras import ops
 
@@ -16,10 +18,6 @@ from tfcopy.tokens import Batch
 @keras.saving.register_keras_serializable(package="tfcopy")
 class CopyModel(keras.Model):
     """Functional model whose output is the `CopyDistribution` of a head.
-
-        model = CopyModel(inputs, head(features, attention=...))
-        model.compile("adam")
-        model.fit(dataset)
 
     The loss is the mean cost of a target token in nats. By default it is the
     head's negative `log_likelihood`. A `loss` passed to `compile`, such as a
@@ -37,6 +35,23 @@ class CopyModel(keras.Model):
 
     Sample weights, `(B,)` or `(B, T)`, multiply the costs. The `update_state`
     of a metric, such as `Perplexity`, takes a batch and the distribution.
+
+    ```python
+    inputs = {
+        name: keras.Input((None,), dtype="int32", name=name)
+        for name in ("source_ids", "previous_ids")
+    }
+    source, previous = map(keras.layers.Embedding(12, 4), inputs.values())
+    states = keras.layers.GRU(4, return_sequences=True)(previous)
+    _, attention = layers.BahdanauAttention(4)(states, source)
+    head = layers.PointerGeneratorHead(9)
+    model = models.CopyModel(
+        inputs, head(states, attention=attention, annotations=source)
+    )
+    model.compile("adam")
+    data = data.map(lambda x: {**x, "previous_ids": x["target_ids"]})
+    model.fit(data, shuffle=False, verbose=0)
+    ```
     """
 
     def call(self, inputs, training=None, mask=None, **kwargs):
@@ -95,12 +110,18 @@ class CopyModel(keras.Model):
 class Perplexity(keras.metrics.Metric):
     """Metric of a `CopyModel`: perplexity of the target tokens.
 
+    ```python
+    model = models.copynet(9, 9, **sizes)
+    model.compile("adam", metrics=[models.Perplexity(losses.marginal)])
+    model.evaluate(data, return_dict=True, verbose=0)["perplexity"]
+    ```
+
     Args:
         loss: Callable `(batch, distribution)` that returns their costs,
             `(B, T)`, such as `tfcopy.losses.marginal`.
     """
 
-    def __init__(self, loss, name="perplexity", **kwargs):
+    def __init__(self, loss: Callable, name: str = "perplexity", **kwargs):
         super().__init__(name=name, **kwargs)
         self.loss = loss
         self.total = self.add_variable((), "zeros", name="total")

@@ -54,17 +54,17 @@ class CopyTask:
 
     def __init__(
         self,
-        backbone,
-        preprocessor=None,
-        head="pointer_generator",
-        pointing="heads",
-        coverage=False,
-        attention_units=None,
-        num_heads=None,
-        dropout=0.0,
-        seed=None,
-        special_ids=None,
-        normalize=True,
+        backbone: keras.Model,
+        preprocessor: keras.Layer | None = None,
+        head: str | keras.Layer = "pointer_generator",
+        pointing: str = "heads",
+        coverage: bool = False,
+        attention_units: int | None = None,
+        num_heads: int | None = None,
+        dropout: float = 0.0,
+        seed: int | None = None,
+        special_ids: tuple | list | None = None,
+        normalize: bool = True,
         **kwargs,
     ):
         # === Layers ===
@@ -319,18 +319,29 @@ class CopySeq2SeqLM(CopyTask, keras_hub.models.Seq2SeqLM):
 
     `CopySeq2SeqLM.from_preset` selects the subclass for the preset's network.
 
+    ```python
+    backbone = keras_hub.models.BartBackbone(**small)
+    task = models.CopySeq2SeqLM(backbone, head="pointer_generator")
+    task.seq2seq(batch)  # a `CopyDistribution`
+    ```
+
     Args:
         backbone: A backbone of KerasHub that `from_backbone` supports.
         preprocessor: A `keras_hub.models.Seq2SeqLMPreprocessor`, or `None`.
-        head: Name of a head, as in `from_backbone`.
-        pointing: As in `from_backbone`.
-        coverage: As in `from_backbone`.
-        attention_units: As in `from_backbone`.
-        num_heads: As in `from_backbone`.
-        dropout: As in `from_backbone`.
-        seed: As in `from_backbone`.
-        special_ids: As in `from_backbone`; by default from the tokenizer of the
-            preprocessor, if there is one.
+        head: A name of `tokens.HEADS`, such as `"softmax"` (the backbone
+            alone), or a head layer that is `tied`.
+        pointing: The attention that points: `"heads"` (the mean of the weights
+            of `num_heads` heads) or `"additive"`.
+        coverage: Whether this attention has coverage, the sum of its earlier
+            weights.
+        attention_units: Its size; by default the size of the decoder's states.
+        num_heads: Number of its heads; by default as in the decoder.
+        dropout: Dropout rate of the embeddings and of the features before the
+            output layer, in addition to the backbone's own dropout.
+        seed: Optional integer, of dropout and noise.
+        special_ids: The rows of PAD, UNK, BOS and EOS in the backbone's table;
+            by default from the tokenizer of the preprocessor, if there is one,
+            or as in the backbone's published vocabularies.
         normalize: Whether the probabilities of the tokens sum to 1. Positions
             that cannot be copied, such as the end of the source, then get none.
             If tokens share a row of the table, only the last of them gets any.

@@ -29,31 +29,36 @@ CHOICES = ("gru", "transformer")
 
 
 def copynet(
-    source_vocabulary_size,
-    target_vocabulary_size,
+    source_vocabulary_size: int,
+    target_vocabulary_size: int,
     *,
-    system="copynet",
-    head=None,
-    encoder="gru",
-    encoder_layers=2,
-    encoder_heads=4,
-    decoder="gru",
-    decoder_options=None,
-    feedforward_units=None,
-    tied=False,
-    embedding_dim=150,
-    units=300,
-    attention_units=None,
-    position_one_hot=0,
-    coverage=False,
-    deep_readout=False,
-    dropout=0.0,
-    initializers="keras",
-    seed=None,
-    source_embedding=None,
+    system: str = "copynet",
+    head: str | keras.Layer | None = None,
+    encoder: str = "gru",
+    encoder_layers: int = 2,
+    encoder_heads: int = 4,
+    decoder: str = "gru",
+    decoder_options: dict | None = None,
+    feedforward_units: int | None = None,
+    tied: bool = False,
+    embedding_dim: int = 150,
+    units: int = 300,
+    attention_units: int | None = None,
+    position_one_hot: int = 0,
+    coverage: bool = False,
+    deep_readout: bool = False,
+    dropout: float = 0.0,
+    initializers: str = "keras",
+    seed: int | None = None,
+    source_embedding: keras.Layer | None = None,
     **head_options,
-):
+) -> Seq2Seq:
     """Builds CopyNet, or one of its two baselines.
+
+    ```python
+    model = models.copynet(9, 9, **sizes)
+    distribution = model(batch)  # a `CopyDistribution`
+    ```
 
     Args:
         source_vocabulary_size: Positive integer.
@@ -156,13 +161,9 @@ def copynet(
         )
     else:
         initial_state = None
+        options = {"seed": seed, **blocks, **(decoder_options or {})}
         cell = transformer_cell(
-            units,
-            attention_units,
-            coverage=coverage,
-            seed=seed,
-            **blocks,
-            **(decoder_options or {}),
+            units, attention_units, coverage=coverage, **options
         )
     parts = ("hidden", "context", "inputs") if deep_readout else ("hidden",)
     readout = Readout(parts, dropout, seed, name="readout")

@@ -5,6 +5,8 @@ size. In a batch: U entries with definitions, N definitions, M tokens of
 definitions, K tokens of the longest, W words with spellings.
 """
 
+from collections.abc import Sequence
+
 import keras
 
 from tfcopy.layers.definitions.definition_embedding import DefinitionEmbedding
@@ -15,8 +17,13 @@ _FLOATS = ("definition_weights", "definition_counts")
 _DEFINITIONS = ("ids", "owners", "weights", "counts")
 
 
-def definition_layout(embedding):
+def definition_layout(embedding: keras.Layer) -> str | None:
     """Returns the layout of packed definitions that an embedding needs.
+
+    ```python
+    embedding = layers.DefinitionEmbedding(9, 4, reader="lstm")
+    models.definition_layout(embedding)  # "padded"
+    ```
 
     Returns:
         `"flat"` or `"padded"`, for a `DefinitionPacker`; `None` if the
@@ -29,7 +36,7 @@ def definition_layout(embedding):
     return "flat" if isinstance(embedding.reader, MeanReader) else "padded"
 
 
-def definition_inputs(names, embedding):
+def definition_inputs(names: Sequence[str], embedding: keras.Layer) -> tuple:
     """Makes the Keras inputs of some texts, and embeds the texts.
 
     Each text NAME has the input `NAME_ids`, `(B, T)`. With a reader of
@@ -38,6 +45,12 @@ def definition_inputs(names, embedding):
     `definition_counts`. With a spelling, each text has `NAME_spelling_slots`,
     `(B, T)`, and all share `spelling_ids`, `(W + 1, K)`.
     `tfcopy.data.definitions.features` makes batches with these names.
+
+    ```python
+    embedding = layers.DefinitionEmbedding(9, 4)
+    inputs, vectors, masks = models.definition_inputs(["text"], embedding)
+    model = keras.Model(inputs, vectors["text"])
+    ```
 
     Args:
         names: Names of the texts.

@@ -6,28 +6,34 @@ Shapes: B batch, N words of the premise, M words of the hypothesis, C labels.
 import keras
 
 from tfcopy.layers import BidirectionalLSTM, MaskedPooling, SoftAlignment
+from tfcopy.layers.configured import Initializer, clone_initializer
 from tfcopy.models.definition_inputs import definition_inputs
 
 SENTENCES = ("premise", "hypothesis")
 
 
 def esim(
-    embedding,
+    embedding: keras.Layer,
     *,
-    units=300,
-    num_labels=3,
-    share_encoders=False,
-    dropout=0.5,
-    kernel_initializer="glorot_uniform",
-    recurrent_initializer="glorot_uniform",
-    unit_forget_bias=False,
-    seed=None,
-):
+    units: int = 300,
+    num_labels: int = 3,
+    share_encoders: bool = False,
+    dropout: float = 0.5,
+    kernel_initializer: Initializer = "glorot_uniform",
+    recurrent_initializer: Initializer = "glorot_uniform",
+    unit_forget_bias: bool = False,
+    seed: int | None = None,
+) -> keras.Model:
     """Builds a model that classifies the relation of premise and hypothesis.
 
     Bidirectional LSTMs encode both texts, `SoftAlignment` compares their words,
     and bidirectional LSTMs encode the comparisons. Their average and maximum
     are the input of a network with one hidden layer.
+
+    ```python
+    model = models.esim(keras.layers.Embedding(9, 4), units=4)
+    logits = model({"premise_ids": source_ids, "hypothesis_ids": source_ids})
+    ```
 
     Args:
         embedding: A `DefinitionEmbedding`, or any layer from ids to vectors.
@@ -55,14 +61,10 @@ def esim(
         4.2.
     """
 
-    def initializer(name_or_initializer):
-        # A copy: an initializer repeats its values.
-        return keras.initializers.get(name_or_initializer).clone()
-
     def dense(units, name, **options):
         return keras.layers.Dense(
             units,
-            kernel_initializer=initializer(kernel_initializer),
+            kernel_initializer=clone_initializer(kernel_initializer),
             name=name,
             **options,
         )
@@ -73,8 +75,8 @@ def esim(
         def encoder(name):
             return BidirectionalLSTM(
                 units,
-                initializer(kernel_initializer),
-                initializer(recurrent_initializer),
+                clone_initializer(kernel_initializer),
+                clone_initializer(recurrent_initializer),
                 unit_forget_bias=unit_forget_bias,
                 name=name,
             )

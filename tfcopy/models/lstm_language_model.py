@@ -6,31 +6,34 @@ Shapes: B batch, T words, V output vocabulary.
 import keras
 
 from tfcopy.layers import ForwardLSTM
+from tfcopy.layers.configured import Initializer, clone_initializer
 from tfcopy.models.definition_inputs import definition_inputs
 
 
 def lstm_language_model(
-    embedding,
-    vocabulary_size,
+    embedding: keras.Layer,
+    vocabulary_size: int,
     *,
-    units=500,
-    lstm=None,
-    dropout=0.0,
-    kernel_initializer="uniform",
-    recurrent_initializer="uniform",
-    unit_forget_bias=False,
-    seed=None,
-):
+    units: int = 500,
+    lstm: keras.Layer | None = None,
+    dropout: float = 0.0,
+    kernel_initializer: Initializer = "uniform",
+    recurrent_initializer: Initializer = "uniform",
+    unit_forget_bias: bool = False,
+    seed: int | None = None,
+) -> keras.Model:
     """Builds a model that scores the next word after each word of a text.
 
     The input of a text begins with `BOS` and does not include its last word.
 
     The LSTM may also read the definitions ("dict1" in the paper):
 
-        lstm = ForwardLSTM(500, "uniform", "uniform", name="lstm")
-        reader = RecurrentReader(lstm)
-        embedding = DefinitionEmbedding(10_000, 500, reader=reader)
-        model = lstm_language_model(embedding, 10_000, lstm=lstm)
+    ```python
+    lstm = layers.ForwardLSTM(4, "uniform", "uniform", name="lstm")
+    reader = layers.RecurrentReader(lstm)
+    embedding = layers.DefinitionEmbedding(9, 4, reader=reader)
+    model = models.lstm_language_model(embedding, 9, lstm=lstm)
+    ```
 
     Args:
         embedding: A `DefinitionEmbedding`, or any layer from ids to vectors.
@@ -67,8 +70,7 @@ def lstm_language_model(
     drop = keras.layers.Dropout(dropout, seed=seed, name="dropout")
     output = keras.layers.Dense(
         vocabulary_size,
-        # A copy: an initializer repeats its values.
-        kernel_initializer=keras.initializers.get(kernel_initializer).clone(),
+        kernel_initializer=clone_initializer(kernel_initializer),
         name="output",
     )
 

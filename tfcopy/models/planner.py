@@ -1,5 +1,7 @@
 """Planning models of "Plan, attend, generate", and their baseline."""
 
+import keras
+
 from tfcopy.layers import (
     BahdanauAttention,
     BidirectionalGRU,
@@ -20,43 +22,46 @@ from tfcopy.models.assembly import (
 from tfcopy.models.seq2seq import Seq2Seq
 
 SYSTEMS = ("baseline", "pag", "rpag")
-ENCODERS = ("gru", "transformer")
 CELLS = {"biscale": BiscaleGRUCell, "gru": TwoLayerGRUCell}
-DECODERS = (*CELLS, "transformer")
 
 
 def planner(
-    source_vocabulary_size,
-    target_vocabulary_size,
+    source_vocabulary_size: int,
+    target_vocabulary_size: int,
     *,
-    system="pag",
-    encoder="gru",
-    encoder_layers=2,
-    encoder_heads=4,
-    decoder="biscale",
-    decoder_options=None,
-    feedforward_units=None,
-    tied=False,
-    head="softmax",
-    embedding_dim=600,
-    units=600,
-    encoder_units=None,
-    query="both",
-    plan_steps=10,
-    summary_units=64,
-    use_gate=True,
-    switch="previous",
-    resample=False,
-    always_replan=False,
-    layer_norm=False,
-    planner_layer_norm=False,
-    dropout=0.0,
-    initializers="keras",
-    seed=None,
-    source_embedding=None,
+    system: str = "pag",
+    encoder: str = "gru",
+    encoder_layers: int = 2,
+    encoder_heads: int = 4,
+    decoder: str = "biscale",
+    decoder_options: dict | None = None,
+    feedforward_units: int | None = None,
+    tied: bool = False,
+    head: str | keras.Layer = "softmax",
+    embedding_dim: int = 600,
+    units: int = 600,
+    encoder_units: int | None = None,
+    query: str = "both",
+    plan_steps: int = 10,
+    summary_units: int = 64,
+    use_gate: bool = True,
+    switch: str = "previous",
+    resample: bool = False,
+    always_replan: bool = False,
+    layer_norm: bool = False,
+    planner_layer_norm: bool = False,
+    dropout: float = 0.0,
+    initializers: str = "keras",
+    seed: int | None = None,
+    source_embedding: keras.Layer | None = None,
     **head_options,
-):
+) -> Seq2Seq:
     """Builds a planning model, or its baseline.
+
+    ```python
+    model = models.planner(9, 9, system="rpag", plan_steps=3, **sizes)
+    distribution = model(batch)  # a `PlannedDistribution`
+    ```
 
     Args:
         source_vocabulary_size: Positive integer.
@@ -107,8 +112,8 @@ def planner(
         [Chung et al., 2016](https://arxiv.org/abs/1603.06147) for the baseline.
     """
     check_choice("system", system, SYSTEMS)
-    check_choice("encoder", encoder, ENCODERS)
-    check_choice("decoder", decoder, DECODERS)
+    check_choice("encoder", encoder, ("gru", "transformer"))
+    check_choice("decoder", decoder, (*CELLS, "transformer"))
     if decoder == "transformer" and system != "baseline":
         raise ValueError(
             "With decoder='transformer', which cannot plan, `system` must be "
@@ -119,12 +124,8 @@ def planner(
     blocks = {"feedforward_units": feedforward_units, "dropout": dropout}
     if decoder == "transformer":
         initial_state = None
-        cell = transformer_cell(
-            units,
-            seed=seed,
-            **blocks,
-            **(decoder_options or {}),
-        )
+        options = {"seed": seed, **blocks, **(decoder_options or {})}
+        cell = transformer_cell(units, **options)
     else:
         options = {"kernel_initializer": kernel, "name": "attention"}
         if system == "baseline":

@@ -23,30 +23,35 @@ CHOICES = ("lstm", "transformer")
 
 
 def pointer_generator(
-    vocabulary_size,
+    vocabulary_size: int,
     *,
-    head="pointer_generator",
-    encoder="lstm",
-    encoder_layers=2,
-    encoder_heads=4,
-    decoder="lstm",
-    decoder_options=None,
-    feedforward_units=None,
-    tied=False,
-    coverage=False,
-    coverage_enabled=True,
-    embedding_dim=128,
-    units=256,
-    attention_units=None,
-    output_units=None,
-    dropout=0.0,
-    initializers="keras",
-    decode_initial_attention=False,
-    seed=None,
-    source_embedding=None,
+    head: str | keras.Layer = "pointer_generator",
+    encoder: str = "lstm",
+    encoder_layers: int = 2,
+    encoder_heads: int = 4,
+    decoder: str = "lstm",
+    decoder_options: dict | None = None,
+    feedforward_units: int | None = None,
+    tied: bool = False,
+    coverage: bool = False,
+    coverage_enabled: bool = True,
+    embedding_dim: int = 128,
+    units: int = 256,
+    attention_units: int | None = None,
+    output_units: int | None = None,
+    dropout: float = 0.0,
+    initializers: str = "keras",
+    decode_initial_attention: bool = False,
+    seed: int | None = None,
+    source_embedding: keras.Layer | None = None,
     **head_options,
-):
+) -> Seq2Seq:
     """Builds a pointer-generator network; both sides share an embedding table.
+
+    ```python
+    model = models.pointer_generator(9, coverage=True, **sizes)
+    distribution = model(batch)  # a `CopyDistribution`
+    ```
 
     Args:
         vocabulary_size: Positive integer, V, of both sides.
@@ -134,15 +139,9 @@ def pointer_generator(
         )
     else:
         initial_state = None
-        cell = transformer_cell(
-            units,
-            attention_units,
-            coverage=coverage,
-            coverage_enabled=coverage_enabled,
-            seed=seed,
-            **blocks,
-            **(decoder_options or {}),
-        )
+        options = {"coverage": coverage, "coverage_enabled": coverage_enabled}
+        options |= {"seed": seed, **blocks, **(decoder_options or {})}
+        cell = transformer_cell(units, attention_units, **options)
     embedding = source_embedding or make_embedding(
         vocabulary_size, embedding_dim, embedding, "embedding", tied
     )

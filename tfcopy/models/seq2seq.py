@@ -42,14 +42,10 @@ def _dropouts(rate, seed):
 
 def _candidate_inputs():
     """Makes the inputs of a model with candidates, by name."""
-    shape = {"batch_shape": (None,)}
+    dtypes = {"candidate_ids": "int32", "candidate_log_weights": None}
     return {
-        "candidate_ids": keras.Input(
-            **shape, dtype="int32", name="candidate_ids"
-        ),
-        "candidate_log_weights": keras.Input(
-            **shape, name="candidate_log_weights"
-        ),
+        name: keras.Input(batch_shape=(None,), dtype=dtype, name=name)
+        for name, dtype in dtypes.items()
     }
 
 
@@ -67,6 +63,19 @@ class Seq2Seq(CopyModel):
     Words of the source, but not of the target, may have definitions and
     spellings. The dict then also holds the `definition_inputs` of a text
     `source`.
+
+    ```python
+    model = models.Seq2Seq(
+        source_embedding=keras.layers.Embedding(9, 4),
+        encoder=layers.BidirectionalGRU(4),
+        initial_state=layers.StateReduction(5, parts=1),
+        target_embedding=keras.layers.Embedding(9, 4),
+        cell=layers.ConditionalGRUCell(5, layers.BahdanauAttention(4)),
+        deep_output=layers.DeepOutput(4),
+        head=layers.CopyNetHead(9),
+    )
+    distribution = model(batch)
+    ```
 
     Args:
         source_embedding: Layer from ids `(B, S)` to `(B, S, E)`, or a
@@ -90,16 +99,16 @@ class Seq2Seq(CopyModel):
 
     def __init__(
         self,
-        source_embedding,
-        encoder,
-        initial_state,
-        target_embedding,
-        cell,
-        deep_output,
-        head,
-        dropout=0.0,
-        seed=None,
-        candidates=False,
+        source_embedding: keras.Layer,
+        encoder: keras.Layer,
+        initial_state: keras.Layer | None,
+        target_embedding: keras.Layer,
+        cell: keras.Layer,
+        deep_output: keras.Layer,
+        head: keras.Layer,
+        dropout: float = 0.0,
+        seed: int | None = None,
+        candidates: bool = False,
         **kwargs,
     ):
         # === Layers ===

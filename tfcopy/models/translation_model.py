@@ -1,5 +1,7 @@
 """Translation model of the pointer softmax paper, with any head."""
 
+import keras
+
 from tfcopy.layers import (
     BidirectionalGRU,
     ConditionalGRUCell,
@@ -21,30 +23,36 @@ CHOICES = ("gru", "transformer")
 
 
 def translator(
-    source_vocabulary_size,
-    target_vocabulary_size,
+    source_vocabulary_size: int,
+    target_vocabulary_size: int,
     *,
-    head="pointer_softmax",
-    encoder="gru",
-    encoder_layers=2,
-    encoder_heads=4,
-    decoder="gru",
-    decoder_options=None,
-    feedforward_units=None,
-    tied=False,
-    coverage=False,
-    embedding_dim=512,
-    units=1024,
-    encoder_units=None,
-    attention_units=None,
-    output_units=None,
-    dropout=0.0,
-    initializers="keras",
-    seed=None,
-    source_embedding=None,
+    head: str | keras.Layer = "pointer_softmax",
+    encoder: str = "gru",
+    encoder_layers: int = 2,
+    encoder_heads: int = 4,
+    decoder: str = "gru",
+    decoder_options: dict | None = None,
+    feedforward_units: int | None = None,
+    tied: bool = False,
+    coverage: bool = False,
+    embedding_dim: int = 512,
+    units: int = 1024,
+    encoder_units: int | None = None,
+    attention_units: int | None = None,
+    output_units: int | None = None,
+    dropout: float = 0.0,
+    initializers: str = "keras",
+    seed: int | None = None,
+    source_embedding: keras.Layer | None = None,
     **head_options,
-):
+) -> Seq2Seq:
     """Builds a translation model with a GRU or Transformer, and a deep output.
+
+    ```python
+    model = models.translator(9, 9, head="pointer_softmax", **sizes)
+    model.compile("adam")
+    model.fit(data, shuffle=False, verbose=0)
+    ```
 
     Args:
         source_vocabulary_size: Positive integer.
@@ -113,13 +121,9 @@ def translator(
         )
     else:
         initial_state = None
+        options = {"seed": seed, **blocks, **(decoder_options or {})}
         cell = transformer_cell(
-            units,
-            attention_units,
-            coverage=coverage,
-            seed=seed,
-            **blocks,
-            **(decoder_options or {}),
+            units, attention_units, coverage=coverage, **options
         )
 
     reader = BidirectionalGRU(encoder_units, kernel, recurrent, name="encoder")

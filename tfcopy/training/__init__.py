@@ -1,4 +1,24 @@
-"""Training on a CPU, on GPUs or on several machines."""
+"""Training on a CPU, on GPUs or on several machines.
+
+Examples of the parts continue this one:
+
+```python
+import numpy as np
+import tensorflow as tf
+from tfcopy import losses, models, training
+
+model = models.copynet(9, 9, embedding_dim=4, units=4)
+batch = {
+    "source_ids": np.array([[5, 1, 6, 3]], "int32"),
+    "source_copy_ids": np.array([[5, 10, 6, -1]], "int32"),
+    "target_ids": np.array([[10, 5, 3]], "int32"),
+}
+batches = tf.data.Dataset.from_tensors(batch)
+trainer = training.Trainer(
+    model, losses.marginal, "adam", batches, epochs=1, verbose=False
+)
+```
+"""
 
 from tfcopy.training.checkpoints import CheckpointError, Checkpoints
 from tfcopy.training.distribution import choose_strategy, strategy_of

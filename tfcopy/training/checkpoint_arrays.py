@@ -11,7 +11,15 @@ import numpy as np
 
 
 class CheckpointError(RuntimeError):
-    """Error: a checkpoint cannot be written, read, or used for this model."""
+    """Error: a checkpoint cannot be written, read, or used for this model.
+
+    ```python
+    try:
+        training.Checkpoints("none").load_weights(model)
+    except training.CheckpointError as error:
+        print(error)
+    ```
+    """
 
 
 def stored_variables(model):

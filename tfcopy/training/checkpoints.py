@@ -35,6 +35,11 @@ class Checkpoints:
     For runs that average weights, it also contains the weights to average, and
     in the end the average.
 
+    ```python
+    checkpoints = training.Checkpoints("run/checkpoints")
+    checkpoints.save_best(model.get_weights(), {"update": 100})
+    ```
+
     Args:
         folder: Path, created when needed.
         keep: Number of checkpoints to keep. With two, damage to the newest one

@@ -23,6 +23,11 @@ def choose_strategy(devices: str | None = None):
     TensorFlow's default strategy. Call it before any other use of TensorFlow,
     since devices and cluster must be set up first.
 
+    ```python
+    with training.choose_strategy("cpu").scope():
+        optimizer = training.Adam(1e-3)
+    ```
+
     Args:
         devices: Devices of this machine: `"cpu"`; `"cpu:2"` for two logical
             CPUs, which share the cores; `"gpu"` for all GPUs; `"gpu:0,2"` for
@@ -97,7 +102,13 @@ def _has_cluster():
 
 
 def strategy_of(model):
-    """Returns the strategy in whose scope a model or optimizer was built."""
+    """Returns the strategy in whose scope a model or optimizer was built.
+
+    ```python
+    with training.strategy_of(model).scope():
+        optimizer = training.Adam(1e-3)
+    ```
+    """
     for variable in model.variables:
         strategy = getattr(variable.value, "distribute_strategy", None)
         if strategy is not None:

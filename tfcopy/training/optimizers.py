@@ -19,6 +19,10 @@ class Adam(keras.optimizers.Adam):
     rounding. Sparse gradients, AMSGrad and unusual dtypes use Keras's
     implementation.
 
+    ```python
+    optimizer = training.Adam(training.WarmUp(1e-3, updates=100))
+    ```
+
     Arguments are as in `keras.optimizers.Adam`.
 
     Reference:

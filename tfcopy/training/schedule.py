@@ -22,6 +22,11 @@ class WarmUp(LearningRateSchedule):
     Update `W` has the highest rate, and no update has a rate of zero. In
     Keras's own warm-up (`CosineDecay`), the first rate is zero.
 
+    ```python
+    schedule = training.WarmUp(1e-3, updates=100)
+    schedule(0), schedule(99)  # 1e-5, 1e-3
+    ```
+
     Args:
         schedule: `LearningRateSchedule`, or a number, for a constant rate.
         updates: Positive integer, `W`; 1 for no warm-up.
@@ -69,6 +74,11 @@ class InverseSquareRoot(LearningRateSchedule):
 
     For `rate = (d_model * W) ** -0.5`, this is the paper's equation.
 
+    ```python
+    schedule = training.InverseSquareRoot(1e-3, updates=4000)
+    optimizer = training.Adam(training.WarmUp(schedule, updates=4000))
+    ```
+
     Args:
         rate: Positive number, the rate at step 0.
         updates: Positive integer, `W`.
@@ -101,6 +111,13 @@ class Phase:
 
     A phase begins with the best weights so far. The search for the best weights
     then starts over, since scores of another objective are not comparable.
+
+    ```python
+    model = models.pointer_generator(
+        9, coverage=True, coverage_enabled=False, embedding_dim=4, units=4
+    )
+    phase = training.Phase(start=1000, begin=model.cell.attention.enable)
+    ```
 
     Attributes:
         start: Number of updates, or epochs, before the phase. If the dev score
@@ -138,6 +155,11 @@ def anneal(start, optimizer, factor=0.1, unit="updates"):
     """Returns a `Phase` that starts from the best weights with a smaller rate.
 
     The optimizer keeps its state.
+
+    ```python
+    optimizer = training.Adam(1e-3)
+    phase = training.anneal(start=1000, optimizer=optimizer, factor=0.1)
+    ```
 
     Args:
         start: As in `Phase`.

@@ -107,6 +107,10 @@ def _place(name):
 def log_embeddings(folder, tables, max_words=10_000):
     """Writes embeddings, with their words, for TensorBoard's projector.
 
+    ```python
+    training.log_embeddings("run", {"words": (np.eye(3), ["a", "b", "c"])})
+    ```
+
     Args:
         folder: The run's folder of events.
         tables: Dict from name to `(matrix, words)`: an array of shape
@@ -259,6 +263,12 @@ class EventLog:
 
 def log_examples(writer, step, examples, name="examples"):
     """Writes sample outputs as text, with the copied words in bold.
+
+    ```python
+    writer = tf.summary.create_file_writer("run")
+    example = ["an", "Özgür"], ["un", "Özgür"], [False, True], None
+    training.log_examples(writer, 0, [example])
+    ```
 
     Args:
         writer: A `tf.summary` writer.

@@ -24,6 +24,11 @@ class Targets:
     positions. Each example then has one cost, `(B, 1)`, and counts once.
     Losses, metrics and speeds are per token or per example.
 
+    ```python
+    targets = training.Targets("target_ids", batches.element_spec)
+    targets.mask(batch)  # (1, 3)
+    ```
+
     Args:
         name: Name of the tensor.
         element_spec: Dict of `tf.TensorSpec`, the spec of a batch.
@@ -152,7 +157,12 @@ class Objective:
 
 
 def is_worth_compiling(model):
-    """Returns whether there is a GPU and XLA can compile all layers."""
+    """Returns whether there is a GPU and XLA can compile all layers.
+
+    ```python
+    training.is_worth_compiling(model)  # False on a CPU
+    ```
+    """
     return bool(tf.config.list_physical_devices("GPU")) and all(
         layer.supports_jit for layer in keras_internals.all_layers(model)
     )
@@ -225,6 +235,11 @@ class TrainStep:
     On a CPU the graphs are traced once for all lengths of sentences. With
     `jit_compile` on one device they are traced once for each shape, as XLA
     needs.
+
+    ```python
+    step = trainer.step_for(batches.element_spec)
+    distribution = step.predict(batch)
+    ```
 
     Args:
         objective: `Objective`, whose model was built under the strategy.

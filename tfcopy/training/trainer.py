@@ -27,6 +27,10 @@ from tfcopy.training.updates import Updates
 class Options:
     """Options of training.
 
+    ```python
+    training.Options(epochs=20, patience=3, clip_norm=1.0)
+    ```
+
     Attributes:
         steps: Maximum number of updates.
         epochs: Maximum number of passes over the training data. Either `steps`
@@ -129,6 +133,14 @@ class Trainer:
     checkpoint in `<log_dir>/checkpoints`. It ends with the same weights as
     without interruption, bit for bit on a CPU. A finished run only loads its
     best weights.
+
+    ```python
+    trainer = training.Trainer(
+        model, losses.marginal, training.Adam(1e-3), batches, epochs=2,
+        log_dir="run", verbose=False,
+    )
+    result = trainer.fit()  # resumes if it was interrupted
+    ```
 
     Args:
         model: Keras model of a dict of inputs that returns a

@@ -9,7 +9,15 @@ from tfcopy.training.reports import Meter
 
 
 class TrainingDiverged(RuntimeError):
-    """Error: the loss or the gradients became infinite or not a number."""
+    """Error: the loss or the gradients became infinite or not a number.
+
+    ```python
+    try:
+        trainer.fit()
+    except training.TrainingDiverged as error:
+        print(error, "Lower the learning rate.")
+    ```
+    """
 
 
 class TrainingLoop:
@@ -188,6 +196,13 @@ class TrainingInterrupted(Exception):
 
     `exit_code` follows the shell's convention for programs that a signal ended:
     130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP.
+
+    ```python
+    try:
+        trainer.fit()
+    except training.TrainingInterrupted as stopped:
+        raise SystemExit(stopped.exit_code)
+    ```
     """
 
     def __init__(self, message, signal_number):

@@ -29,6 +29,10 @@ class Evaluation:
 
     Targets are tokens or examples; see `Options.targets`. The perplexity is for
     tokens.
+
+    ```python
+    trainer.evaluate(batches).perplexity
+    ```
     """
 
     nll: float
@@ -69,6 +73,11 @@ class Result:
     of the weights after `averaged_updates`, if not empty, or otherwise the best
     weights, by `Options.score` if set. `dev_history` has the update and the
     loss of each dev score.
+
+    ```python
+    result = trainer.fit()
+    result.updates, result.best_dev_perplexity
+    ```
     """
 
     updates: int

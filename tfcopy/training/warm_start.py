@@ -24,6 +24,11 @@ class Words(NamedTuple):
 def warm_start(model, other, words: Mapping[str, Words] = {}):
     """Copies the weights that two models share, matched by `weight_names`.
 
+    ```python
+    other = models.copynet(9, 9, embedding_dim=4, units=4)
+    training.warm_start(model, other)  # [], as all weights are copied
+    ```
+
     Args:
         model: Keras model whose weights are set.
         other: Keras model whose weights are copied.

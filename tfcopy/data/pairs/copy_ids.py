@@ -48,6 +48,11 @@ def encode_source(
 ):
     """Encodes source sentences.
 
+    ```python
+    words = tokenizers[0].tokenize(["a river"])
+    ids, copy_ids = data.encode_source(words, *vocabularies)
+    ```
+
     Args:
         words: Ragged string tensor of shape `(B, None)`.
         source_vocabulary: `Vocabulary` of the encoder.
@@ -104,6 +109,13 @@ def encode_pairs(
     placeholder of an entity that the source has is pointed at by rule 1,
     although the vocabulary knows it. The decoder reads it next. Any other
     placeholder of the vocabulary is generated.
+
+    ```python
+    english = tokenizers[0].tokenize(["a river"])
+    french = tokenizers[1].tokenize(["une rivière"])
+    encoded = data.encode_pairs(english, french, *vocabularies)
+    encoded["target_ids"]
+    ```
 
     Args:
         source_words: Ragged string tensor of shape `(B, None)`.
@@ -183,6 +195,11 @@ def pointers(target_ids, source_copy_ids, vocabulary_size) -> np.ndarray:
 
     `encode_pairs` has them already; this is for ids that were made otherwise.
 
+    ```python
+    target_ids = np.array([[9, 5, 3]])  # 9 is not in the vocabulary
+    data.pointers(target_ids, np.array([[6, 9, -1]]), 9)  # [[1, -1, -1]]
+    ```
+
     Args:
         target_ids: Extended ids of the targets, `(B, T)`.
         source_copy_ids: Extended ids of the sources, `(B, S)`.
@@ -215,6 +232,12 @@ def decode(
     target_vocabulary: Vocabulary,
 ) -> list[list[str]]:
     """Decodes extended ids to words.
+
+    ```python
+    words = tokenizers[0].tokenize(["a Łukasz"])
+    _, copy_ids = data.encode_source(words, *vocabularies)
+    data.decode(copy_ids, words, vocabularies[1])  # [["a", "Łukasz"]]
+    ```
 
     Args:
         ids: B rows of ids of the decoder, such as `target_ids` `(B, T)` or the

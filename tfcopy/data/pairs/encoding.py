@@ -62,6 +62,11 @@ class EncodedCorpus:
     `source_ids` and `source_copy_ids`, and `target_splits[i]` to
     `target_splits[i + 1]` of `target_ids` and `pointers`.
 
+    ```python
+    encoded = data.encode(pairs, *vocabularies)
+    len(encoded), encoded.num_too_long  # pairs, and others left out
+    ```
+
     Args:
         source_ids: int32 array.
         source_copy_ids: int32 array.
@@ -147,6 +152,11 @@ def encode(
     **options: Any,
 ) -> EncodedCorpus:
     """Encodes sentence pairs, in chunks; the text is not kept.
+
+    ```python
+    encoded = data.encode(pairs, *vocabularies)
+    encoded.target_ids[: encoded.target_splits[1]]  # the first target
+    ```
 
     Args:
         pairs: (source, target) strings, or bytes. With `cache_dir` it is

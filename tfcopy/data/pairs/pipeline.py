@@ -181,6 +181,12 @@ def batches(
     source length; see `epoch_batches`. A last batch that would be smaller is
     left out.
 
+    ```python
+    encoded = data.encode(pairs, *vocabularies)
+    for batch in data.batches(encoded, 2, shuffle_seed=0):
+        batch["source_ids"]  # (2, S)
+    ```
+
     Args:
         encoded: `EncodedCorpus`.
         batch_size: Pairs in a global batch, or a `TokenLimit`, whose
@@ -244,6 +250,12 @@ def evaluation_batches(
     shapes: Sequence[tuple[int, int]] | None = None,
 ) -> tf.data.Dataset:
     """Makes batches of all pairs, longest sources first.
+
+    ```python
+    encoded = data.encode(pairs, *vocabularies)
+    for batch in data.evaluation_batches(encoded, 2):
+        batch["indices"]  # (2,)
+    ```
 
     Args:
         encoded: `EncodedCorpus`.

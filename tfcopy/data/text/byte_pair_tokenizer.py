@@ -57,6 +57,15 @@ class BytePairTokenizer(PieceTokenizer):
     elsewhere. The character `SPAN` is a piece of its own, of no vocabulary. A
     graph that uses it holds the model itself, not its file.
 
+    ```python
+    import keras_hub
+
+    letters = {"r": 0, "i": 1, "ri": 2, "<|endoftext|>": 3}
+    published = keras_hub.models.GPT2Tokenizer(letters, ["r i"])
+    tokenizer = data.hub_pieces(published, "pieces").tokenizer
+    tokenizer.tokenize(tf.constant(["ri"]))
+    ```
+
     Args:
         model_file: JSON that `hub_pieces` wrote: `pieces`, `merges`, and
             whether a `start` precedes each text.
@@ -214,6 +223,16 @@ _SPECIALS = special.SPECIAL_TOKENS
 class HubPieces(NamedTuple):
     """Vocabulary and subword rules of a pretrained model.
 
+    ```python
+    import keras_hub
+
+    letters = {"r": 0, "i": 1, "ri": 2, "<|endoftext|>": 3}
+    published = keras_hub.models.GPT2Tokenizer(letters, ["r i"])
+    hub = data.hub_pieces(published, "pieces")
+    hub.tokenizer.tokenize(tf.constant(["ri"]))
+    hub.special_ids  # for `models.from_backbone`
+    ```
+
     Attributes:
         tokenizer: A `BytePairTokenizer` or a `SentencepieceTokenizer`.
         vocabulary: `Vocabulary` of both sides.
@@ -236,6 +255,15 @@ def hub_pieces(tokenizer, folder) -> HubPieces:
     begins a source; a target of T5 begins with padding. Targets of T5Gemma and
     of decoder-only networks begin with a start symbol, or with the end symbol
     where there is no start, as for Qwen.
+
+    ```python
+    import keras_hub
+
+    letters = {"r": 0, "i": 1, "ri": 2, "<|endoftext|>": 3}
+    published = keras_hub.models.GPT2Tokenizer(letters, ["r i"])
+    hub = data.hub_pieces(published, "pieces")
+    hub.vocabulary.size
+    ```
 
     Args:
         tokenizer: A `keras_hub.models.BartTokenizer`, `T5Tokenizer`,

@@ -22,6 +22,11 @@ from tfcopy.data.text.vocabulary import table
 class Dictionary:
     """Words and their translations, the likeliest first.
 
+    ```python
+    dictionary = data.Dictionary([("rivière", "river", 0.9)])
+    encoded = data.encode(pairs, *vocabularies, dictionary=dictionary)
+    ```
+
     Args:
         entries: `(word, translation, probability)` triples. Senses of equal
             probability keep their order.
@@ -109,6 +114,11 @@ class Dictionary:
 
 def emit(words, table):
     """Translates copied words by a table.
+
+    ```python
+    table = data.Dictionary([("river", "rivière", 0.9)]).emission_table()
+    data.emit(tf.constant(["Łukasz", "river"]), table)  # Łukasz rivière
+    ```
 
     Args:
         words: String tensor of any shape, source words.

@@ -50,6 +50,14 @@ class SentencepieceTokenizer(PieceTokenizer):
     blank in any case. Blanks that carry meaning are kept if the model has them
     as pieces, and it does not fall back on bytes, as pretrained ones do.
 
+    ```python
+    from tfcopy.data import train_sentencepiece
+
+    train_sentencepiece.train(["a river", "rivers"], 11, "en.model")
+    tokenizer = data.SentencepieceTokenizer("en.model")
+    tokens = tokenizer.tokenize(tf.constant(["a river"]))
+    ```
+
     Args:
         model_file: The file that SentencePiece wrote, `<name>.model`.
         keeps: The blanks that may be kept; see `tokenization.knowing`.

@@ -182,6 +182,10 @@ def _check(mode, language):
 def tokenize(text, *, mode="moses", language="en", blanks=KEPT):
     """Cuts text into tokens.
 
+    ```python
+    data.tokenize(["l'eau."], language="fr")  # l' eau .
+    ```
+
     Args:
         text: String tensor of shape `(B,)`.
         mode: `"moses"`; `"space"` for text that is tokenised already; or
@@ -252,6 +256,11 @@ def detokenize(tokens, *, mode="moses", language="en"):
     Only blanks between tokens are dropped; no token changes, except for the
     tokens of `"characters"` for a blank and for `"▁"`. There is no space beside
     a token that is a blank of `blanks.KEPT`.
+
+    ```python
+    tokens = tf.ragged.constant([["l'", "eau", "."]])
+    data.detokenize(tokens, language="fr")  # l'eau.
+    ```
 
     Args:
         tokens: Ragged string tensor of shape `(B, None)`.
@@ -329,6 +338,12 @@ def lower(words):
 @dataclasses.dataclass(frozen=True)
 class Tokenizer:
     """The tokenisation of one side of a corpus, as one value.
+
+    ```python
+    tokenizer = data.Tokenizer(language="en")
+    tokens = tokenizer.tokenize(["It's a river."])
+    tokenizer.detokenize(tokens)
+    ```
 
     Args:
         mode: `"moses"`, `"space"` or `"characters"`, as in `tokenize`.

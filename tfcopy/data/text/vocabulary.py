@@ -24,6 +24,11 @@ class Vocabulary:
     a special, such as `</s>` in a tokenised corpus, is an unknown word: the id
     of a special never comes from text.
 
+    ```python
+    vocabulary = data.Vocabulary.build({"river": 2, "a": 3})
+    vocabulary.id("river")  # 5, after four specials and "a"
+    ```
+
     Args:
         words: All words, specials first.
         path: File that holds them, which then is an asset of a SavedModel.
@@ -193,6 +198,11 @@ def count_words(
 
     The sentences are read in chunks and not kept; TensorFlow counts within a
     chunk, Python adds the chunks up.
+
+    ```python
+    english, french = data.count_words(pairs, tokenizers)
+    english["river"]  # 2
+    ```
 
     Args:
         pairs: Tuples of strings (or bytes), one string for each side; any

@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from tfcopy.layers.attention.pointing_attention import PointingAttention
-from tfcopy.layers.configured import Configured, check_positive
+from tfcopy.layers.configured import Configured, Initializer, check_positive
 from tfcopy.layers.loop import beside
 from tfcopy.layers.products import dense, multiply, of_rows
 
@@ -27,6 +27,11 @@ class BahdanauAttention(Configured, PointingAttention):
 
     Masking: steps where `value_mask` is `False` get a weight of exactly
     zero. A row without any `True` gets zeros and a context of zeros.
+
+    ```python
+    attention = layers.BahdanauAttention(4)
+    context, weights = attention(targets, annotations, mask)
+    ```
 
     Args:
         units: Positive integer, the size of the hidden layer.
@@ -53,11 +58,11 @@ class BahdanauAttention(Configured, PointingAttention):
 
     def __init__(
         self,
-        units,
-        use_bias=False,
-        kernel_initializer="glorot_uniform",
-        use_score_bias=None,
-        reads_words=False,
+        units: int,
+        use_bias: bool = False,
+        kernel_initializer: Initializer = "glorot_uniform",
+        use_score_bias: bool | None = None,
+        reads_words: bool = False,
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)

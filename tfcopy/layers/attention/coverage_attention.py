@@ -8,7 +8,7 @@ from keras import ops
 
 from tfcopy.layers.attention.bahdanau_attention import BahdanauAttention
 from tfcopy.layers.attention.multi_head_attention import MultiHeadAttention
-from tfcopy.layers.configured import check_choice
+from tfcopy.layers.configured import Initializer, check_choice
 
 FEATURES = ("vector", "scalar")
 
@@ -84,6 +84,11 @@ class CoverageAttention(Coverage, BahdanauAttention):
     and the layer computes the same as `BahdanauAttention` until `enable` is
     called.
 
+    ```python
+    attention = layers.CoverageAttention(4)
+    context, weights = attention(targets, annotations, mask)
+    ```
+
     Args:
         units: As in `BahdanauAttention`.
         use_bias: As in `BahdanauAttention`.
@@ -105,12 +110,12 @@ class CoverageAttention(Coverage, BahdanauAttention):
 
     def __init__(
         self,
-        units,
-        use_bias=False,
-        kernel_initializer="glorot_uniform",
-        use_score_bias=None,
-        enabled=True,
-        feature="vector",
+        units: int,
+        use_bias: bool = False,
+        kernel_initializer: Initializer = "glorot_uniform",
+        use_score_bias: bool | None = None,
+        enabled: bool = True,
+        feature: str = "vector",
         **kwargs,
     ):
         super().__init__(
@@ -148,6 +153,11 @@ class MultiHeadCoverageAttention(Coverage, MultiHeadAttention):
     coverage is the sum of the averaged weights. As in `CoverageAttention`, it
     is the state of `step`, `w_c` starts at zero, and `enabled` switches it on.
 
+    ```python
+    attention = layers.MultiHeadCoverageAttention(4, num_heads=2)
+    context, weights = attention(targets, annotations, mask)
+    ```
+
     Args:
         units: As in `MultiHeadAttention`.
         num_heads: As in `MultiHeadAttention`.
@@ -160,10 +170,10 @@ class MultiHeadCoverageAttention(Coverage, MultiHeadAttention):
 
     def __init__(
         self,
-        units,
-        num_heads=4,
-        kernel_initializer="glorot_uniform",
-        enabled=True,
+        units: int,
+        num_heads: int = 4,
+        kernel_initializer: Initializer = "glorot_uniform",
+        enabled: bool = True,
         **kwargs,
     ):
         super().__init__(units, num_heads, kernel_initializer, **kwargs)

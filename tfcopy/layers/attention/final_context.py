@@ -21,6 +21,13 @@ class FinalContext(PointingAttention):
     bidirectional encoder, `[forward at the last word ; backward at the first]`,
     for any query. The attention weights are uniform over the source tokens.
 
+    ```python
+    cell = layers.AttentionalGRUCell(5, layers.FinalContext())
+    decoder = layers.Decoder(cell)
+    decoded = decoder(targets, annotations, mask, matches, state)
+    decoded["hidden"]  # (2, 3, 5)
+    ```
+
     Reference:
         [Cho et al., 2014](https://arxiv.org/abs/1406.1078), section 2.2.
     """

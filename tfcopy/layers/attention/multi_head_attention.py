@@ -13,7 +13,7 @@ from tfcopy.layers.attention.pointing_attention import (
     PointingAttention,
     masked_log_softmax,
 )
-from tfcopy.layers.configured import Configured
+from tfcopy.layers.configured import Configured, Initializer
 from tfcopy.layers.products import dense
 from tfcopy.layers.tensors import split_heads
 
@@ -31,6 +31,11 @@ class MultiHeadAttention(Configured, PointingAttention):
     Masking: steps where `value_mask` is `False` get a weight of exactly
     zero. A row without any `True` gets zeros and a context of zeros.
 
+    ```python
+    attention = layers.MultiHeadAttention(4, num_heads=2)
+    context, weights = attention(targets, annotations, mask)
+    ```
+
     Args:
         units: Positive integer, U, the size of all heads together.
         num_heads: Positive integer that divides `units`.
@@ -46,9 +51,9 @@ class MultiHeadAttention(Configured, PointingAttention):
 
     def __init__(
         self,
-        units,
-        num_heads=4,
-        kernel_initializer="glorot_uniform",
+        units: int,
+        num_heads: int = 4,
+        kernel_initializer: Initializer = "glorot_uniform",
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)

@@ -8,7 +8,7 @@ import keras
 from keras import ops
 
 from tfcopy.layers.attention.bahdanau_attention import BahdanauAttention
-from tfcopy.layers.configured import check_choice, check_positive
+from tfcopy.layers.configured import Initializer, check_choice, check_positive
 from tfcopy.layers.loop import Product, beside
 from tfcopy.layers.tensors import (
     add_norms,
@@ -49,6 +49,11 @@ class PlanAttention(BahdanauAttention):
     that the first step plans. `project` draws the noise for sampling the
     commitment plan, only in training. Without noise the most likely plan is
     taken.
+
+    ```python
+    attention = layers.PlanAttention(4, plan_steps=3)
+    context, weights = attention(targets, annotations, mask, inputs=targets)
+    ```
 
     Args:
         units: As in `BahdanauAttention`.
@@ -92,22 +97,22 @@ class PlanAttention(BahdanauAttention):
 
     def __init__(
         self,
-        units,
-        use_bias=True,
-        kernel_initializer="glorot_uniform",
-        plan_steps=10,
-        mode="plan",
-        summary_units=64,
-        use_gate=True,
-        reads_words=True,
-        switch="previous",
-        resample=False,
-        inverse_temperature=None,
-        layer_norm=False,
-        always_replan=False,
-        sample_at_test=False,
-        seed=None,
-        use_score_bias=None,
+        units: int,
+        use_bias: bool = True,
+        kernel_initializer: Initializer = "glorot_uniform",
+        plan_steps: int = 10,
+        mode: str = "plan",
+        summary_units: int = 64,
+        use_gate: bool = True,
+        reads_words: bool = True,
+        switch: str = "previous",
+        resample: bool = False,
+        inverse_temperature: float | None = None,
+        layer_norm: bool = False,
+        always_replan: bool = False,
+        sample_at_test: bool = False,
+        seed: int | None = None,
+        use_score_bias: bool | None = None,
         **kwargs,
     ):
         super().__init__(

@@ -23,6 +23,13 @@ class AttentionalGRUCell(RecurrentCell):
 
     For the calls of a cell see `ConditionalGRUCell`.
 
+    ```python
+    cell = layers.AttentionalGRUCell(5, layers.BahdanauAttention(4))
+    decoder = layers.Decoder(cell)
+    decoded = decoder(targets, annotations, mask, matches, state)
+    decoded["hidden"]  # (2, 3, 5)
+    ```
+
     Args:
         units: Positive integer, the size of the state.
         attention: An attention layer, such as `BahdanauAttention`.

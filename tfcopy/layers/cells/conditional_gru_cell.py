@@ -24,6 +24,13 @@ class ConditionalGRUCell(RecurrentCell):
     Call `project` for the tokens of all steps at once, `prepare` once per
     sentence, and `step` at each step.
 
+    ```python
+    cell = layers.ConditionalGRUCell(5, layers.BahdanauAttention(4))
+    decoder = layers.Decoder(cell)
+    decoded = decoder(targets, annotations, mask, matches, state)
+    decoded["hidden"]  # (2, 3, 5)
+    ```
+
     Args:
         units: Positive integer, the size of the state.
         attention: An attention layer, such as `BahdanauAttention`.

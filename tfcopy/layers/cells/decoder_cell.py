@@ -7,7 +7,12 @@ units, C value size.
 import keras
 from keras import ops
 
-from tfcopy.layers.configured import Blockwise, Configured, check_positive
+from tfcopy.layers.configured import (
+    Blockwise,
+    Configured,
+    Initializer,
+    check_positive,
+)
 from tfcopy.layers.loop import Product, first_history, scan
 from tfcopy.layers.products import multiply
 
@@ -31,9 +36,9 @@ class DecoderCell(Configured, keras.layers.Layer):
 
     def __init__(
         self,
-        units,
-        attention,
-        kernel_initializer="glorot_uniform",
+        units: int,
+        attention: keras.Layer,
+        kernel_initializer: Initializer = "glorot_uniform",
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
@@ -162,10 +167,10 @@ class RecurrentCell(DecoderCell):
 
     def __init__(
         self,
-        units,
-        attention,
-        kernel_initializer="glorot_uniform",
-        recurrent_initializer="orthogonal",
+        units: int,
+        attention: keras.Layer,
+        kernel_initializer: Initializer = "glorot_uniform",
+        recurrent_initializer: Initializer = "orthogonal",
         **kwargs,
     ):
         super().__init__(units, attention, kernel_initializer, **kwargs)

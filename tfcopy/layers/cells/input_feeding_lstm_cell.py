@@ -9,6 +9,7 @@ from keras import ops
 
 from tfcopy.layers.cells.decoder_cell import RecurrentCell, cell_outputs
 from tfcopy.layers.cells.gates import UnitForget, add_gate_weights, lstm_update
+from tfcopy.layers.configured import Initializer
 from tfcopy.layers.loop import Product
 from tfcopy.layers.tensors import split
 
@@ -25,6 +26,13 @@ class InputFeedingLSTMCell(RecurrentCell):
 
     The context before the first step is zero. For the calls of a cell see
     `ConditionalGRUCell`.
+
+    ```python
+    cell = layers.InputFeedingLSTMCell(5, layers.CoverageAttention(4))
+    decoder = layers.Decoder(cell)
+    decoded = decoder(targets, annotations, mask, matches, states)
+    decoded["hidden"]  # (2, 3, 5)
+    ```
 
     Args:
         units: Positive integer, the size of `c` and of `s`.
@@ -45,13 +53,13 @@ class InputFeedingLSTMCell(RecurrentCell):
 
     def __init__(
         self,
-        units,
-        attention,
-        input_units=None,
-        kernel_initializer="glorot_uniform",
-        recurrent_initializer="orthogonal",
-        input_initializer="glorot_uniform",
-        decode_initial_attention=False,
+        units: int,
+        attention: keras.Layer,
+        input_units: int | None = None,
+        kernel_initializer: Initializer = "glorot_uniform",
+        recurrent_initializer: Initializer = "orthogonal",
+        input_initializer: Initializer = "glorot_uniform",
+        decode_initial_attention: bool = False,
         **kwargs,
     ):
         super().__init__(

@@ -27,6 +27,13 @@ class SelectiveReadGRUCell(AttentionalGRUCell):
 
     `CopyNetHead` computes its distribution from these scores.
 
+    ```python
+    cell = layers.SelectiveReadGRUCell(5, layers.BahdanauAttention(4))
+    decoder = layers.Decoder(cell)
+    decoded = decoder(targets, annotations, mask, matches, state)
+    decoded["hidden"]  # (2, 3, 5)
+    ```
+
     Args:
         units: As in `AttentionalGRUCell`.
         attention: As in `AttentionalGRUCell`.

@@ -11,7 +11,12 @@ import keras
 from keras import ops
 
 from tfcopy.layers.cells.decoder_cell import HistoryCell
-from tfcopy.layers.configured import Blockwise, Configured, check_choice
+from tfcopy.layers.configured import (
+    Blockwise,
+    Configured,
+    Initializer,
+    check_choice,
+)
 from tfcopy.layers.loop import Memory, Product
 from tfcopy.layers.tensors import (
     add_norms,
@@ -42,6 +47,12 @@ class TransformerCell(HistoryCell):
 
     A search keeps the keys and values of all earlier steps.
 
+    ```python
+    attention = layers.MultiHeadAttention(8, num_heads=2)
+    cell = layers.TransformerCell(8, attention, num_layers=1, num_heads=2)
+    decoded = layers.Decoder(cell)(targets, annotations, mask, matches)
+    ```
+
     Args:
         units: Positive integer, U, a multiple of `num_heads`.
         attention: The attention that points, such as `MultiHeadAttention`;
@@ -67,17 +78,17 @@ class TransformerCell(HistoryCell):
 
     def __init__(
         self,
-        units,
-        attention,
-        kernel_initializer="glorot_uniform",
-        num_layers=2,
-        num_heads=4,
-        feedforward_units=None,
-        normalize_first=True,
-        positions="sinusoidal",
-        num_positions=512,
-        dropout=0.0,
-        seed=None,
+        units: int,
+        attention: keras.Layer,
+        kernel_initializer: Initializer = "glorot_uniform",
+        num_layers: int = 2,
+        num_heads: int = 4,
+        feedforward_units: int | None = None,
+        normalize_first: bool = True,
+        positions: str = "sinusoidal",
+        num_positions: int = 512,
+        dropout: float = 0.0,
+        seed: int | None = None,
         **kwargs,
     ):
         super().__init__(units, attention, kernel_initializer, **kwargs)
@@ -260,13 +271,13 @@ class TransformerBlock(Configured, keras.layers.Layer):
 
     def __init__(
         self,
-        units,
-        num_heads,
-        feedforward_units,
-        normalize_first=True,
-        kernel_initializer="glorot_uniform",
-        dropout=0.0,
-        seed=None,
+        units: int,
+        num_heads: int,
+        feedforward_units: int | None,
+        normalize_first: bool = True,
+        kernel_initializer: Initializer = "glorot_uniform",
+        dropout: float = 0.0,
+        seed: int | None = None,
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)

@@ -9,7 +9,7 @@ from keras import ops
 
 from tfcopy.layers.cells.decoder_cell import RecurrentCell, cell_outputs
 from tfcopy.layers.cells.gates import gru_update
-from tfcopy.layers.configured import check_choice
+from tfcopy.layers.configured import Initializer, check_choice
 from tfcopy.layers.loop import Product
 from tfcopy.layers.tensors import add_norms, cast_norms, normalize, split
 
@@ -37,12 +37,12 @@ class TwoLayerCell(RecurrentCell):
 
     def __init__(
         self,
-        units,
-        attention,
-        kernel_initializer="glorot_uniform",
-        recurrent_initializer="orthogonal",
-        query="both",
-        layer_norm=False,
+        units: int,
+        attention: keras.Layer,
+        kernel_initializer: Initializer = "glorot_uniform",
+        recurrent_initializer: Initializer = "orthogonal",
+        query: str = "both",
+        layer_norm: bool = False,
         **kwargs,
     ):
         super().__init__(
@@ -112,6 +112,13 @@ class TwoLayerGRUCell(TwoLayerCell):
     each GRU. The two gates of a GRU are normalised together.
 
     Args are as in `TwoLayerCell`.
+
+    ```python
+    cell = layers.TwoLayerGRUCell(5, layers.PlanAttention(4))
+    decoder = layers.Decoder(cell)
+    decoded = decoder(targets, annotations, mask, matches, states)
+    decoded["hidden"]  # (2, 3, 5)
+    ```
 
     Reference:
         The authors' code of
@@ -230,6 +237,13 @@ class BiscaleGRUCell(TwoLayerCell):
     With `layer_norm`, the argument of each `sigmoid` and `tanh` is normalised.
 
     Args are as in `TwoLayerCell`.
+
+    ```python
+    cell = layers.BiscaleGRUCell(5, layers.PlanAttention(4))
+    decoder = layers.Decoder(cell)
+    decoded = decoder(targets, annotations, mask, matches, states)
+    decoded["hidden"]  # (2, 3, 5)
+    ```
 
     Reference:
         [Chung et al., 2016](https://arxiv.org/abs/1603.06147), section 4.2,

@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from tfcopy import tokens
-from tfcopy.layers.configured import Configured, check_choice
+from tfcopy.layers.configured import Configured, Initializer, check_choice
 from tfcopy.layers.products import multiply
 
 COMBINATIONS = ("sum", "transform", "bands", "replace")
@@ -28,6 +28,12 @@ class WordCombination(Configured, keras.layers.Layer):
     There is no bias. With `sum` and `transform`, a word without sources, whose
     vectors are all zero, is thus exactly `e(w)`. Only the products are in the
     compute dtype.
+
+    ```python
+    definitions = np.ones((2, 4, 5), "float32")
+    combine = layers.WordCombination("transform")
+    vectors = combine(ids, embedded, {"definitions": definitions})
+    ```
 
     Args:
         combine: `"sum"`, `"transform"`, `"bands"` or `"replace"`.
@@ -54,10 +60,10 @@ class WordCombination(Configured, keras.layers.Layer):
 
     def __init__(
         self,
-        combine="sum",
-        dropout=0.0,
-        kernel_initializer="glorot_uniform",
-        seed=None,
+        combine: str = "sum",
+        dropout: float = 0.0,
+        kernel_initializer: Initializer = "glorot_uniform",
+        seed: int | None = None,
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)

@@ -9,7 +9,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from tfcopy.layers.configured import Configured, Unmasked
+from tfcopy.layers.configured import Configured, Initializer, Unmasked
 from tfcopy.layers.definitions.combination import WordCombination
 from tfcopy.layers.definitions.definition_readers import LSTMReader, MeanReader
 
@@ -30,6 +30,18 @@ class DefinitionEmbedding(Configured, Unmasked):
     All texts of a call share the encoded definitions. All operations but the
     products of the readers and of the combination are in float32 with any dtype
     policy. The outputs carry no Keras mask.
+
+    ```python
+    definitions = {
+        "slots": np.where(ids == 4, 2, 0)[..., None],  # entry 2 defines word 4
+        "ids": np.array([4, 5, 6]),  # of two entries
+        "owners": np.array([1, 1, 2]),
+        "weights": np.array([0.5, 0.5, 1.0], "float32"),
+        "counts": np.array([0, 1, 1], "float32"),
+    }
+    embedding = layers.DefinitionEmbedding(9, 6, reader="mean_linear")
+    vectors = embedding(ids, definitions)  # (2, 4, 6)
+    ```
 
     Args:
         vocabulary_size: Positive integer, the rows of the words' table.
@@ -90,21 +102,21 @@ class DefinitionEmbedding(Configured, Unmasked):
 
     def __init__(
         self,
-        vocabulary_size,
-        embedding_dim,
+        vocabulary_size: int,
+        embedding_dim: int,
         *,
-        reader="mean",
-        definition_vocabulary_size=None,
-        spelling=None,
-        combine="sum",
-        stop_gradient=False,
-        dropout=0.0,
-        embeddings=None,
-        definition_embeddings=None,
-        embeddings_initializer="uniform",
-        kernel_initializer="glorot_uniform",
-        recurrent_initializer="orthogonal",
-        seed=None,
+        reader: str | keras.Layer | None = "mean",
+        definition_vocabulary_size: int | None = None,
+        spelling: dict | None = None,
+        combine: str = "sum",
+        stop_gradient: bool = False,
+        dropout: float = 0.0,
+        embeddings: np.ndarray | tuple | None = None,
+        definition_embeddings: np.ndarray | tuple | None = None,
+        embeddings_initializer: Initializer = "uniform",
+        kernel_initializer: Initializer = "glorot_uniform",
+        recurrent_initializer: Initializer = "orthogonal",
+        seed: int | None = None,
         **kwargs,
     ):
         super().__init__(**kwargs)

@@ -12,7 +12,7 @@ from keras import ops
 from tfcopy import tokens
 from tfcopy.keras_internals import serialize_shared
 from tfcopy.layers.cells.gates import add_gate_weights, lstm_bias, lstm_update
-from tfcopy.layers.configured import Configured, check_positive
+from tfcopy.layers.configured import Configured, Initializer, check_positive
 from tfcopy.layers.loop import Product, scan
 from tfcopy.layers.products import multiply, word_products
 
@@ -57,6 +57,17 @@ class MeanReader(Configured, DefinitionReader):
     a token's weight is one over the length of its definition. `V` is applied
     after the sums, since both are linear.
 
+    ```python
+    definitions = {
+        "ids": np.array([4, 5, 6]),  # of two entries
+        "owners": np.array([1, 1, 2]),
+        "weights": np.array([0.5, 0.5, 1.0], "float32"),
+        "counts": np.array([0, 1, 1], "float32"),
+    }
+    table = np.ones((9, 6), "float32")
+    vectors = layers.MeanReader(5)(table, definitions)  # (3, 5)
+    ```
+
     Call arguments and results are as in `DefinitionReader`.
 
     Args:
@@ -69,7 +80,10 @@ class MeanReader(Configured, DefinitionReader):
     """
 
     def __init__(
-        self, linear_units=None, kernel_initializer="glorot_uniform", **kwargs
+        self,
+        linear_units: int | None = None,
+        kernel_initializer: Initializer = "glorot_uniform",
+        **kwargs,
     ):
         super().__init__(**kwargs)
         self.keep_arguments(locals())
@@ -109,6 +123,17 @@ class LSTMReader(Configured, DefinitionReader):
 
     `word_products` computes the tokens' part of the gates.
 
+    ```python
+    definitions = {
+        "ids": np.array([[4, 5], [6, 0]]),  # of two entries
+        "owners": np.array([1, 2]),
+        "weights": np.array([1.0, 1.0], "float32"),
+        "counts": np.array([0, 1, 1], "float32"),
+    }
+    table = np.ones((9, 6), "float32")
+    vectors = layers.LSTMReader(5)(table, definitions)  # (3, 5)
+    ```
+
     Call arguments and results are as in `DefinitionReader`.
 
     Args:
@@ -126,11 +151,11 @@ class LSTMReader(Configured, DefinitionReader):
 
     def __init__(
         self,
-        units,
-        kernel_initializer="glorot_uniform",
-        recurrent_initializer="orthogonal",
-        unit_forget_bias=False,
-        num_buckets=4,
+        units: int,
+        kernel_initializer: Initializer = "glorot_uniform",
+        recurrent_initializer: Initializer = "orthogonal",
+        unit_forget_bias: bool = False,
+        num_buckets: int = 4,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -222,6 +247,18 @@ class RecurrentReader(Configured, DefinitionReader):
     are `(N, K)`, with `PAD` after the end of a definition and never first;
     `owners` and `weights` are `(N,)`.
 
+    ```python
+    definitions = {
+        "ids": np.array([[4, 5], [6, 0]]),  # of two entries
+        "owners": np.array([1, 2]),
+        "weights": np.array([1.0, 1.0], "float32"),
+        "counts": np.array([0, 1, 1], "float32"),
+    }
+    table = np.ones((9, 6), "float32")
+    reader = layers.RecurrentReader(keras.layers.LSTM(5))
+    vectors = reader(table, definitions)  # (3, 5)
+    ```
+
     Call arguments and results are as in `DefinitionReader`.
 
     Args:
@@ -236,7 +273,7 @@ class RecurrentReader(Configured, DefinitionReader):
 
     layer_arguments = ("layer",)
 
-    def __init__(self, layer, **kwargs):
+    def __init__(self, layer: keras.Layer, **kwargs):
         super().__init__(**kwargs)
         self.layer = layer
 

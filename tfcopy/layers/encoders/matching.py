@@ -21,6 +21,11 @@ class SoftAlignment(Unmasked):
         a~ = softmax of E over b, times b;  b~ = softmax over a, times a
         [a ; a~ ; a - a~ ; a * a~],  [b ; b~ ; b - b~ ; b * b~]
 
+    ```python
+    align = layers.SoftAlignment()
+    premise, hypothesis = align(embedded, embedded, mask, mask)  # (2, 4, 24)
+    ```
+
     Args:
         **kwargs: Arguments of `keras.layers.Layer`.
 
@@ -78,6 +83,11 @@ class Coattention(Unmasked):
     weights; apply the paper's `tanh(Q W + b)` before it. The softmax is in
     float32.
 
+    ```python
+    attend = layers.Coattention()
+    both, _, _ = attend(embedded, embedded, mask, mask)  # (2, 4, 18)
+    ```
+
     Args:
         **kwargs: Arguments of `keras.layers.Layer`.
 
@@ -123,6 +133,10 @@ class Coattention(Unmasked):
 @keras.saving.register_keras_serializable(package="tfcopy")
 class MaskedPooling(Unmasked):
     """Layer that pools steps without padding: average and maximum.
+
+    ```python
+    pooled = layers.MaskedPooling()(annotations, mask)  # (2, 16)
+    ```
 
     Args:
         **kwargs: Arguments of `keras.layers.Layer`.

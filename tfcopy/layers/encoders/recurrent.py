@@ -14,7 +14,7 @@ from tfcopy.layers.cells.gates import (
     lstm_bias,
     lstm_update,
 )
-from tfcopy.layers.configured import Configured, Unmasked
+from tfcopy.layers.configured import Configured, Initializer, Unmasked
 from tfcopy.layers.loop import Product, scan
 from tfcopy.layers.products import multiply, word_products
 from tfcopy.layers.tensors import or_all, split
@@ -52,9 +52,9 @@ class Bidirectional(Configured, Unmasked):
 
     def __init__(
         self,
-        units,
-        kernel_initializer="glorot_uniform",
-        recurrent_initializer="orthogonal",
+        units: int,
+        kernel_initializer: Initializer = "glorot_uniform",
+        recurrent_initializer: Initializer = "orthogonal",
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -151,6 +151,11 @@ class BidirectionalGRU(Bidirectional):
     Arguments and padding are as in `Bidirectional`. `final` is
     `[h_forward ; h_backward]`, `(B, 2 * units)`.
 
+    ```python
+    encoder = layers.BidirectionalGRU(4)
+    annotations, final = encoder(embedded, mask)  # (2, 4, 8), (2, 8)
+    ```
+
     Args:
         units: As in `Bidirectional`.
         kernel_initializer: As in `Bidirectional`.
@@ -166,10 +171,10 @@ class BidirectionalGRU(Bidirectional):
 
     def __init__(
         self,
-        units,
-        kernel_initializer="glorot_uniform",
-        recurrent_initializer="orthogonal",
-        reset_after=True,
+        units: int,
+        kernel_initializer: Initializer = "glorot_uniform",
+        recurrent_initializer: Initializer = "orthogonal",
+        reset_after: bool = True,
         **kwargs,
     ):
         super().__init__(
@@ -203,6 +208,11 @@ class BidirectionalLSTM(Bidirectional):
     Arguments and padding are as in `Bidirectional`. `final` is
     `[c_forward ; c_backward ; h_forward ; h_backward]`, `(B, 4 * units)`.
 
+    ```python
+    encoder = layers.BidirectionalLSTM(4)
+    annotations, final = encoder(embedded, mask)  # (2, 4, 8), (2, 16)
+    ```
+
     Args:
         units: As in `Bidirectional`.
         kernel_initializer: As in `Bidirectional`.
@@ -218,10 +228,10 @@ class BidirectionalLSTM(Bidirectional):
 
     def __init__(
         self,
-        units,
-        kernel_initializer="glorot_uniform",
-        recurrent_initializer="orthogonal",
-        unit_forget_bias=True,
+        units: int,
+        kernel_initializer: Initializer = "glorot_uniform",
+        recurrent_initializer: Initializer = "orthogonal",
+        unit_forget_bias: bool = True,
         **kwargs,
     ):
         super().__init__(
@@ -249,6 +259,10 @@ class ForwardLSTM(Configured, Unmasked):
     `keras.layers.LSTM`. On a GPU, that layer cannot be compiled by XLA, and
     does not accept rows that are all padding.
 
+    ```python
+    states = layers.ForwardLSTM(4)(embedded, mask)  # (2, 4, 4)
+    ```
+
     Args:
         units: Positive integer, U.
         kernel_initializer: Initializer of each block of the input kernel.
@@ -268,10 +282,10 @@ class ForwardLSTM(Configured, Unmasked):
 
     def __init__(
         self,
-        units,
-        kernel_initializer="glorot_uniform",
-        recurrent_initializer="orthogonal",
-        unit_forget_bias=False,
+        units: int,
+        kernel_initializer: Initializer = "glorot_uniform",
+        recurrent_initializer: Initializer = "orthogonal",
+        unit_forget_bias: bool = False,
         **kwargs,
     ):
         super().__init__(**kwargs)

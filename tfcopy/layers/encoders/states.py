@@ -8,6 +8,7 @@ from keras import ops
 
 from tfcopy.layers.configured import (
     Configured,
+    Initializer,
     Unmasked,
     another,
     check_positive,
@@ -64,6 +65,10 @@ class StateReduction(Configured, Unmasked):
     For an LSTM, part 0 is the cell state and part 1 the hidden state, each with
     both directions. The result is the decoder's `[cell ; hidden]`.
 
+    ```python
+    state = layers.StateReduction(5)(annotations, mask, final)  # (2, 10)
+    ```
+
     Args:
         units: Positive integer, the size of each reduced part.
         parts: Positive integer, the number of equal parts of `final`.
@@ -86,11 +91,11 @@ class StateReduction(Configured, Unmasked):
 
     def __init__(
         self,
-        units,
-        parts=2,
-        activation="relu",
-        kernel_initializer="glorot_uniform",
-        bias_initializer="zeros",
+        units: int,
+        parts: int = 2,
+        activation: str = "relu",
+        kernel_initializer: Initializer = "glorot_uniform",
+        bias_initializer: Initializer = "zeros",
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -136,6 +141,11 @@ class PositionOneHot(Configured, Unmasked):
     positions; the paper does not mention it. Padding and all positions from
     `positions` on get zeros.
 
+    ```python
+    encoder = layers.PositionOneHot(layers.BidirectionalGRU(4), positions=3)
+    annotations, final = encoder(embedded, mask)  # (2, 4, 11), (2, 8)
+    ```
+
     Args:
         encoder: An encoder, such as `BidirectionalGRU`.
         positions: Positive integer, P.
@@ -154,7 +164,7 @@ class PositionOneHot(Configured, Unmasked):
 
     layer_arguments = ("encoder",)
 
-    def __init__(self, encoder, positions=57, **kwargs):
+    def __init__(self, encoder: keras.Layer, positions: int = 57, **kwargs):
         super().__init__(**kwargs)
         self.keep_arguments(locals())
         check_positive("positions", positions)

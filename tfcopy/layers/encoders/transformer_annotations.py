@@ -23,6 +23,11 @@ class TransformerAnnotations(Configured, Unmasked):
 
     Masking: no token attends to padding; annotations of padding are zero.
 
+    ```python
+    encoder = layers.TransformerAnnotations(8, num_layers=1, num_heads=2)
+    annotations, final = encoder(embedded, mask)  # (2, 4, 8), (2, 8)
+    ```
+
     Args:
         units: Positive integer, the size of an annotation.
         num_layers: Positive integer, the number of blocks.
@@ -47,11 +52,11 @@ class TransformerAnnotations(Configured, Unmasked):
 
     def __init__(
         self,
-        units,
-        num_layers=2,
-        num_heads=4,
-        feedforward_units=None,
-        dropout=0.0,
+        units: int,
+        num_layers: int = 2,
+        num_heads: int = 4,
+        feedforward_units: int | None = None,
+        dropout: float = 0.0,
         **kwargs,
     ):
         super().__init__(**kwargs)

@@ -49,6 +49,11 @@ class CopyNetHead(SoftmaxHead):
     `SelectiveReadGRUCell` computes the scores `psi_c` itself, and outputs them
     as `copy_scores`. With any other cell the head has its own `W_c`.
 
+    ```python
+    head = layers.CopyNetHead(9)
+    distribution = head(features, decoded, annotations, mask)
+    ```
+
     Args:
         vocabulary_size: Positive integer.
         kernel_initializer: Initializer of the output matrix and of `W_c`.

@@ -6,6 +6,7 @@ Shapes: B batch, T target steps, S source steps, V target vocabulary.
 import keras
 from keras import ops
 
+from tfcopy.layers.configured import Initializer
 from tfcopy.layers.copying import (
     marginal_log_likelihood,
 )
@@ -25,6 +26,11 @@ class PointerGeneratorHead(SoftmaxHead):
     recurrence, as in the authors' code. For an LSTM with input feeding these
     are cell and hidden state, and the token merged with the last context.
 
+    ```python
+    head = layers.PointerGeneratorHead(9)
+    distribution = head(features, decoded, annotations, mask)
+    ```
+
     Args:
         vocabulary_size: Size of the vocabulary.
         switch_bias: Initial `b`.
@@ -42,10 +48,10 @@ class PointerGeneratorHead(SoftmaxHead):
 
     def __init__(
         self,
-        vocabulary_size,
-        switch_bias=0.0,
-        kernel_initializer="glorot_uniform",
-        switch_initializer="glorot_uniform",
+        vocabulary_size: int,
+        switch_bias: float = 0.0,
+        kernel_initializer: Initializer = "glorot_uniform",
+        switch_initializer: Initializer = "glorot_uniform",
         **kwargs,
     ):
         super().__init__(vocabulary_size, kernel_initializer, **kwargs)

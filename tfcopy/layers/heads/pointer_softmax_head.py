@@ -9,7 +9,7 @@ import keras
 from keras import ops
 
 from tfcopy.layers.attention.pointing_attention import masked_log_softmax
-from tfcopy.layers.configured import Configured, check_choice
+from tfcopy.layers.configured import Configured, Initializer, check_choice
 from tfcopy.layers.copying import (
     MASKED,
     observed_log_likelihood,
@@ -28,6 +28,10 @@ class NoisyTanh(Configured, keras.layers.Layer):
 
     In training, `noise` is drawn for each unit and call. Otherwise its mean is
     used.
+
+    ```python
+    switch = layers.NoisyTanh(seed=1)(features, training=True)
+    ```
 
     Args:
         alpha: Weight of the hard part; above 1 the slope is negative where
@@ -48,7 +52,12 @@ class NoisyTanh(Configured, keras.layers.Layer):
     """
 
     def __init__(
-        self, alpha=1.15, scale=0.5, half_normal=True, seed=None, **kwargs
+        self,
+        alpha: float = 1.15,
+        scale: float = 0.5,
+        half_normal: bool = True,
+        seed: int | None = None,
+        **kwargs,
     ):
         super().__init__(**kwargs)
         self.keep_arguments(locals())
@@ -90,6 +99,11 @@ class PointerSoftmaxHead(SoftmaxHead):
     definition of the switch. Here definition and intention are kept, with
     `switch_bias=1`.
 
+    ```python
+    head = layers.PointerSoftmaxHead(9)
+    distribution = head(features, decoded, annotations, mask)
+    ```
+
     Args:
         vocabulary_size: Size of the shortlist.
         switch_units: H; the width of the features if `None`.
@@ -119,14 +133,14 @@ class PointerSoftmaxHead(SoftmaxHead):
 
     def __init__(
         self,
-        vocabulary_size,
-        switch_units=None,
-        switch_activation="noisy_tanh",
-        switch_bias=1.0,
-        temperature=1.0,
-        pointer="attention",
-        kernel_initializer="glorot_uniform",
-        seed=None,
+        vocabulary_size: int,
+        switch_units: int | None = None,
+        switch_activation: str = "noisy_tanh",
+        switch_bias: float = 1.0,
+        temperature: float = 1.0,
+        pointer: str = "attention",
+        kernel_initializer: Initializer = "glorot_uniform",
+        seed: int | None = None,
         **kwargs,
     ):
         super().__init__(vocabulary_size, kernel_initializer, **kwargs)

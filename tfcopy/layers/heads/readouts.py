@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from tfcopy.layers.configured import Configured
+from tfcopy.layers.configured import Configured, Initializer
 from tfcopy.layers.products import dense
 
 
@@ -28,10 +28,10 @@ class ProjectedOutputs(Configured, keras.layers.Layer):
 
     def __init__(
         self,
-        units,
-        dropout=0.0,
-        kernel_initializer="glorot_uniform",
-        seed=None,
+        units: int,
+        dropout: float = 0.0,
+        kernel_initializer: Initializer = "glorot_uniform",
+        seed: int | None = None,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -57,6 +57,11 @@ class ProjectedOutputs(Configured, keras.layers.Layer):
 class Readout(Configured, keras.layers.Layer):
     """Layer that concatenates some of a decoder's outputs.
 
+    ```python
+    readout = layers.Readout(("hidden", "context"))
+    features = readout(decoded)  # (2, 3, 13)
+    ```
+
     Args:
         parts: Names of `decoder_outputs`. CopyNet has only the hidden state.
             With `("hidden", "context", "inputs")`, each has a linear term in
@@ -74,7 +79,13 @@ class Readout(Configured, keras.layers.Layer):
         [Gu et al., 2016](https://arxiv.org/abs/1603.06393), eq. 7.
     """
 
-    def __init__(self, parts=("hidden",), dropout=0.0, seed=None, **kwargs):
+    def __init__(
+        self,
+        parts: tuple[str, ...] = ("hidden",),
+        dropout: float = 0.0,
+        seed: int | None = None,
+        **kwargs,
+    ):
         super().__init__(**kwargs)
         self.keep_arguments(locals())
         self.parts = tuple(parts)
@@ -93,6 +104,10 @@ class DeepOutput(ProjectedOutputs):
 
     `tanh(hidden W_s + b_s + inputs W_e + b_e + context W_c + b_c)`. Arguments
     and results are as in `ProjectedOutputs`.
+
+    ```python
+    features = layers.DeepOutput(4)(decoded)  # (2, 3, 4)
+    ```
 
     Reference:
         [Pascanu et al., 2014](https://arxiv.org/abs/1312.6026); the dl4mt
@@ -127,6 +142,10 @@ class OutputProjection(ProjectedOutputs):
 
     `[hidden ; context] W + b`. Arguments and results are as in
     `ProjectedOutputs`.
+
+    ```python
+    features = layers.OutputProjection(4)(decoded)  # (2, 3, 4)
+    ```
 
     Reference:
         [See et al., 2017](https://arxiv.org/abs/1704.04368), eq. 4, the inner

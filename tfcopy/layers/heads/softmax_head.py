@@ -10,7 +10,7 @@ from keras import ops
 from tfcopy import tokens
 from tfcopy.layers.attention.pointing_attention import masked_log_softmax
 from tfcopy.layers.backbones.hub_backbone import BackboneEmbedding
-from tfcopy.layers.configured import Configured
+from tfcopy.layers.configured import Configured, Initializer
 from tfcopy.layers.copying import (
     MASKED,
     CopyDistribution,
@@ -25,6 +25,11 @@ from tfcopy.layers.tensors import argmax, or_all, take
 @keras.saving.register_keras_serializable(package="tfcopy")
 class SoftmaxHead(Configured, keras.layers.Layer):
     """Head with a softmax over the target vocabulary; the baseline, no copying.
+
+    ```python
+    head = layers.SoftmaxHead(9)
+    distribution = head(features, decoded, annotations, mask)
+    ```
 
     Args:
         vocabulary_size: Positive integer.
@@ -71,10 +76,10 @@ class SoftmaxHead(Configured, keras.layers.Layer):
 
     def __init__(
         self,
-        vocabulary_size,
-        kernel_initializer="glorot_uniform",
-        tied=False,
-        normalize=False,
+        vocabulary_size: int,
+        kernel_initializer: Initializer = "glorot_uniform",
+        tied: bool = False,
+        normalize: bool = False,
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)

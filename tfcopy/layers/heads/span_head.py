@@ -9,7 +9,7 @@ Shapes: B batch, N words of the context, D size.
 import keras
 from keras import ops
 
-from tfcopy.layers.configured import Configured, check_positive
+from tfcopy.layers.configured import Configured, Initializer, check_positive
 from tfcopy.layers.copying import MASKED
 from tfcopy.layers.products import dense
 from tfcopy.layers.tensors import argmax, or_all
@@ -20,6 +20,10 @@ class SpanHead(Configured, keras.layers.Layer):
     """Head that scores each word with a network of one hidden layer.
 
     `ReLU(x W_1 + b_1) w_2 + b_2`. The scores are not normalised.
+
+    ```python
+    scores = layers.SpanHead(5)(annotations, mask)  # (2, 4)
+    ```
 
     Args:
         units: Positive integer, the size of the hidden layer.
@@ -41,10 +45,10 @@ class SpanHead(Configured, keras.layers.Layer):
 
     def __init__(
         self,
-        units,
-        dropout=0.0,
-        kernel_initializer="glorot_uniform",
-        seed=None,
+        units: int,
+        dropout: float = 0.0,
+        kernel_initializer: Initializer = "glorot_uniform",
+        seed: int | None = None,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -78,6 +82,12 @@ class SpanHead(Configured, keras.layers.Layer):
 def independent_spans(start, end):
     """Returns the best start and the best end, chosen independently.
 
+    ```python
+    start = np.array([[0.0, 2.0, 1.0]])
+    end = np.array([[3.0, 0.0, 1.0]])
+    decoding.independent_spans(start, end)  # from 1 to 0: empty
+    ```
+
     Args:
         start: Scores of starts, `(B, N)`.
         end: Scores of ends, `(B, N)`.
@@ -99,6 +109,12 @@ def joint_spans(start, end, max_length=30):
     `argmax start[i] + end[j]` over all `i < j <= i + max_length`. The span is
     never empty. It has no padding if the scores of padding are very low (-1e9)
     and the text has at least two words, where `EOS` may be one of them.
+
+    ```python
+    start = np.array([[0.0, 2.0, 1.0]])
+    end = np.array([[3.0, 0.0, 1.0]])
+    decoding.joint_spans(start, end)  # from 1 to 2
+    ```
 
     Args:
         start: Scores of starts, `(B, N)`.
