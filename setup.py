@@ -84,6 +84,7 @@ setup(
         "tfcopy.serving.catalogs": ["*.html"],
         "tfcopy.serving.web": ["package-lock.json", "page/*"],
         "tfcopy.runtime": ["*.txt"],
+        "tfcopy.serving.servables": ["*.txt"],
         "tfcopy.serving": [
             "server_files/*.*",
             "server_files/Dockerfile",

@@ -1,5 +1,6 @@
-"""Translators' functions of texts, in TensorFlow and as text programs."""
+"""Translators' functions of texts, with TensorFlow and without."""
 
+import functools
 import os
 
 import numpy as np
@@ -14,32 +15,11 @@ from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.data.text.span_patterns import PATTERNS
 from tfcopy.decoding import SearchOptions
-from tfcopy.runtime.number_operations import strings
-from tfcopy.runtime.text_program import FILE_NAME, TextPrograms
+from tfcopy.runtime.text_functions import FILE_NAME, TextFunctions
 from tfcopy.serving.servables import litert_export, text_export
 from tfcopy.serving.servables.translator import Translator
 
-ODD = [
-    *["", "  \u00a0 \u3000 x\u200by \ufeff", "the " * 40, "x" * 5000, " "],
-    "the session of Łukasz is open .",
-    "``a b`` is 北京 \x00 </s> <unk> <pad> <s> ⟨s⟩ ﬁ \x01",
-    "%s: {name} <b>bold</b> `ref <http://x.y>`_ don't l'Union $x %(a)d %%",
-    "a\u0301e\u0301 İstanbul ΟΔΟΣ 👩‍👩‍👧 \ue000 1\ue002 @1 ǅ \u2c2f &amp; ${x}",
-    "Hello,world! 1,000.5 e-mail@a.b http://x.y/z?q=1#f (x) No. 5 p. 3 etc.",
-    "« the session », said he: 'open'; “is” [it] -- is... $ 5 ▁ ▁▁ 。",
-    "MR. O'BRIEN-ŞAHIN n'est pas « ici » : 5% … Art. 3 WWW.ſ.com Kk \ue001",
-    "http://x.y\u00a0: «\u202f%s\u202f» is\u00a0open ``a\u00a0b``\u200bx\u3000",
-    "العربية (test) שלום ‏%d‎ 😀 🏳️‍🌈 Kowalski Anna anna Anna",
-]
-ODD = [*map(str.encode, ODD), b"\xff\xfe abc \xed\xa0\x80 \xc3"]
-LINES = [
-    "the\tdas",
-    "Łukasz\t%s x",
-    "is open\t``ist``",
-    "no tab",
-    "",
-    "a\tb\tc",
-]
+ODD = text_export.odd_texts()
 SPANS = ("rst", "placeholders", "html", "[0-9]+")
 
 
@@ -133,116 +113,17 @@ def translator_of(case, folder):
 
 
 class Sides:
-    """A translator's functions of texts, and the programs made from them."""
+    """A translator's functions of texts, with TensorFlow and without."""
 
     def __init__(self, translator, folder):
         folder = str(folder)
         translator = translator.with_files(folder)
-        self.functions, self.signatures = litert_export.text_functions(
-            translator
-        )
-        parts = self.functions, translator.resources, folder, self.signatures
-        text_export.write(folder, *parts)
-        self.programs = TextPrograms(os.path.join(folder, FILE_NAME), folder)
-        self.size = translator.target_vocabulary.size
+        kinds = litert_export.signature_kinds(translator)
+        text_export.write(folder, translator, kinds, folder)
+        self.functions = TextFunctions(os.path.join(folder, FILE_NAME), folder)
+        options = functools.partial(litert_export.options_of, translator)
+        self.graphs = text_export.Graphs(translator, kinds, options)
 
-    def run(self, name, arrays):
-        """Returns what a program answers."""
-        return self.programs.run(name, arrays, size_of(arrays))
-
-    def run_tensorflow(self, name, arrays):
-        """Returns what TensorFlow answers, as arrays."""
-        tensors = {
-            k: tf.constant(x.tolist(), tf.string, x.shape)
-            if x.dtype == object
-            else tf.constant(x)
-            for k, x in arrays.items()
-        }
-        function = self.functions[name]
-        if name.startswith("write"):
-            found = function(tensors)
-        else:
-            found = function(**tensors)
-        return {k: as_array(x.numpy()) for k, x in found.items()}
-
-    def calls(self, texts, seed=0):
-        """Yields names of all functions, and inputs for texts."""
-        rng = np.random.default_rng(seed)
-        for name, steps in self.signatures.items():
-            arrays = {"text": strings(texts)}
-            if "glossary" in steps["inputs"]:
-                lines = rng.choice(LINES, [len(texts), 4]).ravel()
-                lines = strings(x.encode() for x in lines)
-                arrays["glossary"] = lines.reshape(len(texts), 4)
-            yield steps["read"], arrays
-            if texts:
-                found = self.run_tensorflow(steps["read"], arrays)
-                found.update(self.results(rng, found, name == "analyse"))
-                yield steps["write"], found
-
-    def differences(self, texts):
-        """Returns names of functions and outputs that differ for texts."""
-        wrong = []
-        for name, arrays in self.calls(texts):
-            expected = self.run_tensorflow(name, arrays)
-            found = self.run(name, arrays)
-            assert found.keys() == expected.keys()
-            wrong += [
-                (name, k)
-                for k, x in expected.items()
-                if not is_same(as_array(found[k]), x)
-            ]
-        return wrong
-
-    def results(self, rng, read, is_analysis):
-        """Returns a random result of a search: many words are copied."""
-        rows, width = read["ids"].shape
-        write = self.functions[
-            "write_analyse" if is_analysis else "write_serving_default"
-        ]
-        shapes = {
-            k: x.shape
-            for k, x in write.structured_input_signature[0][0].items()
-        }
-        most, longest = (3 if is_analysis else 1), 9
-        shape = rows, most, longest
-        ids = rng.integers(4, self.size + width, shape)
-        copied = rng.integers(0, width, shape)
-        is_copied = rng.random(shape) < 0.5
-        ids = np.where(is_copied, self.size + copied, ids)
-        lengths = rng.integers(0, longest, (rows, most, 1))
-        places = np.arange(longest)
-        ids = np.where(places < lengths, ids, np.where(places == lengths, 3, 0))
-        found = {
-            "ids": ids.astype("int32"),
-            "copied_from": np.where(ids >= self.size, copied, -1).astype(
-                "int32"
-            ),
-            "scores": rng.normal(size=shape[:2]).astype("float32"),
-            "generate_probs": rng.random(shape).astype("float32"),
-            "attention": rng.random((*shape, width)).astype("float32"),
-        }
-        return {
-            f"result_{k}": x
-            for k, x in found.items()
-            if f"result_{k}" in shapes
-        }
-
-
-def as_array(x):
-    return strings([x]).reshape(()) if isinstance(x, bytes) else np.asarray(x)
-
-
-def is_same(found, expected):
-    """Returns whether arrays are equal, floats to the last bit."""
-    same = found.dtype.kind, found.shape == expected.shape
-    return same == (expected.dtype.kind, True) and (
-        found.tolist() == expected.tolist()
-    )
-
-
-def size_of(arrays):
-    """Returns the number of elements and bytes of arrays."""
-    texts = [x for x in arrays.values() if x.dtype == object]
-    size = sum(x.size for x in arrays.values())
-    return size + sum(len(text) for x in texts for text in x.flat)
+    def difference(self, texts):
+        """Returns the name of an array that differs for texts."""
+        return text_export.find_difference(self.functions, self.graphs, texts)

@@ -1,7 +1,7 @@
 """Answers of an export by LiteRT, without TensorFlow.
 
-A text program reads the texts, a program of LiteRT searches, and another text
-program writes the answers.
+Functions of texts encode them, a program of LiteRT searches, and further
+functions decode its hypotheses.
 
 Shapes: B texts, S source tokens, N hypotheses, T tokens of a hypothesis.
 """
@@ -17,8 +17,8 @@ import tempfile
 import numpy as np
 
 from tfcopy import checked_files, filesystem, tokens
-from tfcopy.runtime import text_program
-from tfcopy.runtime.signatures import ModelError, Signature, make_fork_error
+from tfcopy.runtime import text_functions
+from tfcopy.runtime.signatures import ModelError, make_fork_error
 from tfcopy.terminal import hide_errors, one_line, quiet
 
 # Beside tfcopy.json, in the folder `assets.extra` of a version.
@@ -50,17 +50,14 @@ class LitertEngine:
 
     def __init__(self, folder, facts: dict, at_once: int):
         extra = os.path.join(folder, "assets.extra")
-        texts = os.path.join(extra, text_program.FILE_NAME)
+        texts = os.path.join(extra, text_functions.FILE_NAME)
         self._path = os.path.join(extra, FILE_NAME)
         self._file = _private_copy(self._path, facts["sha256"])
-        self._texts = text_program.TextPrograms(
+        self._texts = text_functions.TextFunctions(
             *(texts, os.path.join(folder, "assets"), extra),
             checksum=facts["texts"],
         )
-        self.signatures = {
-            name: Signature(x["inputs"], tuple(x["outputs"]))
-            for name, x in self._texts.signatures.items()
-        }
+        self.signatures = self._texts.signatures
         self._made = 0
         self._at_once = at_once
         # Programs that no thread runs, by the process.
@@ -75,35 +72,32 @@ class LitertEngine:
             signature: Name of the signature.
             inputs: Dict of arrays of `bytes`, of at least one text.
         """
-        steps = self._texts.signatures[signature]
-        texts = [text for x in inputs.values() for text in x.flat]
-        rows, size = len(next(iter(inputs.values()))), sum(map(len, texts))
-        found = self._texts.run(steps["read"], inputs, size)
-        length = found["longest"]
-        if len(found["ids"]) != rows:
-            raise ValueError(f"{steps['read']} reads other texts")
-        fits = [n for n in self._sizes[steps["search"]] if n >= length]
+        kind = self._texts.kinds[signature]
+        texts = {name: x.tolist() for name, x in inputs.items()}
+        sources = self._texts.read(texts["text"], texts.get("glossary"))
+        length = sources.longest
+        fits = [n for n in self._sizes[kind] if n >= length]
         if not fits:
             raise ModelError(f"{self._path} has no program of {length} tokens.")
         arrays = {
-            key: _padded(found[key], min(fits), PADDING[key])
+            key: _padded(getattr(sources, key), min(fits), PADDING[key])
             for key in PADDING
-            if key in found
+            if getattr(sources, key) is not None
         }
-        name = program_name(steps["search"], min(fits))
+        name = program_name(kind, min(fits))
         with self._programs() as programs:
             results = [
                 programs.run(name, {k: x[i] for k, x in arrays.items()})
-                for i in range(rows)
+                for i in range(len(sources.ids))
             ]
-        for key in results[0]:
-            x = [result[key] for result in results]
-            x = x[0] if rows == 1 else np.concatenate(x)
-            if key == "attention":
-                x = _padded(x, found["ids"].shape[1], 0)
-            found[f"result_{key}"] = x
-            size += x.size
-        return self._texts.run(steps["write"], found, size)
+        result = {
+            key: np.concatenate([x[key] for x in results]) for key in results[0]
+        }
+        if "attention" in result:
+            result["attention"] = _padded(
+                result["attention"], sources.ids.shape[1], 0
+            )
+        return self._texts.write(signature, sources, result)
 
     @contextlib.contextmanager
     def _programs(self):

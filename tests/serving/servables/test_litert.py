@@ -24,7 +24,13 @@ from tfcopy.checked_files import checksum_of
 from tfcopy.data import Dictionary
 from tfcopy.decoding import SearchOptions, beam_search
 from tfcopy.layers.tensorflow_loop import without_gradients
-from tfcopy.runtime import litert_engine, local_model, text_program, versions
+from tfcopy.runtime import (
+    litert_engine,
+    local_model,
+    text_functions,
+    text_tokenizers,
+    versions,
+)
 from tfcopy.runtime.local_model import LocalModel
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.runtime.tensorflow_engine import TensorFlowEngine
@@ -353,12 +359,12 @@ def test_processes_and_threads_share_a_model(export):
 @pytest.mark.long
 @pytest.mark.parametrize("content", [b"", b"[" * 10**5, b'{"format": 1}', None])
 def test_texts_that_are_damaged_before_their_checksum(copied, content):
-    path = copied / "assets.extra" / text_program.FILE_NAME
+    path = copied / "assets.extra" / text_functions.FILE_NAME
     config = copied / "assets.extra" / "tfcopy.json"
     old = checksum_of(path)
     if content is None:
         content = json.loads(path.read_text())
-        content["functions"]["read"]["steps"].pop(0)
+        content["source"]["tokenizer"].pop("kind")
         content = json.dumps(content).encode()
     path.write_bytes(content)
     with pytest.raises(
@@ -383,6 +389,22 @@ def test_a_wrong_program_is_not_exported(tmp_path, monkeypatch):
     translator = copier(litert="float32", max_source_length=15)
     check_without_programs(
         translator, tmp_path, "LiteRT answers 1 of 1 texts worse than TensorFl"
+    )
+
+
+def test_a_text_that_is_read_differently_is_told(tmp_path, monkeypatch):
+    tokenize = text_tokenizers.Words.tokenize
+
+    def tokenize_otherwise(self, text):
+        tokens = tokenize(self, text)
+        return tokens[:-1] if "Łukasz".encode() in tokens else tokens
+
+    monkeypatch.setattr(text_tokenizers.Words, "tokenize", tokenize_otherwise)
+    check_without_programs(
+        copier(litert="float32", max_source_length=15),
+        tmp_path,
+        "Without TensorFlow the text 'the session of Łukasz is open .' has "
+        "another `ids`.",
     )
 
 

@@ -223,7 +223,7 @@ def test_a_long_text_and_an_old_browser_are_told(site):
         ("model-[0-9a-f]*/search.tflite.gzip", "altered"),
         ("model-[0-9a-f]*/texts.json.gzip", "missing"),
         ("page-[0-9a-f]*/litert/litert_wasm_internal.wasm.gzip", "altered"),
-        ("page-[0-9a-f]*/text_operations.js", "altered"),
+        ("page-[0-9a-f]*/text_functions.js", "altered"),
     ],
 )
 def test_a_damaged_file_is_named(site, tmp_path, name, fault):

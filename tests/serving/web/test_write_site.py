@@ -10,8 +10,7 @@ import shutil
 import pytest
 
 from tests.serving.web.page import files_of
-from tests.serving.web.test_text_programs import UNKNOWN
-from tfcopy.runtime.number_operations import OPERATIONS
+from tests.serving.web.test_page_texts import UNKNOWN
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving.web import site, write_site
 
@@ -136,20 +135,11 @@ def test_another_registry_may_be_named(
 
 @pytest.mark.parametrize("pattern", [r"a\C", "(?iU:a)", "[[:^alpha:]]"])
 def test_patterns_that_javascript_lacks_are_refused(pattern):
-    step = ["StaticRegexReplace", [0], {"pattern": pattern}, [1]]
-    content = {"functions": {"read": {"steps": [step]}}}
     with pytest.raises(ModelError, match="e: the regular expression .* has "):
-        write_site._check_patterns("e", content)
-    step[2]["pattern"] = r"\\C [U:^] (?s)\pL(?i:a)(?P<U>b)"
-    write_site._check_patterns("e", content)
+        write_site._check_patterns("e", {"tokenizer": {"cut": [[pattern, ""]]}})
+    others = r"\\C [U:^] (?s)\pL(?i:a)(?P<U>b)"
+    write_site._check_patterns("e", {"tokenizer": {"span": others}})
     assert pattern.removeprefix("a") in UNKNOWN or "U" in pattern
-
-
-def test_the_page_has_all_operations():
-    page = pathlib.Path(site.PAGE)
-    code = "".join(path.read_text() for path in page.glob("*_operations.js"))
-    names = set(re.findall(r"^  (\w+): |(?:NUMBERS|TEXTS)\.(\w+)", code, re.M))
-    assert OPERATIONS.keys() <= {x for pair in names for x in pair}
 
 
 def test_nothing_ends_the_facts_early():

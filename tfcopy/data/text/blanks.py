@@ -23,6 +23,15 @@ def spaces(kept: str = KEPT) -> str:
     return f"[{_SPACES}{others}]+"
 
 
+def facts(kept: str = KEPT) -> dict:
+    """Returns what an export declares of blanks; see `runtime.text_rules`.
+
+    Args:
+        kept: As in `spaces`.
+    """
+    return {"spaces": spaces(kept), "blank": spaces("")}
+
+
 def normalized(text: str, kept: str = KEPT) -> str:
     """Returns a text whose spaces are single, without any around it.
 

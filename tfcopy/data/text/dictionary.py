@@ -102,14 +102,17 @@ class Dictionary:
         Returns:
             `tf.lookup.StaticHashTable` of string to string.
         """
+        with tf.init_scope():
+            return table(self.best(shared), default="")
+
+    def best(self, shared: Iterable[str] = ()) -> dict[str, str]:
+        """Returns the best translations of words that are not `shared`."""
         shared = set(shared)
-        best = {
+        return {
             word: senses[0][0]
             for word, senses in self._senses.items()
             if word not in shared
         }
-        with tf.init_scope():
-            return table(best, default="")
 
 
 def emit(words, table):

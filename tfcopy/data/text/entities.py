@@ -40,6 +40,8 @@ _VERSION = 1
 
 MARK = "￨"  # U+FFE8, between a token and its tag
 NO_TAG = "O"
+_TAG = f"(.){MARK}[^{MARK}]*$"
+_TAGGED, _UNTAGGED = f".+{MARK}[^{MARK}]+", f".+{MARK}{NO_TAG}"
 
 # A capital at the front, or a digit anywhere.
 PATTERN = r"[\p{Lu}\p{Lt}].*|.*\p{Nd}.*"
@@ -108,6 +110,20 @@ class Entities:
         digest = hashlib.sha256("\n".join(self.common).encode()).hexdigest()
         return repr((_VERSION, parts, digest[:16]))
 
+    def declare(self) -> dict:
+        """Returns the facts of `runtime.text_rules.Entities`."""
+        is_marked = self.pattern is None
+        return {
+            "entity": _TAGGED if is_marked else self.pattern,
+            "other": _UNTAGGED if is_marked else self.exceptions,
+            "placeholder": _PLACEHOLDER,
+            "one_capital": _ONE_CAPITAL,
+            "surface": [[_TAG, r"\1"]] if is_marked else [],
+            "common": () if is_marked else self.common,
+            "lowercase": self.lowercase,
+            "unknown": _UNK_WORD,
+        }
+
     def surfaces(self, words):
         """Removes the marks of tokens.
 
@@ -118,7 +134,7 @@ class Entities:
             return words
         if isinstance(words, tf.RaggedTensor):
             return words.with_flat_values(self.surfaces(words.flat_values))
-        return tf.strings.regex_replace(words, f"(.){MARK}[^{MARK}]*$", r"\1")
+        return tf.strings.regex_replace(words, _TAG, r"\1")
 
     def is_entity(self, words):
         """Returns which tokens are entities.
@@ -132,8 +148,7 @@ class Entities:
         match = tf.strings.regex_full_match
         surfaces = self.surfaces(words)
         if self.pattern is None:
-            found = match(words, f".+{MARK}[^{MARK}]+")
-            found &= ~match(words, f".+{MARK}{NO_TAG}")
+            found = match(words, _TAGGED) & ~match(words, _UNTAGGED)
         else:
             found = match(words, self.pattern) & ~match(words, self.exceptions)
             if self.common:

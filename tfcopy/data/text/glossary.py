@@ -18,7 +18,7 @@ from tfcopy import file_forms
 from tfcopy.data.corpora.text_pairs import decoded_lines, line_error
 from tfcopy.data.ragged_rows import join
 from tfcopy.data.text import exchange_formats
-from tfcopy.data.text.blanks import KEPT, normalized
+from tfcopy.data.text.blanks import KEPT, facts, normalized
 from tfcopy.data.text.tokenization import normalize_blanks
 
 # A mark: private characters of Unicode around the phrase's number.
@@ -26,7 +26,7 @@ _OPEN, _CLOSE = "\ue001", "\ue002"
 MARK = f"{_OPEN}[0-9]+{_CLOSE}"
 # Blanks are normalised: text holds no control characters.
 _EDGE, _WORD_EDGE = "\x03", "\x04"
-_IN_ASCII = dict(zip(KEPT, "\t\r\f\n"))
+IN_ASCII = dict(zip(KEPT, "\t\r\f\n"))
 _WORD = r"[\pL\pN\pM_]+"
 _PUNCTUATION = r"[!-/:-@\[-^`{-~]"  # of ASCII, all but the underscore
 
@@ -232,7 +232,7 @@ def cut(text, pattern, blanks=""):
     text = in_ascii(text, blanks)
     edged = tf.strings.regex_replace(text, pattern, rf"{_EDGE}\0{_EDGE}")
     for blank in blanks:
-        edged = tf.strings.regex_replace(edged, _IN_ASCII[blank], blank)
+        edged = tf.strings.regex_replace(edged, IN_ASCII[blank], blank)
     # Outside, inside, outside and so on; there may be nothing outside.
     parts = tf.strings.split(edged, _EDGE)
     places = tf.ragged.range(parts.row_lengths()).flat_values
@@ -242,13 +242,24 @@ def cut(text, pattern, blanks=""):
 def in_ascii(text, blanks: str):
     """Replaces some of `blanks.KEPT` by blanks of ASCII, `\\s` to RE2."""
     for blank in blanks:
-        text = tf.strings.regex_replace(text, blank, _IN_ASCII[blank])
+        text = tf.strings.regex_replace(text, blank, IN_ASCII[blank])
     return text
 
 
 def _delimited(text):
     """Puts an edge before and after each word of texts, so that words match."""
     return tf.strings.regex_replace(text, _WORD, rf"{_WORD_EDGE}\0{_WORD_EDGE}")
+
+
+def declare(glossary: Glossary | None) -> dict:
+    """Returns the facts of `runtime.text_rules.Glossary`."""
+    return {
+        **{"mark": MARK, "word": _WORD, "private": f"[{_OPEN}{_CLOSE}]"},
+        "edges": [_OPEN, _CLOSE],
+        "phrase": [[_PUNCTUATION, r"\\\0"], [" ", f"[ {KEPT}]+"]],
+        **{"blanks": facts(""), "kept": facts(KEPT)},
+        "terms": None if glossary is None else glossary.terms,
+    }
 
 
 def _any_of(phrases):

@@ -17,9 +17,9 @@ import tensorflow as tf
 from tfcopy.data.ragged_rows import append, join, keep, rows_of
 from tfcopy.data.text import answer_check
 from tfcopy.data.text.blanks import KEPT
-from tfcopy.data.text.glossary import MARK, cut, in_ascii
+from tfcopy.data.text.glossary import IN_ASCII, MARK, cut, in_ascii
 from tfcopy.data.text.rst_markup import PLURAL_BLANK
-from tfcopy.data.text.span_patterns import ORDERED, pattern_of
+from tfcopy.data.text.span_patterns import NOTHING, ORDERED, pattern_of
 from tfcopy.data.text.tokenization import normalize_blanks
 from tfcopy.tokens import BLANK
 
@@ -28,6 +28,8 @@ from tfcopy.tokens import BLANK
 SPAN = "\ue000"
 _LOST = "\ufffd"
 _LETTER = r"[\pL\pN_]"
+_ENDS_WORD, _BEGINS_WORD = rf"(?s).*{_LETTER}", rf"(?s){_LETTER}.*"
+_LAST_WORD = r"(?s)^(?:.*\s)?(\S*)$"
 # Inline markup of reStructuredText is none right after a text, or before one.
 _INLINE_MARKUP = r"(?s)``.*``|:[^`]*:`.*`|\|.*\||\[.*\]_"
 # Of ASCII docutils names the signs, of the rest it takes all punctuation, but
@@ -112,6 +114,10 @@ class ProtectedTokenizer:
     @property
     def _names(self):
         return (MARK, *self.protect)
+
+    @property
+    def _placeholders(self):
+        return [x for x in self.protect if x not in answer_check.MARKUP]
 
     def tokenize(self, text):
         """Cuts text of shape `(B,)` into ragged tokens, `(B, None)`.
@@ -253,8 +259,7 @@ class ProtectedTokenizer:
         before = _matches(parts.flat_values, answer_check.ENDS_WITH_LETTER)
         after = _matches(parts.flat_values, answer_check.BEGINS_WITH_LETTER)
         after = tf.concat([after, [False]], 0)[1:]
-        kinds = [x for x in self.protect if x not in answer_check.MARKUP]
-        is_placeholder = _matches(spans, pattern_of(kinds))
+        is_placeholder = _matches(spans, pattern_of(self._placeholders))
         rows = tf.strings.as_string(parts.value_rowids())
         keys = [tf.strings.join([rows, x, spans]) for x in "<>"]
         return tf.stack([before, after]) & is_placeholder, tf.stack(keys)
@@ -307,7 +312,7 @@ class ProtectedTokenizer:
             a plural's letter one that reStructuredText does not show.
         """
         parts, spans = (in_ascii(x, self.blanks) for x in (parts, spans))
-        left = tf.strings.regex_replace(parts, r"(?s)^(?:.*\s)?(\S*)$", r"\1")
+        left = tf.strings.regex_replace(parts, _LAST_WORD, r"\1")
         words = tf.strings.regex_replace(spans, MARK, "word")
         right = tf.strings.join([parts, words])
         right = tf.concat([right, [""]], axis=0)[1:]
@@ -323,9 +328,9 @@ class ProtectedTokenizer:
             ends_markup = is_markup | _matches(spans, _TARGET)
         # The end of the span before, where nothing is between them.
         left = tf.where(parts == "", tf.concat([[""], words[:-1]], 0), parts)
-        before |= is_mark & _matches(left, rf"(?s).*{_LETTER}")
+        before |= is_mark & _matches(left, _ENDS_WORD)
         before |= is_markup & _matches(left, _NO_BEGIN)
-        after |= is_mark & _matches(right, rf"(?s){_LETTER}.*")
+        after |= is_mark & _matches(right, _BEGINS_WORD)
         after |= ends_markup & _matches(right, _NO_END)
         is_plural = ends_markup & _matches(right, _PLURAL)
         # One blank between two spans is enough.
@@ -357,6 +362,33 @@ class ProtectedTokenizer:
         )
         found = tf.strings.regex_replace(both, pattern, _EDGE)
         return (found != tf.strings.join([*alone])) & (before != "")
+
+    def declare(self, files: dict) -> dict:
+        """Returns the facts of `runtime.text_tokenizers.Spans`."""
+        inner = self.inner.declare(files)
+        has_markup = "rst" in self.protect
+        matches = {
+            "mark": MARK,
+            "ordered": ORDERED,
+            "span": f"(?:{self.pattern})",
+            "placeholder": pattern_of(self._placeholders),
+            "ends_with_letter": answer_check.ENDS_WITH_LETTER,
+            "begins_with_letter": answer_check.BEGINS_WITH_LETTER,
+            "ends_word": _ENDS_WORD,
+            "begins_word": _BEGINS_WORD,
+            "markup": _INLINE_MARKUP if has_markup else NOTHING,
+            "target": _TARGET if has_markup else NOTHING,
+            "no_begin": _NO_BEGIN,
+            "no_end": _NO_END,
+            "plural": _PLURAL,
+        }
+        return {
+            **{"kind": "spans", "inner": inner, "in_pieces": self.in_pieces},
+            **{"span": matches["span"], "mark": MARK, "matches": matches},
+            "ascii": {x: IN_ASCII[x] for x in self.blanks},
+            "marks": [_FIRST, _FIRST_IN_TURN, _LATER],
+            **{"last_word": _LAST_WORD, "plural_blank": PLURAL_BLANK},
+        }
 
     @property
     def fingerprint(self) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfcopy import filesystem
-from tfcopy.data.text.blanks import KEPT
+from tfcopy.data.text.blanks import KEPT, facts
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.data.text.tokenization import Tokenizer, names_of, normalize_blanks
 from tfcopy.terminal import quiet
@@ -91,6 +91,12 @@ class SentencepieceTokenizer(PieceTokenizer):
         pieces = {*model.id_to_piece([*range(len(model))])}
         known = "" if "<0x00>" in pieces else self.keeps
         return "".join(x for x in known if x in pieces)
+
+    def declare(self, files: dict) -> dict:
+        """Returns the facts of `SentencePieces`; adds its model to files."""
+        name = f"pieces-{hashlib.sha256(self.model).hexdigest()[:16]}.model"
+        files[name] = self.model
+        return {"kind": "sentencepiece", "file": name, **facts(self.blanks)}
 
     @functools.cached_property
     def model(self) -> bytes:

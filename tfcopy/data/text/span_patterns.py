@@ -104,7 +104,7 @@ KINDS = tuple(name for name in PATTERNS if not name.endswith(SUFFIX))
 NAMES = f"{', '.join(KINDS)}, and formats of gettext such as qt-format"
 CHOICES = f"{NAMES}, or regular expressions of RE2"
 _RANKS = {x: i for i, x in enumerate([*PATTERNS, WITHOUT_PERCENT])}
-_NOTHING = r"[^\x00-\x{10FFFF}]"
+NOTHING = r"[^\x00-\x{10FFFF}]"
 
 
 def pattern_of(names) -> str:
@@ -129,7 +129,7 @@ def _pattern_of(names):
     for name in ordered:
         _check(name)
     patterns = (f"(?:{PATTERNS.get(name, name)})" for name in ordered)
-    return "|".join(patterns) or _NOTHING
+    return "|".join(patterns) or NOTHING
 
 
 def check_flag(names, flag: str = "protect"):

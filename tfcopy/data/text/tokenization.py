@@ -30,7 +30,7 @@ import tensorflow as tf
 
 from tfcopy.data.parallel import map_each
 from tfcopy.data.ragged_rows import join, keep, rows_of
-from tfcopy.data.text.blanks import KEPT, spaces
+from tfcopy.data.text.blanks import KEPT, facts, spaces
 
 
 def string_tensor(texts: Iterable) -> tf.Tensor:
@@ -203,19 +203,10 @@ def tokenize(text, *, mode="moses", language="en", blanks=KEPT):
     """
     _check(mode, language)
     text = normalize_blanks(text, blanks)
-    if mode == "characters":
-        return _characters(text, language)
-    if mode == "moses":
-        text = _separate(text, language)
-    elif blanks:
-        text = tf.strings.regex_replace(text, f"[{blanks}]", r" \0 ")
-    return tf.strings.split(text)
-
-
-def _characters(text, language):
-    """Splits text, `(B,)`, whose blanks are normalised, into code points."""
-    if language == "zh":
-        text = tf.strings.regex_replace(text, " ", "")
+    for pattern, rewrite in _cuts(mode, language, blanks):
+        text = tf.strings.regex_replace(text, pattern, rewrite)
+    if mode != "characters":
+        return tf.strings.split(text)
     text = tf.strings.unicode_split(text, "UTF-8")
     return _swap(_swap(text, _BLANK, 2 * _BLANK), " ", _BLANK)
 
@@ -226,23 +217,23 @@ def _swap(tokens, old, new):
     return tokens.with_flat_values(tf.where(values == old, new, values))
 
 
-def _separate(text, language):
-    """Puts a space before each token. Text: any shape, blanks normalised."""
-    replace = tf.strings.regex_replace
+def _cuts(mode, language, blanks):
+    """Returns (pattern, rewrite) pairs that put spaces between tokens."""
+    if mode == "characters":
+        return [(" ", "")] if language == "zh" else []
+    if mode == "space":
+        return [(f"[{blanks}]", r" \0 ")] if blanks else []
     # A full stop before a lower-case word ends an abbreviation.
     stop = rf"\1{_STOP}\2"
-    text = replace(text, rf"([\pL\pM\pN])\.([ {KEPT}]\p{{Ll}})", stop)
-    text = replace(text, _BEFORE_FIGURE, stop)
+    rules = [
+        (rf"([\pL\pM\pN])\.([ {KEPT}]\p{{Ll}})", stop),
+        (_BEFORE_FIGURE, stop),
+    ]
     if language == "en":
-        text = replace(
-            text,
-            rf"([\pL\pM\pN.])({_APOSTROPHE})({_CONTRACTION})"
-            rf"([^\pL\pM\pN\p{{Cf}}]|[{KEPT}]|$)",
-            rf"\1 \2{_SUFFIX}\3\4",
-        )
-    text = replace(text, _lexer(language), r" \0")
-    text = replace(text, _STOP, ".")
-    return replace(text, _SUFFIX, "")
+        before = rf"([\pL\pM\pN.])({_APOSTROPHE})({_CONTRACTION})"
+        after = rf"([^\pL\pM\pN\p{{Cf}}]|[{KEPT}]|$)"
+        rules.append((before + after, rf"\1 \2{_SUFFIX}\3\4"))
+    return [*rules, (_lexer(language), r" \0"), (_STOP, "."), (_SUFFIX, "")]
 
 
 _CLOSING = r",!?%)\]}”…"
@@ -275,19 +266,23 @@ def detokenize(tokens, *, mode="moses", language="en"):
     _check(mode, language)
     if mode == "characters":
         tokens = _swap(_swap(tokens, _BLANK, " "), 2 * _BLANK, _BLANK)
-        return join(tokens)
-    if mode == "space":
-        text = join(tokens, "" if language == "zh" else " ")
-        return tf.strings.regex_replace(text, *_BESIDE_KEPT)
-    text = join(tokens, " ")
-    text = tf.strings.join([" ", text, " "])
-    for pattern, rewrite in [*_joints(language), _BESIDE_KEPT]:
+    text = join(tokens, _separator(mode, language))
+    if mode == "moses":
+        text = tf.strings.join([" ", text, " "])
+    for pattern, rewrite in _joints(mode, language):
         text = tf.strings.regex_replace(text, pattern, rewrite)
-    return tf.strings.strip(text)
+    return tf.strings.strip(text) if mode == "moses" else text
 
 
-def _joints(language):
+def _separator(mode, language):
+    is_dense = mode == "characters" or (mode == "space" and language == "zh")
+    return "" if is_dense else " "
+
+
+def _joints(mode, language):
     """Returns (pattern, rewrite) pairs that drop blanks, in order."""
+    if mode != "moses":
+        return [] if mode == "characters" else [_BESIDE_KEPT]
     closing = r",)\]}”…" if language == "fr" else _CLOSING
     stops = "." if language == "fr" else ".;:"
     after = rf"[ {closing}{stops}\"]"
@@ -314,7 +309,7 @@ def _joints(language):
         (rf" (') ([^ ].*?) (')({after})", r" \1\2\3\4"),
         (rf" ({_APOSTROPHE})({after})", r"\1\2"),
     ]
-    return rules
+    return [*rules, _BESIDE_KEPT]
 
 
 def lower(words):
@@ -393,6 +388,19 @@ class Tokenizer:
     def detokenize(self, tokens):
         """Joins ragged tokens, `(B, None)`, to text of shape `(B,)`."""
         return detokenize(tokens, mode=self.mode, language=self.language)
+
+    def declare(self, files: dict) -> dict:
+        """Returns the facts of `runtime.text_tokenizers.Words`."""
+        mode, language = self.mode, self.language
+        return {
+            **{"kind": "words", "lowercase": self.lowercase},
+            **facts(self.keeps),
+            "cut": _cuts(mode, language, self.keeps),
+            "join": _joints(mode, language),
+            "separator": _separator(mode, language),
+            "edge": " " if mode == "moses" else "",
+            "characters": mode == "characters",
+        }
 
     @property
     def blanks(self) -> str:

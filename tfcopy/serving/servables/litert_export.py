@@ -10,6 +10,8 @@ Shapes: B texts, S source positions, N hypotheses, L maximum length.
 
 import contextlib
 import dataclasses
+import functools
+import itertools
 import operator
 import os
 import tempfile
@@ -21,29 +23,23 @@ import tensorflow as tf
 from tensorflow.lite.tools import flatbuffer_utils
 
 from tfcopy import checked_files, keras_internals
-from tfcopy.decoding import SearchResult
 from tfcopy.layers.tensorflow_loop import without_gradients
 from tfcopy.runtime.litert_engine import (
     FILE_NAME,
     LitertEngine,
     program_name,
 )
-from tfcopy.runtime.number_operations import strings
-from tfcopy.runtime.text_program import FILE_NAME as TEXTS_NAME
+from tfcopy.runtime.text_functions import FILE_NAME as TEXTS_NAME
+from tfcopy.runtime.text_functions import TextFunctions, strings
 from tfcopy.serving.servables import storage, text_export
-from tfcopy.serving.servables.translation import (
-    RequestedTerms,
-    Sources,
-    program_lengths,
-)
+from tfcopy.serving.servables.translation import program_lengths
 
-_TEXT = tf.TensorSpec([None], tf.string, name="text")
-_LINES = tf.TensorSpec([None, None], tf.string, name="glossary")
 # Elements of a weight that the converter makes integers.
 _LARGE = 1024
 _RESULTS = ("ids", "scores", "copied_from", "generate_probs", "attention")
-# Texts of a test set that programs answer: a few seconds.
-_TESTED = 100
+# Texts of a test set that programs answer, and those that are read and written
+# with and without TensorFlow: a few seconds.
+_TESTED, _COMPARED = 100, 2000
 
 
 def check(translator):
@@ -85,20 +81,20 @@ def write(folder, translator, examples, pairs=()) -> dict:
         translator = translator.copy(model=model)
     extra = os.path.join(folder, "assets.extra")
     path = os.path.join(extra, FILE_NAME)
-    functions, signatures = text_functions(translator)
+    signatures = signature_kinds(translator)
     assets = os.path.join(folder, "assets")
-    resources = translator.resources
-    facts = {
-        "texts": text_export.write(
-            extra, functions, resources, assets, signatures
-        )
-    }
+    facts = {"texts": text_export.write(extra, translator, signatures, assets)}
+    functions = TextFunctions(os.path.join(extra, TEXTS_NAME), assets, extra)
+    options = functools.partial(options_of, translator)
+    graphs = text_export.Graphs(translator, signatures, options)
+    compared = [*(x["text"] for x in examples), *itertools.chain(*pairs)]
+    text_export.compare(functions, graphs, compared[:_COMPARED])
     texts, references = [x["text"] for x in examples], None
     if pairs:
         texts, references = zip(*pairs[:_TESTED])
     expected = translator.translate_all(texts, progress=False)
     # A search needs no tables, and LiteRT has none from words to words.
-    weights = [x for x in resources if isinstance(x, tf.Variable)]
+    weights = [x for x in translator.resources if isinstance(x, tf.Variable)]
     for precision in dict.fromkeys((translator.litert, "float32")):
         programs = _programs(translator, precision)
         with open(path, "wb") as file:
@@ -271,7 +267,7 @@ def kinds(translator) -> tuple[str, ...]:
     return "free", ANALYSED
 
 
-def _options(translator, kind):
+def options_of(translator, kind):
     """Returns the `SearchOptions` of a kind of program."""
     options = translator.search_options()
     if kind == ANALYSED:
@@ -285,7 +281,7 @@ def _options(translator, kind):
 
 
 def _program(translator, kind, length):
-    options = _options(translator, kind)
+    options = options_of(translator, kind)
     names = ["ids", "copy_ids", "protected"][: 3 if options.must_copy else 2]
 
     def search(ids, copy_ids, protected=None):
@@ -304,85 +300,12 @@ def _results(options):
     return _RESULTS if options.return_attention else _RESULTS[:-1]
 
 
-def text_functions(translator) -> tuple[dict, dict]:
-    """Returns the functions before and after a search, and signatures.
-
-    A function `read` maps a signature's inputs to a dict; a function `write`
-    maps this dict and the results of a program to the signature's outputs.
-
-    Returns:
-        `(functions, signatures)`: concrete functions by name, and for each
-        signature a dict of its `inputs` with their rank, the names of its
-        `outputs`, its functions `read` and `write`, and the kind of program
-        `search`.
-    """
-    default = kinds(translator)[0]
-    parts = {"serving_default": ("", default), "analyse": ("", ANALYSED)}
+def signature_kinds(translator) -> dict[str, str]:
+    """Returns the kinds of search programs by the names of signatures."""
+    signatures = {"serving_default": kinds(translator)[0], "analyse": ANALYSED}
     if translator.protects:
-        parts["with_glossary"] = "_with_glossary", "required"
-    functions, signatures = {}, {}
-    for signature, (suffix, kind) in parts.items():
-        inputs = [_TEXT, _LINES] if suffix else [_TEXT]
-        read, write = f"read{suffix}", f"write_{signature}"
-        if read not in functions:
-            function = tf.function(
-                _reading(translator), inputs, autograph=False
-            )
-            functions[read] = function.get_concrete_function()
-        function = _written(translator, kind, functions[read])
-        functions[write] = function
-        signatures[signature] = {
-            "inputs": {x.name: x.shape.rank for x in inputs},
-            "outputs": sorted(function.structured_outputs),
-            **{"read": read, "search": kind, "write": write},
-        }
-    return functions, signatures
-
-
-def _written(translator, kind, read):
-    options = _options(translator, kind)
-    found = {
-        key: tf.TensorSpec([None] * x.shape.rank, x.dtype, key)
-        for key, x in read.structured_outputs.items()
-    }
-    for key in _results(options):
-        rank = {"scores": 2, "attention": 4}.get(key, 3)
-        dtype = tf.int32 if key in ("ids", "copied_from") else tf.float32
-        name = f"result_{key}"
-        found[name] = tf.TensorSpec([None] * rank, dtype, name)
-    write = tf.function(_writing(translator, kind), autograph=False)
-    return write.get_concrete_function(found)
-
-
-def _reading(translator):
-    def read(text, glossary=None):
-        rows = tf.range(tf.size(text))
-        options = translator.search_options()
-        _, source, terms = translator.read(options, text, rows, glossary)
-        found = source._asdict() | (terms._asdict() if terms else {})
-        return {k: x for k, x in found.items() if tf.is_tensor(x)}
-
-    return read
-
-
-def _writing(translator, kind):
-    options = _options(translator, kind)
-
-    def write(found):
-        def made(kind, prefix=""):
-            names = ((x, f"{prefix}{x}") for x in kind._fields)
-            return kind(**{x: found.get(name) for x, name in names})
-
-        terms = made(RequestedTerms) if "phrases" in found else None
-        outputs = translator.written(
-            options, made(SearchResult, "result_"), made(Sources), terms
-        )
-        if kind != ANALYSED:
-            return {name: outputs[name] for name in ("text", "score")}
-        del outputs["emission_probs"]
-        return outputs
-
-    return write
+        signatures["with_glossary"] = "required"
+    return signatures
 
 
 def _answers(engine, texts):

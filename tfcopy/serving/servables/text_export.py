@@ -1,324 +1,298 @@
-"""Functions of texts as the file that answers need without TensorFlow.
+"""Functions of texts as facts, from which answers need no TensorFlow.
 
-See `tfcopy.runtime.text_program` for the format. A function's graph is written
-step by step: equal steps once, those of constants as their results, and none
-that no output needs.
+See `tfcopy.runtime.text_functions`, which reads them. An export compares
+the two: a text that is not encoded and decoded alike is an error.
+
+Shapes: B texts, S source positions, N hypotheses, L maximum length.
 """
 
-import graphlib
 import hashlib
 import json
 import pathlib
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.python.framework import op_def_registry
 
-from tfcopy.runtime.number_operations import OPERATIONS, attributes_of, budget
-from tfcopy.runtime.text_program import CALLS, FILE_NAME, FORMAT, bound, encoded
+from tfcopy import tokens as special
+from tfcopy.checked_files import checksum_of
+from tfcopy.data.text import glossary
+from tfcopy.data.text.tokenization import string_tensor
+from tfcopy.decoding import SearchResult
+from tfcopy.runtime.text_functions import (
+    FILE_NAME,
+    FORMAT,
+    Sources,
+    TextFunctions,
+    padded_texts,
+)
+from tfcopy.serving.servables.translation import RequestedTerms
+from tfcopy.serving.servables.translation import Sources as Batch
 
-_SAME = {"Identity", "StopGradient", "EnsureShape"}
-_INTEGERS = {tf.int32.as_datatype_enum, tf.int64.as_datatype_enum}
+_ODD = pathlib.Path(__file__).with_name("odd_texts.txt")
+# Texts that are compared at a time, and the lengths of their hypotheses.
+_TEXTS, _LONGEST = 32, 9
+_SOURCE = {
+    "ids": (2, tf.int32),
+    "copy_ids": (2, tf.int32),
+    "words": (2, tf.string),
+    "keys": (2, tf.string),
+    "protected": (2, tf.int32),
+    "is_blank": (1, tf.bool),
+    "longest": (0, tf.int32),
+    "phrases": (1, tf.string),
+    "translations": (1, tf.string),
+}
+_RESULT = {
+    "ids": (3, tf.int32),
+    "scores": (2, tf.float32),
+    "copied_from": (3, tf.int32),
+    "generate_probs": (3, tf.float32),
+    "attention": (4, tf.float32),
+}
 
 
-def write(
-    folder, functions: dict, resources: list, assets, signatures: dict
-) -> str:
-    """Writes `texts.json`, and the models of SentencePiece beside it.
+def write(folder, translator, kinds: Mapping[str, str], assets) -> str:
+    """Writes `texts.json`, and the models of subwords beside it.
 
     Args:
         folder: Where to write.
-        functions: Concrete functions by name, whose outputs are dicts.
-        resources: Variables and tables that they use.
+        translator: A `Translator` whose vocabularies are files.
+        kinds: Kinds of search programs by the names of signatures.
         assets: Folder of the export's assets, where vocabularies are.
-        signatures: What the file holds of signatures.
-
-    Raises:
-        ValueError: If a function has an operation that no program has.
 
     Returns:
         The SHA-256 of the file.
     """
-    tables = [x for x in resources if hasattr(x, "resource_handle")]
-    budget.start(0)
-    writer = _Writer(folder, tables, assets)
-    for name, function in functions.items():
-        writer.add(name, function)
-    content = {
-        "format": FORMAT,
-        "signatures": signatures,
-        "files": writer.files,
-        "functions": writer.functions,
+    models = {}
+    facts = declare(translator, kinds, models)
+    checksums = {
+        name: checksum_of(pathlib.Path(assets, name))
+        for name in {facts[x]["vocabulary"] for x in ("source", "target")}
     }
+    for name, content in models.items():
+        pathlib.Path(folder, name).write_bytes(content)
+        checksums[name] = hashlib.sha256(content).hexdigest()
+    content = {"format": FORMAT, "files": checksums, **facts}
     data = json.dumps(content, separators=(",", ":")).encode()
     pathlib.Path(folder, FILE_NAME).write_bytes(data)
     return hashlib.sha256(data).hexdigest()
 
 
-class _Writer:
-    """Writes functions, and what they call.
+def declare(translator, kinds: Mapping[str, str], files: dict) -> dict:
+    """Returns the facts about a translator, and adds models to files."""
+    source, target = (
+        {
+            "tokenizer": getattr(translator, f"{x}_tokenizer").declare(files),
+            "vocabulary": f"{x}_vocabulary.txt",
+        }
+        for x in ("source", "target")
+    )
+    optional = {}
+    if translator.protects:
+        optional["glossary"] = glossary.declare(translator.glossary)
+    if translator.entities is not None:
+        optional["entities"] = translator.entities.declare()
+    if translator.dictionary is not None:
+        words = translator.target_vocabulary.words
+        optional["dictionary"] = translator.dictionary.best(words)
+    return {
+        **{"signatures": dict(kinds), "source": source, "target": target},
+        "max_source_length": translator.max_source_length,
+        "reach": translator.source_tokenizer.reach,
+        "append_eos": translator.append_eos,
+        "replace_unk": translator.replace_unk,
+        "must_copy": translator.options.must_copy,
+        **optional,
+    }
+
+
+class Graphs:
+    """The same functions in TensorFlow, for comparison.
 
     Args:
-        folder: Where models of SentencePiece are written.
-        tables: Lookup tables of the functions.
-        assets: Folder of vocabularies.
+        translator: The `Translator`.
+        kinds: As in `write`.
+        options: Function of a kind of program, which returns its
+            `SearchOptions`.
     """
 
-    def __init__(self, folder, tables, assets):
-        self.folder, self._tables = folder, tables
-        self.functions, self.files = {}, {}
-        self._names = {}
-        self._vocabularies = {
-            path.name: path.read_bytes()
-            for path in sorted(pathlib.Path(assets).iterdir())
+    def __init__(self, translator, kinds: Mapping[str, str], options):
+        self._translator, self._kinds, self._options = (
+            translator,
+            kinds,
+            options,
+        )
+        # The signatures share their graphs.
+        self._read, self._write = (
+            tf.function(x, autograph=False, reduce_retracing=True)
+            for x in (self._read_texts, self._write_result)
+        )
+
+    def _read_texts(self, text, glossary):
+        options = self._translator.search_options()
+        rows = tf.range(tf.size(text))
+        _, source, terms = self._translator.read(options, text, rows, glossary)
+        read = source._asdict() | (terms._asdict() if terms else {})
+        return {k: x for k, x in read.items() if tf.is_tensor(x)}
+
+    def _write_result(self, read, result, kind):
+        terms = None
+        if "phrases" in read:
+            terms = RequestedTerms(read["phrases"], read["translations"])
+        source = Batch(**{x: read.get(x) for x in Batch._fields})
+        result = SearchResult(
+            **{x: result.get(x) for x in SearchResult._fields}
+        )
+        outputs = self._translator.written(
+            self._options(kind), result, source, terms
+        )
+        del outputs["emission_probs"]
+        return outputs
+
+    def read(self, texts, lines=None) -> dict:
+        """Encodes texts, as `TextFunctions.read`; returns arrays by name."""
+        text, rows = _strings(texts, 1), None
+        if lines is not None:
+            rows = _strings([x for row in lines for x in row], 1)
+            rows = tf.reshape(rows, [len(lines), -1 if lines else 0])
+        return {k: x.numpy() for k, x in self._read(text, rows).items()}
+
+    def write(self, signature, read, result) -> dict:
+        """Decodes hypotheses, as `TextFunctions.write`."""
+        read, result = (
+            {k: _tensor(x, *kinds[k]) for k, x in arrays.items()}
+            for arrays, kinds in ((read, _SOURCE), (result, _RESULT))
+        )
+        outputs = self._write(read, result, self._kinds[signature])
+        names = outputs if signature == "analyse" else ("text", "score")
+        return {x: outputs[x].numpy() for x in names}
+
+    def draw(self, signature, read, rng) -> dict:
+        """Draws a result of a search, in which many words are copied."""
+        options = self._options(self._kinds[signature])
+        size, rows = self._translator.target_vocabulary.size, len(read["ids"])
+        shape = rows, options.num_hypotheses, _LONGEST
+        # No search copies padding.
+        counts = np.maximum((read["words"] != b"").sum(1), 1)
+        copied = rng.integers(0, 1 << 30, shape) % counts[:, None, None]
+        is_copied = rng.random(shape) < 0.5
+        ids = rng.integers(special.EOS + 1, max(size, special.EOS + 2), shape)
+        ids = np.where(is_copied, size + copied, ids)
+        lengths = rng.integers(0, _LONGEST, (rows, shape[1], 1))
+        places = np.arange(_LONGEST)
+        ends = np.where(places == lengths, special.EOS, special.PAD)
+        # A copied word may be one of the vocabulary, too.
+        result = {
+            "ids": np.where(places < lengths, ids, ends),
+            "copied_from": np.where(is_copied, copied, special.GENERATE),
+            "scores": rng.normal(size=shape[:2]),
+            "generate_probs": rng.random(shape),
         }
-        self._library = {}
-
-    def add(self, name, function):
-        """Adds a concrete function."""
-        graph = function.graph.as_graph_def()
-        self._library = {x.signature.name: x for x in graph.library.function}
-        nodes = {x.name: x for x in graph.node}
-        captured = {
-            inner.name.split(":")[0]: outer
-            for outer, inner in function.graph.captures
-        }
-        names = [x.name.split(":")[0] for x in function.graph.inputs]
-        names = [x for x in names if x not in captured]
-        steps = _Steps(self, nodes, names)
-        for inner, outer in captured.items():
-            steps.capture(inner, outer)
-        # Dicts are flattened in the order of their keys.
-        outputs = sorted(function.structured_outputs)
-        places = steps.places([x.name for x in function.graph.outputs])
-        self.functions[name] = {
-            "inputs": names,
-            "outputs": dict(zip(outputs, places, strict=True)),
-            **steps.described(),
+        if options.return_attention:
+            result["attention"] = rng.random((*shape, read["ids"].shape[1]))
+        return {
+            k: x.astype(_RESULT[k][1].as_numpy_dtype) for k, x in result.items()
         }
 
-    def called(self, name) -> str:
-        """Adds a function that a step calls; returns its name in the file."""
-        # TensorFlow gives no name twice in a process.
-        if name not in self._names:
-            self._names[name] = short = f"{len(self._names)}"
-            function = self._library[name]
-            inputs = [x.name for x in function.signature.input_arg]
-            steps = _Steps(self, {x.name: x for x in function.node_def}, inputs)
-            outputs = steps.places(
-                [function.ret[x.name] for x in function.signature.output_arg]
-            )
-            self.functions[short] = {
-                "inputs": inputs,
-                "outputs": outputs,
-                **steps.described(),
-            }
-        return self._names[name]
 
-    def table(self, handle) -> dict:
-        """Returns the attributes of a table."""
-        (table,) = [x for x in self._tables if x.resource_handle is handle]
-        keys, values = (x.numpy() for x in table.export())
-        if (
-            tf.string in (table.key_dtype, table.value_dtype)
-            and keys.dtype != values.dtype
-        ):
-            of_words = keys.dtype == object
-            numbers, words = (values, keys) if of_words else (keys, values)
-            lines = b"".join(b"%b\n" % words[i] for i in np.argsort(numbers))
-            for name, data in self._vocabularies.items():
-                if data == lines:
-                    self.files[name] = hashlib.sha256(data).hexdigest()
-                    return {
-                        "file": name,
-                        "keys": "words" if of_words else "numbers",
-                    }
-        return {"keys": encoded(keys), "values": encoded(values)}
-
-    def pieces(self, model: bytes) -> dict:
-        """Writes a model of SentencePiece; returns the attributes."""
-        checksum = hashlib.sha256(model).hexdigest()
-        name = f"pieces-{checksum[:16]}.model"
-        pathlib.Path(self.folder, name).write_bytes(model)
-        self.files[name] = checksum
-        return {"file": name}
-
-
-class _Steps:
-    """The steps of one function.
+def compare(functions: TextFunctions, graphs: Graphs, texts: Iterable) -> None:
+    """Compares both kinds of functions, text by text.
 
     Args:
-        writer: The `_Writer`.
-        nodes: Dict of its nodes by name.
-        inputs: Names of its inputs, which have the first places.
+        functions: Functions of an export.
+        graphs: The same functions in TensorFlow.
+        texts: Texts, besides which odd ones are compared.
+
+    Raises:
+        ValueError: Naming a text that they read or write in another way.
     """
-
-    def __init__(self, writer, nodes, inputs):
-        self._writer, self._nodes = writer, nodes
-        self._steps, self._size = [], len(inputs)
-        # Places of the outputs of nodes; values of places that are constant.
-        self._places = {name: [i] for i, name in enumerate(inputs)}
-        self._constants, self._used = {}, set()
-        self._written = {}
-
-    def described(self) -> dict:
-        """Returns what the file holds of it: only steps that are needed."""
-        return {"size": self._size, "steps": self._steps}
-
-    def capture(self, name, value):
-        """Adds a captured tensor."""
-        if value.dtype == tf.resource:
-            attributes = self._writer.table(value)
-            self._places[name] = self._add("Table", [], attributes, 1)
-        else:
-            self._places[name] = [self._constant(_value(value.numpy()))]
-
-    def places(self, names) -> list[int]:
-        """Returns the places of outputs, such as `node:1` or `node:y:0`."""
-        needed, waiting = {}, [_node(name) for name in names]
-        while waiting:
-            name = waiting.pop()
-            if name not in needed and name not in self._places:
-                needed[name] = inputs = _inputs(self._nodes[name])
-                waiting += map(_node, inputs)
-        needed = {name: map(_node, inputs) for name, inputs in needed.items()}
-        for name in graphlib.TopologicalSorter(needed).static_order():
-            if name not in self._places:
-                self._places[name] = self._visit(self._nodes[name])
-        places = [self._find(name) for name in names]
-        for place in places:
-            self._use(place)
-        return places
-
-    def _find(self, name):
-        node, *index = name.split(":")
-        offset = int(index[-1]) if index else 0
-        if len(index) == 2:
-            offset += _offset(self._nodes[node], index[0])
-        return self._places[node][offset]
-
-    def _visit(self, node):
-        """Adds a node after its inputs; returns the places of its outputs."""
-        inputs = [self._find(x) for x in _inputs(node)]
-        if node.op == "Const":
-            return [self._constant(_value(_tensor(node.attr["value"].tensor)))]
-        if node.op in _SAME or (
-            node.op == "Cast"
-            and _INTEGERS.issuperset(
-                node.attr[x].type for x in ("SrcT", "DstT")
-            )
-        ):
-            return inputs[:1]
-        if node.op == "SentencepieceOp":
-            attributes = self._writer.pieces(node.attr["model"].s)
-            return self._add("Pieces", [], attributes, 1)
-        outputs = _num_outputs(node)
-        if node.op in CALLS:
-            attributes = {
-                x: self._writer.called(node.attr[x].func.name)
-                for x in CALLS[node.op]
-            }
-        elif node.op in OPERATIONS:
-            attributes = {
-                x: _attribute(node.attr[x]) for x in attributes_of(node.op)
-            }
-            if all(x in self._constants for x in inputs):
-                values = [self._constants[x] for x in inputs]
-                found = bound(node.op, attributes, values)(*values)
-                found = (
-                    [found] if outputs == 1 and node.op != "Unpack" else found
+    texts = [*odd_texts(), *(x.encode("utf-8", "replace") for x in texts)]
+    for start in range(0, len(texts), _TEXTS):
+        batch = texts[start : start + _TEXTS]
+        if find_difference(functions, graphs, batch) is None:
+            continue
+        for text in batch:
+            where = find_difference(functions, graphs, [text])
+            if where is not None:
+                raise ValueError(
+                    "Without TensorFlow the text "
+                    f"{text[:200].decode(errors='replace')!r} has another "
+                    f"`{where}`."
                 )
-                return [self._constant(x) for x in found]
-        else:
-            raise ValueError(
-                f"The texts' functions have the operation {node.op}, which "
-                "needs TensorFlow."
+        raise ValueError("Without TensorFlow a batch is encoded differently.")
+
+
+def odd_texts() -> list[bytes]:
+    """Returns texts with blanks, markup, scripts and bytes of all kinds."""
+    lines = _ODD.read_bytes().split(b"\n")
+    return [x.decode("unicode_escape").encode("latin-1") for x in lines]
+
+
+def find_difference(functions, graphs, texts, seed: int = 0) -> str | None:
+    """Returns the name of an array that differs for a batch of texts."""
+    rng = np.random.default_rng(seed)
+    for signature in functions.signatures:
+        lines = None
+        if "glossary" in functions.signatures[signature].inputs:
+            lines = [[_term_of(text, rng)] * 2 for text in texts]
+        read, sources = graphs.read(texts, lines), functions.read(texts, lines)
+        where = _differing(arrays_of(sources), read)
+        if where is None and texts:
+            result = graphs.draw(signature, read, rng)
+            where = _differing(
+                functions.write(signature, sources, result),
+                graphs.write(signature, read, result),
             )
-        return self._add(node.op, inputs, attributes, outputs)
-
-    def _constant(self, value):
-        key = json.dumps(encoded(value)), str(type(value))
-        if key not in self._written:
-            self._written[key] = self._size
-            self._constants[self._size] = value
-            self._size += 1
-        return self._written[key]
-
-    def _use(self, place):
-        """Writes a constant before it is used."""
-        if place in self._constants and place not in self._used:
-            self._used.add(place)
-            value = encoded(self._constants[place])
-            self._steps.append(["Const", [], {"value": value}, [place]])
-
-    def _add(self, op, inputs, attributes, outputs):
-        key = json.dumps([op, inputs, attributes])
-        if key not in self._written:
-            for place in inputs:
-                self._use(place)
-            places = list(range(self._size, self._size + outputs))
-            self._size += outputs
-            self._steps.append([op, inputs, attributes, places])
-            self._written[key] = places
-        return self._written[key]
+        if where is not None:
+            return where
+    return None
 
 
-def _node(name):
-    """Returns the node of an output."""
-    return name.split(":")[0]
+def _term_of(text, rng):
+    """Returns a line of a glossary with a part of a text."""
+    words = text.split() or [b""]
+    first = rng.integers(len(words))
+    return b" ".join(words[first : first + 2]) + b"\t" + words[0]
 
 
-def _inputs(node):
-    return [x for x in node.input if not x.startswith("^")]
+def arrays_of(sources: Sources) -> dict:
+    """Returns sources as arrays, by the names that graphs have for them."""
+    arrays = {
+        "ids": sources.ids,
+        "copy_ids": sources.copy_ids,
+        "words": padded_texts(sources.tokens, sources.ids.shape[1]),
+        "is_blank": np.array(sources.is_blank, bool),
+        "longest": np.int32(sources.longest),
+    }
+    if sources.keys is not None:
+        arrays["keys"] = padded_texts(sources.keys, sources.ids.shape[1])
+    if sources.protected is not None:
+        arrays["protected"] = sources.protected
+    if sources.terms is not None:
+        columns = zip(*sources.terms) if sources.terms else ((), ())
+        for name, texts in zip(RequestedTerms._fields, columns):
+            arrays[name] = padded_texts([texts], len(texts))[0]
+    return arrays
 
 
-def _tensor(message):
-    """Returns a constant as an array, which may be empty."""
-    shape = [x.size for x in message.tensor_shape.dim]
-    if 0 in shape:
-        return np.empty(shape, tf.as_dtype(message.dtype).as_numpy_dtype)
-    return tf.make_ndarray(message)
+def _differing(found, expected):
+    """Returns the name of an array that differs, floats to the last bit."""
+    if found.keys() != expected.keys():
+        return ", ".join(found.keys() ^ expected.keys())
+    for name, x in expected.items():
+        same = found[name].shape == x.shape and found[name].dtype == x.dtype
+        if not same or found[name].tolist() != x.tolist():
+            return name
+    return None
 
 
-def _value(array):
-    """Returns a NumPy array as a value of programs."""
-    if isinstance(array, bytes) or array.ndim:
-        return array
-    return array[()] if array.dtype.kind == "f" else array.item()
+def _strings(texts, rank):
+    return string_tensor(texts) if texts else tf.zeros([0] * rank, tf.string)
 
 
-def _attribute(value):
-    """Returns an attribute of a node as JSON can hold it."""
-    kind = value.WhichOneof("value")
-    if kind == "list":
-        return [encoded(x) for x in (*value.list.s, *value.list.i)]
-    if kind == "type":
-        return tf.as_dtype(value.type).name
-    return encoded(getattr(value, kind))
-
-
-def _definition(node):
-    return op_def_registry.get(node.op)
-
-
-def _width(argument, node):
-    """Returns the number of tensors of an output of an operation."""
-    if argument.number_attr:
-        return node.attr[argument.number_attr].i
-    if argument.type_list_attr:
-        return len(node.attr[argument.type_list_attr].list.type)
-    return 1
-
-
-def _num_outputs(node):
-    return sum(_width(x, node) for x in _definition(node).output_arg)
-
-
-def _offset(node, name):
-    """Returns the place of an operation's output among all."""
-    offset = 0
-    for argument in _definition(node).output_arg:
-        if argument.name == name:
-            return offset
-        offset += _width(argument, node)
-    raise ValueError(f"{node.op} has no output {name}.")
+def _tensor(x, rank, dtype):
+    """Returns an array as a tensor, with NUL at the end of bytes."""
+    if dtype == tf.string:
+        return tf.reshape(_strings(x.ravel().tolist(), 1), x.shape)
+    return tf.constant(x, dtype)

@@ -27,7 +27,7 @@ from tfcopy.atomic_files import (
     write_atomically,
 )
 from tfcopy.flags import Parser
-from tfcopy.runtime import litert_engine, text_program
+from tfcopy.runtime import litert_engine, text_functions
 from tfcopy.runtime.local_model import LocalModel
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving.web import site
@@ -141,11 +141,12 @@ def _packed(files):
 def _model_files(path):
     """Returns the files of an export that answer, checked."""
     extra = os.path.join(path, "assets.extra")
-    texts = os.path.join(extra, text_program.FILE_NAME)
+    texts = os.path.join(extra, text_functions.FILE_NAME)
     content = checked_files.read_json(texts)
-    _check_patterns(path, content)
+    for name in ("source", "target", "entities"):
+        _check_patterns(path, content.get(name))
     files = {
-        text_program.FILE_NAME: texts,
+        text_functions.FILE_NAME: texts,
         litert_engine.FILE_NAME: os.path.join(extra, litert_engine.FILE_NAME),
     }
     for name in content["files"]:
@@ -157,15 +158,17 @@ def _model_files(path):
 
 def _check_patterns(path, content):
     """Refuses regular expressions that JavaScript lacks."""
-    for function in content["functions"].values():
-        for _, _, attributes, _ in function["steps"]:
-            pattern = attributes.get("pattern", "")
-            for token in _TOKEN.findall(pattern):
-                if _LACKING.fullmatch(token):
-                    raise ModelError(
-                        f"{path}: the regular expression {pattern!r} has "
-                        f"{token}, which the page does not know."
-                    )
+    if isinstance(content, str):
+        for token in _TOKEN.findall(content):
+            if _LACKING.fullmatch(token):
+                raise ModelError(
+                    f"{path}: the regular expression {content!r} has {token}, "
+                    "which the page does not know."
+                )
+    elif isinstance(content, (dict, list)):
+        parts = content.values() if isinstance(content, dict) else content
+        for part in parts:
+            _check_patterns(path, part)
 
 
 def _name(path, others):

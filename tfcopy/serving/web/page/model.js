@@ -1,16 +1,14 @@
 // An export that answers in the browser: functions of texts around a search by
 // LiteRT.js; see LitertEngine in tfcopy/runtime/litert_engine.py.
 
-import { fromText, toValidText } from "./byte_strings.js";
 import { CODE, fetched } from "./files.js";
 import {
-  Tensor as LitertTensor,
+  Tensor,
   loadAndCompile,
   loadLiteRt,
   supportsFeature,
 } from "./litert/index.js";
-import { ProgramError, Tensor, replaced } from "./tensors.js";
-import { TextPrograms } from "./text_program.js";
+import { TextFunctions } from "./text_functions.js";
 
 const PADDING = { ids: 0, copy_ids: -1, protected: 0 };
 const SEARCH = "search.tflite";
@@ -44,7 +42,7 @@ export class Model {
     const assets = await Promise.all(
       Object.keys(texts.files).map(async (name) => [name, await read(name)]),
     );
-    found.texts = new TextPrograms(texts, Object.fromEntries(assets));
+    found.texts = new TextFunctions(texts, Object.fromEntries(assets));
     const [search] = await Promise.all([read(SEARCH), startLitert(files)]);
     found.programs = await loadAndCompile(search, { accelerator: "wasm" });
     found.sizes = Object.keys(found.programs.signatures)
@@ -55,68 +53,49 @@ export class Model {
 
   /** Returns the outputs of a signature for one text: texts, numbers, lists. */
   async answer(signature, { text, glossary = [] }) {
-    const { read, search, write } = this.texts.signatures[signature];
-    const whole = (x) => fromText(x.replace(/\p{Cs}/gu, "\ufffd"));
-    const lines = glossary.map(whole);
-    const found = this.texts.run(read, {
-      text: new Tensor([1], [whole(text)]),
-      glossary: new Tensor([1, lines.length], lines, "string"),
-    });
+    const kind = this.texts.kinds[signature];
+    const whole = (x) => x.replace(/\p{Cs}/gu, "\ufffd");
+    const lines = signature === "with_glossary" ? glossary.map(whole) : null;
+    const source = this.texts.read(whole(text), lines);
     const sizes = this.sizes
-      .filter(({ kind, size }) => kind === search && size >= found.longest)
+      .filter((x) => x.kind === kind && x.size >= source.ids.length)
       .map(({ size }) => size);
     if (!sizes.length)
-      throw new ProgramError(
-        `This model has no program of ${found.longest} tokens.`,
+      throw new Error(
+        `This model has no program of ${source.ids.length} tokens.`,
       );
     const size = Math.min(...sizes);
-    const results = await this.search(`${search}_1x${size}`, found, size);
-    for (const [name, x] of Object.entries(results))
-      found[`result_${name}`] =
-        name === "attention" ? resized(x, found.ids.shape[1], 0) : x;
-    const outputs = Object.entries(this.texts.run(write, found));
-    return Object.fromEntries(outputs.map(([name, x]) => [name, nested(x)[0]]));
+    const result = await this.search(`${kind}_1x${size}`, source, size);
+    return this.texts.write(signature, source, result);
   }
 
-  async search(name, found, size) {
+  async search(name, source, size) {
     const program = this.programs.signatures[name];
     const given = {};
     for (const [key, padding] of Object.entries(PADDING))
-      if (key in found) {
-        const { data } = resized(found[key], size, padding);
-        given[key] = new LitertTensor(Int32Array.from(data), [1, size]);
+      if (source[key]) {
+        const data = new Int32Array(size).fill(padding);
+        data.set(source[key]);
+        given[key] = new Tensor(data, [1, size]);
       }
     const results = await program.run(given);
-    const shapes = program
+    const found = program
       .getOutputDetails()
-      .map((x) => [x.name, [...x.shape]]);
-    const arrays = shapes.map(([key, shape]) => {
-      const data = Array.from(results[key].toTypedArray());
-      return [key, new Tensor(shape, data)];
-    });
+      .map(({ name, shape }) => [
+        name,
+        nested(Array.from(results[name].toTypedArray()), [...shape])[0],
+      ]);
     for (const x of [...Object.values(given), ...Object.values(results)])
       x.delete();
-    return Object.fromEntries(arrays);
+    return Object.fromEntries(found);
   }
 }
 
-/** Returns an array whose last dimension has a given width. */
-function resized(x, width, padding) {
-  const own = x.shape.at(-1);
-  const rows = Array.from({ length: x.data.length / own }, (_, i) =>
-    x.data.slice(i * own, i * own + Math.min(own, width)),
-  );
-  for (const row of rows) while (row.length < width) row.push(padding);
-  return new Tensor(replaced(x.shape, -1, 1, width), rows.flat());
-}
-
-/** Returns an array as nested lists. */
-function nested({ shape, data }) {
-  const [size, ...inner] = shape;
-  if (!inner.length)
-    return data.map((x) => (typeof x === "string" ? toValidText(x) : x));
-  const width = data.length / (size || 1);
+/** Returns the elements of an array as nested lists. */
+function nested(data, [size, ...inner]) {
+  if (!inner.length) return data;
+  const width = data.length / size;
   return Array.from({ length: size }, (_, i) =>
-    nested({ shape: inner, data: data.slice(i * width, (i + 1) * width) }),
+    nested(data.slice(i * width, (i + 1) * width), inner),
   );
 }

@@ -1,7 +1,6 @@
 // Regular expressions of RE2 as those of JavaScript. Texts hold half characters
 // for bytes that are not UTF-8, which nothing matches.
 
-import { ProgramError } from "./tensors.js";
 
 const HALVES = "\\ud800-\\udfff";
 const written = (n) => `\\u{${n.toString(16)}}`;
@@ -93,7 +92,7 @@ const MOVED = {
 export function translated(pattern) {
   const refuse = (at) => {
     const rest = pattern.slice(at, at + 20);
-    throw new ProgramError(`no regular expression in JavaScript: ${rest}`);
+    throw new Error(`no regular expression in JavaScript: ${rest}`);
   };
   let flags = { i: false, m: false, s: false };
   const outer = [];
@@ -210,7 +209,7 @@ function members(first, last, flags) {
       add(Math.max(first, a) + by, Math.min(last, b) + by);
     shift(0x41, 0x5a, 32);
     shift(0x61, 0x7a, -32);
-    if (last > 0x7f) throw new ProgramError("(?i) is for ASCII alone");
+    if (last > 0x7f) throw new Error("(?i) is for ASCII alone");
     for (const [letter, folded] of [
       [0x4b, 0x212a],
       [0x53, 0x17f],

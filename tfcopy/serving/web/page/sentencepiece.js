@@ -1,8 +1,7 @@
 // Models of SentencePiece: texts to subwords and back, to the letter as in
 // Google's library, whose file format and rules of rounding these are.
 
-import { fromArray, fromText, toText, toValidText } from "./byte_strings.js";
-import { ProgramError } from "./tensors.js";
+import { bytesOf } from "./text_rules.js";
 
 const [UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE] = [2, 3, 4, 5, 6];
 const [UNIGRAM, BPE] = [1, 2];
@@ -38,7 +37,9 @@ function* fields(bytes) {
 }
 
 const message = (bytes = new Uint8Array()) => Object.fromEntries(fields(bytes));
-const text = (bytes) => toValidText(fromArray(bytes));
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+const whole = new TextDecoder("utf-8", { ignoreBOM: true, fatal: true });
+const text = (bytes) => decoder.decode(bytes);
 
 /** Replaces characters by the rules of a model, and blanks by `▁`. */
 class Normalizer {
@@ -57,7 +58,7 @@ class Normalizer {
       true,
     );
     this.units = new Uint32Array(rules.slice(4, 4 + size).buffer);
-    this.texts = fromArray(rules.subarray(4 + size));
+    this.texts = rules.subarray(4 + size);
   }
 
   normalize(input) {
@@ -101,10 +102,10 @@ class Normalizer {
       const next = String.fromCodePoint(input.codePointAt(end));
       end += next.length;
       let unit = 0;
-      for (const byte of fromText(next)) {
-        node ^= byte.charCodeAt(0);
+      for (const byte of bytesOf(next)) {
+        node ^= byte;
         unit = this.units[node];
-        isGoing = (unit & 0x800000ff) >>> 0 === byte.charCodeAt(0);
+        isGoing = (unit & 0x800000ff) >>> 0 === byte;
         if (!isGoing) break;
         node ^= offset(unit);
       }
@@ -114,8 +115,8 @@ class Normalizer {
       }
     }
     if (found === null) return [character.length, character];
-    const stop = this.texts.indexOf("\0", found);
-    return [length, toText(this.texts.slice(found, stop))];
+    const stop = this.texts.indexOf(0, found);
+    return [length, text(this.texts.subarray(found, stop))];
   }
 }
 
@@ -136,7 +137,7 @@ export class SentencePiece {
     this.falls = trainer[35];
     this.unknown = trainer[44] ? text(trainer[44]) : " \u2047 ";
     if (![UNIGRAM, BPE].includes(this.model))
-      throw new ProgramError("its SentencePiece model is no unigram or BPE");
+      throw new Error("its SentencePiece model is no unigram or BPE");
     const pieces = all.filter(([x]) => x === 1).map(([, x]) => message(x));
     this.pieces = new Map();
     this.kinds = new Map();
@@ -177,7 +178,7 @@ export class SentencePiece {
     for (const piece of cut) {
       const isUnknown = !this.pieces.has(piece);
       if (isUnknown && this.falls)
-        for (const byte of fromText(piece)) found.push(byteName(byte));
+        for (const byte of bytesOf(piece)) found.push(byteName(byte));
       else if (isUnknown && isAfterUnknown) found.push(found.pop() + piece);
       else found.push(piece);
       isAfterUnknown = isUnknown;
@@ -204,7 +205,7 @@ export class SentencePiece {
         const piece = this.pieces.get(name);
         if (!piece || piece.kind === UNUSED) continue;
         isKnown ||= end === first;
-        const size = fromText(name).length;
+        const size = bytesOf(name).length;
         const bonus = Math.fround(size * this.highest) - 0.1;
         reach(start, end, piece.kind === USER_DEFINED ? bonus : piece.score);
       }
@@ -257,16 +258,16 @@ export class SentencePiece {
 
   /** Returns the text of subwords. */
   decode(pieces) {
-    let [found, bytes, isStart, hasBlank] = ["", "", true, false];
+    let [found, bytes, isStart, hasBlank] = ["", [], true, false];
     const { prefix, removes } = this.normalizer;
     const flush = () => {
-      found += toText(bytes).replace(/[\udc80-\udcff]/gu, "\ufffd");
-      bytes = "";
+      found += decoded(Uint8Array.from(bytes));
+      bytes = [];
     };
     for (let piece of pieces) {
       const kind = this.kinds.get(piece);
       if (kind === BYTE) {
-        bytes += String.fromCharCode(parseInt(piece.slice(3, 5), 16));
+        bytes.push(parseInt(piece.slice(3, 5), 16));
         continue;
       }
       flush();
@@ -289,7 +290,25 @@ export class SentencePiece {
 }
 
 const byteName = (byte) =>
-  `<0x${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}>`;
+  `<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`;
+
+/** Decodes UTF-8; each other byte becomes U+FFFD. */
+function decoded(bytes) {
+  let found = "";
+  for (let i = 0; i < bytes.length;) {
+    let size = Math.min(4, bytes.length - i);
+    let part = null;
+    for (; size && part === null; size -= part === null)
+      try {
+        part = whole.decode(bytes.subarray(i, i + size));
+      } catch {
+        // Not a whole number of characters.
+      }
+    found += part ?? "\ufffd";
+    i += size || 1;
+  }
+  return found;
+}
 
 /** Removes the pair of the highest score from a list, the first of equals. */
 function popBest(agenda) {

@@ -1,18 +1,21 @@
-"""The page's text programs in Node, beside those of Python."""
+"""The page's functions of texts in Node, beside those of Python."""
 
 import io
+import itertools
 import json
 import pathlib
 import random
 import shutil
 import subprocess
 
+import numpy as np
 import pytest
 import re2
 import sentencepiece
 
 from tests.runtime.text_sides import ODD, Sides, translator_of
-from tfcopy.runtime.text_program import FILE_NAME, encoded
+from tfcopy.runtime.text_functions import FILE_NAME
+from tfcopy.serving.servables.text_export import arrays_of
 
 if shutil.which("node") is None:
     pytest.skip("Node is not installed", allow_module_level=True)
@@ -39,13 +42,6 @@ def node(script, **content):
     return json.loads(done.stdout)
 
 
-def plain(value):
-    value = json.loads(json.dumps(encoded(value)))
-    if isinstance(value, dict):
-        del value["dtype"]
-    return value
-
-
 @pytest.mark.parametrize(
     "name",
     [
@@ -55,25 +51,54 @@ def plain(value):
 )
 def test_functions_are_those_of_python(name, tmp_path):
     sides = Sides(translator_of(name, tmp_path), tmp_path)
-    draw = random.Random(0)
-    drawn = ["".join(draw.choices(ALPHABET, k=40)) for _ in range(60)]
-    texts = [*ODD, *map(str.encode, drawn)]
-    calls = [y for x in (texts, *([x] for x in texts)) for y in sides.calls(x)]
+    draw, rng = random.Random(0), np.random.default_rng(0)
+    texts = ["".join(draw.choices(ALPHABET, k=40)) for _ in range(60)]
+    texts += [x.decode(errors="replace") for x in ODD]
+    calls, expected = [], []
+    for signature, text in itertools.product(sides.functions.kinds, texts):
+        lines = None
+        if signature == "with_glossary":
+            lines = ["\t".join(draw.choices([*text.split(), "x"], k=2))] * 2
+        sources = sides.functions.read(
+            [text.encode()], lines and [[x.encode() for x in lines]]
+        )
+        read = arrays_of(sources)
+        result = sides.graphs.draw(signature, read, rng)
+        written = sides.functions.write(signature, sources, result)
+        calls.append((signature, text, lines, lists_of(result)))
+        expected.append((read, lists_of(written)))
     path = tmp_path / FILE_NAME
+    files = json.loads(path.read_text())["files"]
     answers = node(
-        "run_programs.mjs",
-        texts=str(path),
-        files={
-            x: str(tmp_path / x) for x in json.loads(path.read_text())["files"]
-        },
-        calls=[
-            (name, {key: encoded(x[()]) for key, x in inputs.items()})
-            for name, inputs in calls
-        ],
+        "run_text_functions.mjs",
+        facts=str(path),
+        files={x: str(tmp_path / x) for x in files},
+        calls=calls,
     )
-    for (name, inputs), answer in zip(calls, answers, strict=True):
-        outputs = sides.run(name, inputs)
-        assert answer == {k: plain(x) for k, x in outputs.items()}, name
+    for call, (read, written), answer in zip(
+        calls, expected, answers, strict=True
+    ):
+        assert isinstance(answer, list), (call, answer)
+        source, outputs = answer
+        longest = len(source["ids"])
+        assert longest == read["longest"], call
+        for key in {"ids", "copy_ids", "protected", "keys"} & source.keys():
+            found = [x.encode() if key == "keys" else x for x in source[key]]
+            assert found == read[key][0].tolist()[: len(found)], (call, key)
+        tokens = [x.encode() for x in source["tokens"]]
+        assert tokens == read["words"][0].tolist()[: len(tokens)], call
+        assert outputs == written, call
+
+
+def lists_of(arrays):
+    """Returns the first row of arrays as lists, with texts."""
+
+    def plain(x):
+        if isinstance(x, list):
+            return [plain(y) for y in x]
+        return x.decode() if isinstance(x, bytes) else x
+
+    return {k: plain(x.tolist()[0]) for k, x in arrays.items()}
 
 
 LINES = [f"the session of {x} is open , and the {x} closed" for x in "abcdefg"]

@@ -1,0 +1,393 @@
+"""Tokenizers of texts, from what an export declares of them.
+
+Each has the methods of its twin in `tfcopy.data.text`, for one text: there it
+is a graph, here plain Python. Texts and tokens are bytes of UTF-8.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+
+from tfcopy.runtime.text_rules import (
+    BLANKS,
+    Blanks,
+    Pattern,
+    Rules,
+    decode,
+    join,
+    joined,
+    lower,
+)
+from tfcopy.tokens import BLANK, START
+
+SPAN = "\ue000".encode()
+_BLANK, _START = BLANK.encode(), START.encode()
+_LOST = "\ufffd".encode()
+
+
+def make(facts: Mapping, files: Mapping[str, bytes]):
+    """Makes a tokenizer.
+
+    Args:
+        facts: Dict whose `kind` is a name of `KINDS`, and what this declares.
+        files: Content of the files that it may name.
+    """
+    return KINDS[facts["kind"]](facts, files)
+
+
+class Words:
+    """Words by ordered rules, or characters; see `Tokenizer`."""
+
+    cuts_words = False
+    _SWAPPED = {b" ": _BLANK, _BLANK: 2 * _BLANK}
+
+    def __init__(self, facts, files):
+        self.blanks = Blanks(facts)
+        self._cut, self._join = Rules(facts["cut"]), Rules(facts["join"])
+        self._edge, self._separator = (
+            facts[x].encode() for x in ("edge", "separator")
+        )
+        self._swapped = self._SWAPPED if facts["characters"] else None
+        self._lowercase = facts["lowercase"]
+
+    def tokenize(self, text):
+        text = self._cut(self.blanks.normalize(text))
+        if self._swapped is None:
+            return text.split()
+        characters = (x.encode() for x in text.decode())
+        return [self._swapped.get(x, x) for x in characters]
+
+    def detokenize(self, tokens):
+        if self._swapped is not None:
+            swapped = {y: x for x, y in self._swapped.items()}
+            tokens = [swapped.get(x, x) for x in tokens]
+        if len(self._edge + self._separator) > 9:
+            raise ValueError("tokens are too far apart")
+        text = join(tokens, self._separator)
+        text = self._join(self._edge + text + self._edge)
+        return text.strip(BLANKS) if self._edge else text
+
+    def fold(self, word):
+        return lower(word) if self._lowercase else word
+
+
+class SentencePieces:
+    """Subwords of a SentencePiece model; see `SentencepieceTokenizer`."""
+
+    cuts_words = True
+
+    def __init__(self, facts, files):
+        import sentencepiece  # late: exports of words need none
+
+        self.blanks = Blanks(facts)
+        self._model = sentencepiece.SentencePieceProcessor()
+        try:
+            self._model.LoadFromSerializedProto(files[facts["file"]])
+        except RuntimeError as error:
+            raise ValueError(f"no model of SentencePiece ({error})") from None
+
+    def tokenize(self, text):
+        text = self.blanks.normalize(text).decode()
+        return [x.encode() for x in self._model.encode(text, out_type=str)]
+
+    def detokenize(self, tokens):
+        joined(tokens)
+        text = self._model.decode([x.decode() for x in tokens]).encode()
+        return text.replace(_BLANK, b" ").strip(BLANKS)
+
+    def fold(self, word):
+        return word
+
+
+class BytePairs:
+    """Byte pairs of a published vocabulary; see `BytePairTokenizer`.
+
+    Its file has `pieces`, the texts of symbols; `bytes`, the symbol of each
+    byte; and `merges`, triples of two symbols and the one that they make.
+    """
+
+    cuts_words = True
+    _BYTE = re.compile(rb"(?:<0x[0-9A-F]{2}>)+")
+
+    def __init__(self, facts, files):
+        content = json.loads(files[facts["file"]])
+        self.blanks, self._word = Blanks(facts), Pattern(facts["word"])
+        # Merging takes the square of it.
+        self._longest, self._start = min(facts["longest"], 999), facts["start"]
+        self._pieces = [x.encode() for x in content["pieces"]]
+        self._of_bytes = content["bytes"]
+        self._merges = {}
+        for rank, (left, right, merged) in enumerate(content["merges"]):
+            self._merges.setdefault((left, right), (rank, merged))
+
+    def tokenize(self, text):
+        text = self._word.replace(
+            self.blanks.normalize(text), lambda match: b"\3" + match[0]
+        )
+        size = self._longest
+        words = [
+            word[i : i + size]
+            for word in text.split(b"\3")
+            for i in range(0, len(word), size)
+        ]
+        tokens = [token for word in words for token in self._merge(word)]
+        return [_START, *tokens] if self._start and tokens else tokens
+
+    def _merge(self, word):
+        if word == SPAN:
+            return [SPAN]
+        symbols, merges = [self._of_bytes[x] for x in word], self._merges
+        nothing = len(merges), None
+        while len(symbols) > 1:
+            found = [merges.get(x, nothing) for x in zip(symbols, symbols[1:])]
+            best = min(found, key=lambda x: x[0])
+            if best is nothing:
+                break
+            place = found.index(best)
+            symbols[place : place + 2] = [best[1]]
+        return [self._pieces[x] for x in symbols]
+
+    def detokenize(self, tokens):
+        return decode(join([*map(self._text_of, tokens)])).strip(BLANKS)
+
+    def _text_of(self, token):
+        if self._BYTE.fullmatch(token):
+            return bytes.fromhex(re.sub(rb"<0x|>", b"", token).decode())
+        return b"" if token == _START else token.replace(_BLANK, b" ")
+
+    def fold(self, word):
+        return word
+
+
+class Spans:
+    """Spans of markup apart from the rest; see `ProtectedTokenizer`."""
+
+    def __init__(self, facts, files):
+        if facts["inner"]["kind"] == "spans":
+            raise ValueError("spans within spans")
+        self._inner = make(facts["inner"], files)
+        self.blanks, self.cuts_words = (
+            self._inner.blanks,
+            self._inner.cuts_words,
+        )
+        self.in_pieces = facts["in_pieces"]
+        self._ascii = [
+            (x.encode(), y.encode()) for x, y in facts["ascii"].items()
+        ]
+        self._is = {
+            name: Pattern(x).matches for name, x in facts["matches"].items()
+        }
+        self._span, self._mark, self._last_word = (
+            Pattern(facts[x]) for x in ("span", "mark", "last_word")
+        )
+        self._first, self._first_in_turn, self._later = (
+            x.encode() for x in facts["marks"]
+        )
+        self._plural_blank = facts["plural_blank"].encode()
+
+    def cut(self, text: bytes) -> list[bytes]:
+        """Cuts a text into parts: every second one is a span."""
+        parts = self._span.split(self.in_ascii(text))
+        for blank, code in self._ascii:
+            parts = [x.replace(code, blank) for x in parts]
+        return parts
+
+    def in_ascii(self, text: bytes) -> bytes:
+        """Replaces blanks that are kept by those that `\\s` matches."""
+        for blank, code in self._ascii:
+            text = text.replace(blank, code)
+        return text
+
+    def tokenize(self, text):
+        text = self.blanks.normalize(text).replace(SPAN, _LOST)
+        parts = self.cut(text)
+        spans = parts[1::2]
+        if not self.in_pieces:
+            parts[1::2] = [SPAN] * len(spans)
+            spans = iter(spans)
+            tokens = self._separate(b"".join(parts))
+            return [next(spans) if x == SPAN else x for x in tokens]
+        is_term = [self._is["mark"](x) for x in spans]
+        parts[1::2] = [
+            SPAN if x else b"%b%b%b" % (SPAN, span, SPAN)
+            for x, span in zip(is_term, spans)
+        ]
+        return [*self._mark_runs(self._separate(b"".join(parts)), spans)]
+
+    def _separate(self, text):
+        """Tokenizes a text, and separates spans from words around them."""
+        words = (x.split(SPAN) for x in self._inner.tokenize(text))
+        for first, *others in words:
+            if first:
+                yield first
+            for word in others:
+                yield SPAN
+                if word:
+                    yield word
+
+    def _mark_runs(self, tokens, spans):
+        """Yields tokens, with marks before the pieces of spans."""
+        spans, mark = iter(spans), None
+        for token in tokens:
+            if token == SPAN and mark is not None:
+                mark = None
+            elif token == SPAN:
+                span = next(spans)
+                if self._is["mark"](span):
+                    yield span
+                    continue
+                is_ordered = self._is["ordered"](span)
+                mark = self._first_in_turn if is_ordered else self._first
+            elif mark is None:
+                yield token
+            else:
+                yield mark + token
+                mark = self._later
+
+    def unmark(self, token: bytes) -> bytes:
+        """Removes the mark of a span's piece."""
+        return token[1:] if self.in_pieces and self._is_piece(token) else token
+
+    def _is_piece(self, token):
+        return token[:1] in (self._first, self._first_in_turn, self._later)
+
+    def fold(self, word):
+        if self.in_pieces:
+            return self._inner.fold(self.unmark(word))
+        return word if self.is_span(word) else self._inner.fold(word)
+
+    def is_span(self, word: bytes) -> bool:
+        """Returns whether a word is a span."""
+        return self._is["span"](self.in_ascii(word))
+
+    def needed(self, word: bytes) -> int:
+        """Returns the number of a word's kind, as in `ProtectedTokenizer`."""
+        if self.in_pieces:
+            kinds = self._first, self._first_in_turn, self._later
+            if self._is_piece(word):
+                return 1 + kinds.index(word[:1])
+            return int(self._is["mark"](word))
+        return self.is_span(word) * (2 if self._is["ordered"](word) else 1)
+
+    def detokenize(self, tokens, beside):
+        """Joins tokens.
+
+        Args:
+            tokens: The tokens.
+            beside: Result of `beside_letters` for the source. Any other
+                placeholder with a letter right beside it gets a blank there.
+        """
+        parts, spans = self._parts_of(tokens)
+        text, had = [], False
+        for i, (part, span) in enumerate(zip(parts, spans)):
+            after, following = (
+                x[i + 1] if i + 1 < len(spans) else b"" for x in (parts, spans)
+            )
+            previous = spans[i - 1] if i else b""
+            before, behind = self._blanks_beside(
+                *map(self.in_ascii, (previous, part, span, after, following))
+            )
+            if had and part == b"":
+                before = b""
+            had = behind != b""
+            letter_before, letter_after = self._touches(part, span, after)
+            if letter_before and (b"<", span) not in beside:
+                before = b" "
+            if letter_after and (b">", span) not in beside:
+                behind = b" "
+            text += [part, before, span, behind]
+        return b"".join(text)
+
+    def beside_letters(self, tokens) -> set:
+        """Returns the placeholders with a letter right before or after them."""
+        parts, spans = self._parts_of(tokens)
+        found = set()
+        for part, span, after in zip(parts, spans, parts[1:]):
+            sides = zip((b"<", b">"), self._touches(part, span, after))
+            found |= {(side, span) for side, is_there in sides if is_there}
+        return found
+
+    def _touches(self, part, span, after):
+        is_placeholder = span != b"" and self._is["placeholder"](span)
+        return (
+            is_placeholder and self._is["ends_with_letter"](part),
+            is_placeholder and self._is["begins_with_letter"](after),
+        )
+
+    def _parts_of(self, tokens):
+        """Returns the texts around spans, and the spans after them."""
+        rest, spans = [], []
+        for token, is_span in self._with_whole_spans(tokens):
+            rest.append(SPAN if is_span else token)
+            spans += [token] * is_span
+        return self._inner.detokenize(rest).split(SPAN), [*spans, b""]
+
+    def _with_whole_spans(self, tokens):
+        """Yields tokens, runs of marked pieces joined, and which are spans."""
+        if not self.in_pieces:
+            yield from ((x, self.is_span(x)) for x in tokens)
+            return
+        runs = []
+        for token in tokens:
+            if (
+                token[:1] == self._later
+                and runs
+                and self._is_piece(runs[-1][0])
+            ):
+                runs[-1].append(token)
+            else:
+                runs.append([token])
+        for run in runs:
+            pieces = [self.unmark(x) for x in run]
+            if run[0][:1] in (self._first, self._first_in_turn):
+                yield self._inner.detokenize(pieces), True
+            else:
+                yield pieces[0], self._is["mark"](pieces[0])
+
+    def _blanks_beside(self, previous, part, span, after, following):
+        """Returns the blanks that a span needs before and after it.
+
+        Args:
+            previous, part, span, after, following: A span, the text up to the
+                next, this span, the text after it, and the span after that.
+        """
+        if not span:
+            return b"", b""
+        last_word, word = self._word_of(previous), self._word_of(span)
+        right = after + self._word_of(following)
+        left = self._last_word.replace(part, lambda match: match[1])
+        before = left != b"" and self._is_lost(left, span, b"")
+        if part == b"" and last_word:
+            alone = self._hidden(last_word) + self._hidden(word)
+            before |= self._hidden(last_word + word) != alone
+        touches = right[:1].strip(BLANKS) != b""
+        behind = touches and self._is_lost(b"", span, right)
+        is_mark, left = word != span, part or last_word
+        is_markup = self._is["markup"](span)
+        ends_markup = is_markup or self._is["target"](span)
+        before |= is_mark and self._is["ends_word"](left)
+        before |= is_markup and self._is["no_begin"](left)
+        behind |= is_mark and self._is["begins_word"](right)
+        behind |= ends_markup and self._is["no_end"](right)
+        is_plural = ends_markup and self._is["plural"](right)
+        blank = self._plural_blank if is_plural else b" "
+        return b" " if before else b"", blank if behind else b""
+
+    def _word_of(self, span):
+        return self._mark.replace(span, b"word")
+
+    def _hidden(self, text):
+        return self._span.replace(text, b"\3")
+
+    def _is_lost(self, left, span, right):
+        """Returns whether a span is none between two texts."""
+        text = self._span.replace(left + span + right, b"\3", everywhere=False)
+        return text != b"%b\3%b" % (left, right)
+
+
+KINDS = {
+    "words": Words,
+    "sentencepiece": SentencePieces,
+    "byte_pairs": BytePairs,
+    "spans": Spans,
+}

@@ -1,0 +1,201 @@
+// Encoding of a text and decoding of hypotheses, as the file `texts.json` of an
+// export declares them; see tfcopy/runtime/text_functions.py.
+
+import { Entities, Glossary } from "./text_rules.js";
+import { make } from "./text_tokenizers.js";
+
+export const FORMAT = 2;
+const [PAD, UNK, EOS, FIRST] = [0, 1, 3, 4];
+const [GENERATE, NO_COPY, GOES_ON, MASKED] = [-1, -1, 3, -1e9];
+const [UNK_WORD, EOS_WORD] = ["<unk>", "</s>"];
+const [UNITS, GROWTH] = [64, 16];
+
+const wordsOf = (bytes) => {
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  return decoder.decode(bytes).replace(/\n$/, "").split("\n");
+};
+const idsOf = (words) => {
+  const all = words.map((word, i) => [word, i]);
+  return new Map(all.slice(FIRST));
+};
+
+export class TextFunctions {
+  /**
+   * @param {object} facts The file.
+   * @param {object} files The bytes of the files that it names.
+   */
+  constructor(facts, files) {
+    if (facts.format !== FORMAT)
+      throw new Error(
+        `texts.json is of another release (format ${facts.format}): export the model again.`,
+      );
+    const { source, target } = facts;
+    this.facts = facts;
+    this.source = make(source.tokenizer, files);
+    this.target = make(target.tokenizer, files);
+    this.words = wordsOf(files[target.vocabulary]);
+    this.sourceIds = idsOf(wordsOf(files[source.vocabulary]));
+    this.targetIds = idsOf(this.words);
+    this.kinds = facts.signatures;
+    if (facts.glossary)
+      this.glossary = new Glossary(facts.glossary, this.source);
+    if (facts.entities) this.entities = new Entities(facts.entities);
+    this.dictionary = new Map(Object.entries(facts.dictionary ?? {}));
+  }
+
+  /** Encodes a text, with the lines of a request's glossary or `null`. */
+  read(text, lines = null) {
+    const { max_source_length: longest, append_eos } = this.facts;
+    let needed = null;
+    let terms = null;
+    if (this.facts.must_copy) needed = (x) => this.source.needed(x);
+    if (lines || this.glossary?.terms) {
+      ({ text, terms } = this.glossary.marked(text, lines ?? []));
+      needed ??= (x) => Number(this.glossary.isMark(x));
+    }
+    const whole = this.source.tokenize(this.readable(text));
+    let tokens = whole.slice(0, longest);
+    const found = { isBlank: !tokens.length, terms };
+    if (needed) found.protected = this.required(whole.map(needed));
+    if (this.entities) {
+      found.keys = this.entities.keys(tokens);
+      tokens = tokens.map(this.entities.surface);
+    }
+    const encoded = this.encode(found.keys ?? tokens);
+    if (append_eos) tokens = [...tokens, EOS_WORD];
+    return { ...found, ...encoded, tokens };
+  }
+
+  /** Cuts off a text far behind its first tokens. */
+  readable(text) {
+    const count = this.facts.max_source_length + this.facts.reach;
+    for (let size = UNITS * count; text.length > size; size *= GROWTH) {
+      const begun = text.slice(0, size).replace(/\S*$/, "");
+      if (this.source.tokenize(begun).length >= count) return begun;
+    }
+    return text;
+  }
+
+  encode(tokens) {
+    const { append_eos } = this.facts;
+    const all = tokens.length || append_eos ? tokens : [UNK_WORD];
+    const [size, first] = [this.words.length, new Map()];
+    const ids = all.map((x) => this.sourceIds.get(this.source.fold(x)) ?? UNK);
+    const copy_ids = all.map((x, i) => {
+      const word = this.target.fold(x);
+      if (!first.has(word)) first.set(word, i);
+      const copied = this.targetIds.get(word) ?? size + first.get(word);
+      return word === UNK_WORD ? NO_COPY : copied;
+    });
+    return {
+      ids: append_eos ? [...ids, EOS] : ids,
+      copy_ids: append_eos ? [...copy_ids, NO_COPY] : copy_ids,
+    };
+  }
+
+  /** Returns which tokens are required; not a span that is cut off. */
+  required(needed) {
+    const longest = this.facts.max_source_length;
+    const found = needed.slice(0, longest);
+    if (needed[longest] !== GOES_ON) return found;
+    const last = found.findLastIndex((x) => x && x !== GOES_ON);
+    return found.fill(0, Math.max(last, 0));
+  }
+
+  /**
+   * Decodes the hypotheses of a search.
+   *
+   * @param {string} signature
+   * @param {object} source What `read` returned.
+   * @param {object} result Lists by the names of a search's outputs.
+   */
+  write(signature, source, result) {
+    const beside = this.source.besideLetters?.(source.tokens);
+    const count = signature === "analyse" ? result.ids.length : 1;
+    const found = Array.from({ length: count }, (_, i) =>
+      this.hypothesis(source, result, i, beside),
+    );
+    const score = (i) => (source.isBlank ? 0 : result.scores[i]);
+    if (signature !== "analyse") return { text: found[0].text, score: score(0) };
+    const isAgain = found.map((x, i) =>
+      found.slice(0, i).some((y) => y.text === x.text),
+    );
+    const kept = found.map((x, i) => ({ ...x, score: score(i) }));
+    const all = [
+      ...kept.filter((_, i) => !isAgain[i]),
+      ...kept
+        .filter((_, i) => isAgain[i])
+        .map(() => ({ text: "", score: MASKED, words: [], places: [], steps: [] })),
+    ];
+    const longest = Math.max(...found.map((x) => x.words.length));
+    const width = source.ids.length;
+    const each = (f, rest) =>
+      all.map((x) =>
+        Array.from({ length: longest }, (_, t) =>
+          t < x.words.length ? f(x, t) : rest,
+        ),
+      );
+    return {
+      text: all[0].text,
+      score: all[0].score,
+      texts: all.map((x) => x.text),
+      scores: all.map((x) => x.score),
+      tokens: each((x, t) => x.words[t], ""),
+      source_tokens: source.tokens
+        .map((x) => this.shown(source, this.unmark(x), 0))
+        .concat(new Array(width - source.tokens.length).fill("")),
+      copied_from: each((x, t) => x.places[t], GENERATE),
+      generate_probability: each(
+        (x, t) => result.generate_probs[x.number][t],
+        0,
+      ),
+      attention: each(
+        (x, t) => result.attention[x.number][t].slice(0, width),
+        new Array(width).fill(0),
+      ),
+    };
+  }
+
+  /** Returns a hypothesis: its text, its words, and where they come from. */
+  hypothesis(source, result, number, beside) {
+    const tokens = [];
+    const places = [];
+    const ids = source.isBlank ? [] : result.ids[number];
+    for (let t = 0; t < ids.length && ids[t] !== PAD && ids[t] !== EOS; t++) {
+      const [token, place] = this.wordAt(source, result, number, t);
+      tokens.push(token);
+      places.push(place);
+    }
+    const text = this.target.detokenize(tokens, beside);
+    const words = tokens.map((x) => this.shown(source, this.unmark(x), 1));
+    return { number, text: this.shown(source, text, 1), words, places };
+  }
+
+  wordAt(source, result, number, t) {
+    const [id, size] = [result.ids[number][t], this.words.length];
+    let place = result.copied_from[number][t];
+    if (id >= size && place < 0) place = id - size;
+    let token = this.words[id < size ? id : PAD];
+    if (source.keys)
+      token = this.entities.restore(token, source.keys, source.tokens);
+    if (this.facts.replace_unk && token === UNK_WORD) {
+      let highest = -1;
+      result.attention[number][t].forEach((x, i) => {
+        if ((source.copy_ids[i] ?? NO_COPY) !== NO_COPY && x > highest)
+          [highest, place] = [x, i];
+      });
+    }
+    if (place < 0) return [token, GENERATE];
+    const copied = source.tokens[place];
+    return [this.dictionary.get(copied) || copied, place];
+  }
+
+  unmark(token) {
+    return this.source.unmark?.(token) ?? token;
+  }
+
+  /** Replaces marks of terms by phrases, 0, or by translations, 1. */
+  shown({ terms }, text, side) {
+    return terms ? this.glossary.unmark(text, terms.map((x) => x[side])) : text;
+  }
+}
