@@ -14,6 +14,7 @@ import ast
 import collections
 import io
 import pathlib
+import re
 import tokenize
 
 _NO_CODE = {
@@ -61,6 +62,8 @@ def measure(root):
     return {
         "files": len(sources),
         "lines of code": sum(len(code_lines(x)) for x in sources.values()),
+        "lines of JavaScript": script_lines(root, "js"),
+        "lines of C": script_lines(root, "[ch]"),
         "lines": sum(lines.values()),
         "parameters": len(parameters),
         "parameters only passed on": sum(parameters),
@@ -97,6 +100,13 @@ def code_lines(source):
         if token.type not in _NO_CODE:
             found.update(range(token.start[0], token.end[0] + 1))
     return found - documented
+
+
+def script_lines(root, ending):
+    """The number of lines of a language that are no comments and not blank."""
+    texts = [x.read_text("utf-8") for x in root.glob(f"tfcopy/**/*.{ending}")]
+    code = re.sub(r"(?s)/\*.*?\*/", "", "\n".join(texts))
+    return sum(x.strip()[:2] not in ("", "//") for x in code.splitlines())
 
 
 def passing(function):

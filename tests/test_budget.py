@@ -6,13 +6,14 @@ benchmarks.house` counts them.
 
 import pathlib
 
-from benchmarks.house import code_lines
+from benchmarks.house import code_lines, script_lines
 from tests import time_budget
 
 ROOT = pathlib.Path(__file__).parents[1]
 # At most. Docstrings and comments are free.
 FILES = 304
-LINES = {"tfcopy": 43_180, "tests": 45_300, "benchmarks": 5_590}
+LINES = {"tfcopy": 42_980, "tests": 44_900, "benchmarks": 5_590}
+LINES |= {"JavaScript": 2_209, "C": 523}
 
 
 def test_the_project_keeps_its_budget():
@@ -21,8 +22,10 @@ def test_the_project_keeps_its_budget():
             len(code_lines(path.read_text("utf-8")))
             for path in (ROOT / folder).rglob("*.py")
         )
-        for folder in LINES
+        for folder in ("tfcopy", "tests", "benchmarks")
     }
+    lines |= {"JavaScript": script_lines(ROOT, "js")}
+    lines |= {"C": script_lines(ROOT, "[ch]")}
     assert len([*(ROOT / "tfcopy").rglob("*.py")]) <= FILES
     assert {x: n for x, n in lines.items() if n > LINES[x]} == {}
 

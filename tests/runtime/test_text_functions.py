@@ -1,5 +1,7 @@
 """Functions of texts without TensorFlow beside those with it."""
 
+import random
+
 import hypothesis
 import pytest
 from hypothesis import strategies
@@ -46,6 +48,16 @@ def cases():
         yield pytest.param(case, marks=[] if case in few else [mark])
 
 
+def draw_texts(count):
+    """Draws texts; those of all 84 cases are 151,200."""
+    draw = random.Random(0)
+    pieces = [*PIECES, " ", "é", "É", "-", "s"]
+    return [
+        "".join(draw.choices(pieces, k=draw.randrange(30)))
+        for _ in range(count)
+    ]
+
+
 @pytest.fixture(scope="module", params=cases())
 def sides(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("texts")
@@ -61,3 +73,11 @@ def test_odd_texts(sides):
 @hypothesis.given(texts=strategies.lists(TEXTS, max_size=5))
 def test_open_texts(sides, texts):
     assert sides.difference(texts) is None
+
+
+@pytest.mark.slow
+def test_many_texts(sides):
+    texts = draw_texts(1800)
+    for start in range(0, len(texts), 450):
+        batch = [*map(str.encode, texts[start : start + 450])]
+        assert sides.difference(batch) is None

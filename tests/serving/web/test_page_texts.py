@@ -13,6 +13,7 @@ import pytest
 import re2
 import sentencepiece
 
+from tests.runtime.test_text_functions import cases, draw_texts
 from tests.runtime.text_sides import ODD, Sides, translator_of
 from tfcopy.runtime.text_functions import FILE_NAME
 from tfcopy.serving.servables.text_export import arrays_of
@@ -51,11 +52,25 @@ def node(script, **content):
 )
 def test_functions_are_those_of_python(name, tmp_path):
     sides = Sides(translator_of(name, tmp_path), tmp_path)
-    draw, rng = random.Random(0), np.random.default_rng(0)
+    draw = random.Random(0)
     texts = ["".join(draw.choices(ALPHABET, k=40)) for _ in range(60)]
     texts += [x.decode(errors="replace") for x in ODD]
+    compare(sides, itertools.product(sides.functions.kinds, texts), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [x.values[0] for x in cases()])
+def test_many_texts(name, tmp_path):
+    sides = Sides(translator_of(name, tmp_path), tmp_path)
+    texts = itertools.product(["serving_default"], draw_texts(1800))
+    compare(sides, texts, tmp_path)
+
+
+def compare(sides, texts, tmp_path):
+    """Compares the functions of signatures and texts."""
+    draw, rng = random.Random(0), np.random.default_rng(0)
     calls, expected = [], []
-    for signature, text in itertools.product(sides.functions.kinds, texts):
+    for signature, text in texts:
         lines = None
         if signature == "with_glossary":
             lines = ["\t".join(draw.choices([*text.split(), "x"], k=2))] * 2
