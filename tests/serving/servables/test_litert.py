@@ -372,7 +372,9 @@ def test_texts_that_are_damaged_before_their_checksum(copied, content):
     ):
         LocalModel(copied)
     config.write_text(config.read_text().replace(old, checksum_of(path)))
-    with pytest.raises(ModelError, match=r"texts.json(:| is damaged)") as told:
+    with pytest.raises(
+        ModelError, match=r"texts.json is (damaged|of another)"
+    ) as told:
         LocalModel(copied).ask("serving_default", {"text": TEXTS[:1]})
     assert "\n" not in str(told.value)
 
@@ -404,7 +406,7 @@ def test_a_text_that_is_read_differently_is_told(tmp_path, monkeypatch):
         copier(litert="float32", max_source_length=15),
         tmp_path,
         "Without TensorFlow the text 'the session of Łukasz is open .' has "
-        "another `ids`.",
+        "other ids.",
     )
 
 

@@ -33,22 +33,22 @@ _ODD = pathlib.Path(__file__).with_name("odd_texts.txt")
 # Texts that are compared at a time, and the lengths of their hypotheses.
 _TEXTS, _LONGEST = 32, 9
 _SOURCE = {
-    "ids": (2, tf.int32),
-    "copy_ids": (2, tf.int32),
-    "words": (2, tf.string),
-    "keys": (2, tf.string),
-    "protected": (2, tf.int32),
-    "is_blank": (1, tf.bool),
-    "longest": (0, tf.int32),
-    "phrases": (1, tf.string),
-    "translations": (1, tf.string),
+    "ids": tf.int32,
+    "copy_ids": tf.int32,
+    "words": tf.string,
+    "keys": tf.string,
+    "protected": tf.int32,
+    "is_blank": tf.bool,
+    "longest": tf.int32,
+    "phrases": tf.string,
+    "translations": tf.string,
 }
 _RESULT = {
-    "ids": (3, tf.int32),
-    "scores": (2, tf.float32),
-    "copied_from": (3, tf.int32),
-    "generate_probs": (3, tf.float32),
-    "attention": (4, tf.float32),
+    "ids": tf.int32,
+    "scores": tf.float32,
+    "copied_from": tf.int32,
+    "generate_probs": tf.float32,
+    "attention": tf.float32,
 }
 
 
@@ -124,12 +124,20 @@ class Graphs:
             options,
         )
         # The signatures share their graphs.
-        self._read, self._write = (
-            tf.function(x, autograph=False, reduce_retracing=True)
-            for x in (self._read_texts, self._write_result)
-        )
+        self._graphs = {}
 
-    def _read_texts(self, text, glossary):
+    def _run(self, function, *inputs, **options):
+        """Calls a function of tensors, whose graph takes any sizes."""
+        specs = tf.nest.map_structure(_spec, inputs)
+        key = f"{function.__name__}{specs}{options}"
+        if key not in self._graphs:
+            graph = tf.function(
+                lambda *tensors: function(*tensors, **options), autograph=False
+            )
+            self._graphs[key] = graph.get_concrete_function(*specs)
+        return self._graphs[key](*inputs)
+
+    def _read_texts(self, text, glossary=None):
         options = self._translator.search_options()
         rows = tf.range(tf.size(text))
         _, source, terms = self._translator.read(options, text, rows, glossary)
@@ -152,19 +160,21 @@ class Graphs:
 
     def read(self, texts, lines=None) -> dict:
         """Encodes texts, as `TextFunctions.read`; returns arrays by name."""
-        text, rows = _strings(texts, 1), None
+        inputs = [_strings(texts)]
         if lines is not None:
-            rows = _strings([x for row in lines for x in row], 1)
-            rows = tf.reshape(rows, [len(lines), -1 if lines else 0])
-        return {k: x.numpy() for k, x in self._read(text, rows).items()}
+            rows = _strings([x for row in lines for x in row])
+            inputs.append(tf.reshape(rows, [len(lines), -1 if lines else 0]))
+        found = self._run(self._read_texts, *inputs)
+        return {k: x.numpy() for k, x in found.items()}
 
     def write(self, signature, read, result) -> dict:
         """Decodes hypotheses, as `TextFunctions.write`."""
         read, result = (
-            {k: _tensor(x, *kinds[k]) for k, x in arrays.items()}
-            for arrays, kinds in ((read, _SOURCE), (result, _RESULT))
+            {k: _tensor(x, dtypes[k]) for k, x in arrays.items()}
+            for arrays, dtypes in ((read, _SOURCE), (result, _RESULT))
         )
-        outputs = self._write(read, result, self._kinds[signature])
+        kind = self._kinds[signature]
+        outputs = self._run(self._write_result, read, result, kind=kind)
         names = outputs if signature == "analyse" else ("text", "score")
         return {x: outputs[x].numpy() for x in names}
 
@@ -192,7 +202,7 @@ class Graphs:
         if options.return_attention:
             result["attention"] = rng.random((*shape, read["ids"].shape[1]))
         return {
-            k: x.astype(_RESULT[k][1].as_numpy_dtype) for k, x in result.items()
+            k: x.astype(_RESULT[k].as_numpy_dtype) for k, x in result.items()
         }
 
 
@@ -217,8 +227,8 @@ def compare(functions: TextFunctions, graphs: Graphs, texts: Iterable) -> None:
             if where is not None:
                 raise ValueError(
                     "Without TensorFlow the text "
-                    f"{text[:200].decode(errors='replace')!r} has another "
-                    f"`{where}`."
+                    f"{text[:200].decode(errors='replace')!r} has other "
+                    f"{where}."
                 )
         raise ValueError("Without TensorFlow a batch is encoded differently.")
 
@@ -287,12 +297,16 @@ def _differing(found, expected):
     return None
 
 
-def _strings(texts, rank):
-    return string_tensor(texts) if texts else tf.zeros([0] * rank, tf.string)
+def _spec(tensor):
+    return tf.TensorSpec([None] * tensor.shape.rank, tensor.dtype)
 
 
-def _tensor(x, rank, dtype):
+def _strings(texts):
+    return string_tensor(texts) if texts else tf.zeros([0], tf.string)
+
+
+def _tensor(x, dtype):
     """Returns an array as a tensor, with NUL at the end of bytes."""
     if dtype == tf.string:
-        return tf.reshape(_strings(x.ravel().tolist(), 1), x.shape)
+        return tf.reshape(_strings(x.ravel().tolist()), x.shape)
     return tf.constant(x, dtype)
