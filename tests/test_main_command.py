@@ -36,7 +36,6 @@ def test_recipes_are_listed(capsys):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["client", "a:1", "x"], "client is now: tfcopy ask ADDRESS/MODEL"),
         (["aks"], "no command 'aks'. Did you mean 'ask'?"),
         (["recipe", "europarl"], "Did you mean 'europarl_ps'?"),
         (["recipe", "x"], "no recipe 'x'. Available: catalogs_ps, "),

@@ -68,7 +68,6 @@ COMMANDS = {
         "make a file of definitions from WordNet",
     ),
 }
-_RENAMED = {"client": "ask ADDRESS/MODEL", "models_config": "serving_files"}
 _EXAMPLES = """\
 examples:
   tfcopy recipe europarl_ps --help
@@ -101,9 +100,6 @@ def main(arguments=None):
         return 0
     if name == "recipe":
         return _run_recipe(*(rest or ["--help"]))
-    if name in _RENAMED:
-        print(f"{name} is now: tfcopy {_RENAMED[name]}", file=sys.stderr)
-        return 2
     if name not in COMMANDS:
         return _unknown("command", name, COMMANDS)
     return _run(COMMANDS[name][0], rest)

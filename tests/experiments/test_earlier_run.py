@@ -201,21 +201,6 @@ def write(path, content="earlier"):
     path.write_text(content)
 
 
-def test_a_flag_that_was_removed_is_not_ignored(tmp_path):
-    run = begin(tmp_path)
-    train(run)
-    path = f"{run.folder}/config.json"
-    content = read_json(path)
-    content["config"] |= earlier_run._REMOVED  # the values that remain
-    write_json(path, content)
-    make_run(tmp_path)
-    content["config"]["activation"] = "tanh"
-    write_json(path, content)
-    with pytest.raises(RunError, match="--activation tanh, which"):
-        make_run(tmp_path)
-    make_run(tmp_path, fresh=True)
-
-
 def test_fresh_removes_an_earlier_run_once_the_data_are_there(tmp_path):
     checkpoints = [train(begin(tmp_path, systems=["c"]), "c")]
     run = begin(tmp_path)

@@ -87,9 +87,6 @@ def test_what_is_not_known_is_left_out():
     assert "An ensemble of 2 runs." in generated
     named = model_card.card({**MUCH, "origin": {"of_preset": "Europarl v7"}})
     assert "Trained on: Europarl v7\n" in named
-    # Stored by an earlier release.
-    earlier = {name: x for name, x in MUCH.items() if name != "origin"}
-    assert "Trained on" not in model_card.card(earlier)
 
 
 def test_markup_and_commands_stay_what_they_are():

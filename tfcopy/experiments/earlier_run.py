@@ -36,21 +36,6 @@ from tfcopy.training.warm_start import Words
 # Files of a system besides checkpoints and TensorBoard's events.
 _WRITTEN = (SERVABLE_NAME, "history.json")
 _EVENTS = "events.out.tfevents."
-# Flags that were removed, and the values that remain: with another one a run
-# would resume as something else.
-_REMOVED = {
-    **dict.fromkeys(("data_seed", "dialogues_seed", "news_seed", "depth"), 0),
-    **dict.fromkeys(("bidirectional", "full", "parses", "phrases"), False),
-    **dict.fromkeys(("layer_norm", "planner_layer_norm", "restricted"), False),
-    "activation": "relu",
-    "num_characters": 1_000,
-    "num_things": 3,
-    "pad_multiple": 1,
-    "refill_beams": True,
-    "rules_seed": 19920206,
-}
-
-
 # Flags of layers that `check_sizes` compares, and of their sizes.
 _LAYERS = ("encoder", "decoder", "head", "pointing", "backbone")
 _SIZES = ("embedding_dim", "units")  # which all of them have
@@ -117,8 +102,7 @@ class OwnFolder(RunFolder):
                 that must stay the same.
 
         Raises:
-            RunError: If the run is of another recipe or has a flag of an
-                earlier release.
+            RunError: If the run is of another recipe.
             CheckpointError: naming a flag that has another value there.
         """
         if self.recipe not in (None, recipe):
@@ -126,13 +110,6 @@ class OwnFolder(RunFolder):
                 f"{self.folder}: a run of {self.recipe}, not of {recipe}. "
                 "Choose another --log_dir or --run."
             )
-        for name, value in _REMOVED.items():
-            if self.values.get(name, value) != value:
-                raise RunError(
-                    f"{self.folder}: a run with --{name} {self.values[name]}, "
-                    "which this release lacks. Choose another --run, or pass "
-                    "--fresh to start over."
-                )
         for system in self.begun:
             own = identity_of(os.path.basename(system))
             check_system(self.path(system), own)

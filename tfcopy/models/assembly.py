@@ -72,14 +72,13 @@ def make_embeddings(
 def registered_heads():
     """Returns the head classes that stored configs may contain, by name.
 
-    These are `HEADS`, and classes that users registered. The latter have their
-    registered name, and also `MODULE:CLASS`, as stored by earlier releases. The
-    last name of a class is the one to store.
+    These are `HEADS`, and classes that users registered.
     """
-    found = {}
-    for name, kind in keras.saving.get_custom_objects().items():
-        if isinstance(kind, type) and issubclass(kind, layers.SoftmaxHead):
-            found[f"{kind.__module__}:{kind.__name__}"] = found[name] = kind
+    found = {
+        name: kind
+        for name, kind in keras.saving.get_custom_objects().items()
+        if isinstance(kind, type) and issubclass(kind, layers.SoftmaxHead)
+    }
     return found | {name: getattr(layers, x) for name, x in HEADS.items()}
 
 

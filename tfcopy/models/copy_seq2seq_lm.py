@@ -293,8 +293,7 @@ class CopyTask:
         Raises:
             ValueError: If the class of its head is not registered.
         """
-        # Tasks stored before the option existed keep their probabilities.
-        config = {"normalize": False, **config}
+        config = dict(config)
         if isinstance(head := config.get("head"), str):
             config["head"] = head_class(head, may_import=False)
         names = ("backbone", "lora", "quantizers")

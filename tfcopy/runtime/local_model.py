@@ -92,8 +92,6 @@ class LocalModel(ExportedModel):
     def _choose_programs(self, engine):
         """Returns the facts about LiteRT's programs, if they are to be used."""
         facts = self.config.get("litert")
-        if facts is not None and "texts" not in facts:
-            facts = None  # Of an earlier release, which needs TensorFlow.
         if facts is None and engine == "litert":
             raise ModelError(
                 f"{self.name}: cannot be loaded (it has no programs of LiteRT)."

@@ -81,7 +81,7 @@ def _origin(config):
         for role in ("corpus", "input")
     )
     lines = []
-    if origin:  # Earlier releases stored none.
+    if origin:
         own = origin["of_preset"] or "Texts that the recipe generates."
         lines.append(f"Trained on: {corpus or _text(own)}")
     if read:

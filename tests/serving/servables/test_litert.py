@@ -553,11 +553,6 @@ def test_programs_that_are_damaged_before_their_checksum(copied, content):
 
 
 @pytest.mark.long
-def test_an_export_without_programs(copied, copier_export):
-    """Or with those of an earlier release."""
-    path = copied / "assets.extra/tfcopy.json"
-    path.write_text(path.read_text().replace('"texts": "', '"was": "'))
-    assert LocalModel(copied).translate([EXAMPLE["text"]])
-    for folder in (copier_export, copied):
-        with pytest.raises(ModelError, match="has no programs of LiteRT"):
-            LocalModel(folder, engine="litert")
+def test_an_export_without_programs(copier_export):
+    with pytest.raises(ModelError, match="has no programs of LiteRT"):
+        LocalModel(copier_export, engine="litert")

@@ -253,18 +253,6 @@ def test_a_damaged_file_is_refused(system):
         storage.load(system)
 
 
-def test_constants_are_gone(system):
-    path = system / storage.FILE_NAME
-    content = read_json(path)
-    content["arguments"]["constants"] = False
-    path.write_text(json.dumps(content))
-    storage.load(system)
-    content["arguments"]["constants"] = True
-    path.write_text(json.dumps(content))
-    with pytest.raises(storage.StorageError, match="constants to true.*litert"):
-        storage.load(system)
-
-
 def test_a_stored_model_brings_no_code(system, tmp_path, monkeypatch):
     path = system / storage.FILE_NAME
     content = read_json(path)

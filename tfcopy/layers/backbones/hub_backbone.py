@@ -137,12 +137,11 @@ def deserialize_backbone(config):
     # Another layer of the model may share the backbone, with LoRA enabled.
     if config["lora"] and not serialize_backbone(backbone)["lora"]:
         backbone.enable_lora(**config["lora"])
-    quantizers = config.get("quantizers") or {}  # None in earlier releases.
     for layer in all_layers(backbone):
         keep_own_policy(layer)
-        if layer.path in quantizers:
+        if layer.path in config["quantizers"]:
             layer.inputs_quantizer = keras.saving.deserialize_keras_object(
-                quantizers[layer.path]
+                config["quantizers"][layer.path]
             )
     return backbone
 

@@ -365,18 +365,6 @@ class DefinitionEmbedding(Configured, Unmasked):
             "spelling": self.spelling and dict(self.spelling),
         }
 
-    @classmethod
-    def from_config(cls, config):
-        # Earlier releases had two more options.
-        config = dict(config)
-        for name in ("depth", "phrases"):
-            if config.pop(name, None):
-                raise ValueError(
-                    f"`{name}` is no longer supported. Train the model again "
-                    "without it."
-                )
-        return super().from_config(config)
-
 
 def _shape(fixed):
     """Returns the shape of a table, given its values or its shape."""

@@ -173,13 +173,9 @@ def load(
         if content["trained_model"] is not None:
             trained = _make_model(content["trained_model"])
         decode = Decoder(StoredFiles(folder), model, values.get("definitions"))
-        encoded = content["arguments"]
-        if encoded.pop("constants", False):
-            raise StorageError(
-                f"{path} sets constants to true, an option that is gone: set "
-                "it to false. litert=float32 takes its place."
-            )
-        arguments = {name: decode(x) for name, x in encoded.items()}
+        arguments = {
+            name: decode(x) for name, x in content["arguments"].items()
+        }
         identity = content.get("identity", {})
         _load_weights(trained, folder, checkpoint, identity)
         if trained is not model:
@@ -384,14 +380,6 @@ _FILES = {
         for kind in (BytePairTokenizer, SentencepieceTokenizer)
     },
 }
-# Arguments in earlier exports that are gone.
-_GONE = {
-    DefinitionFeatures: ("phrases", "only", "multiple"),
-    DefinitionPacker: (
-        *("depth", "deeper_definitions", "lookup"),
-        *("too_long", "boundaries", "multiple"),
-    ),
-}
 # Nothing else is made from JSON.
 _CLASSES = {
     x.__name__: x
@@ -500,10 +488,7 @@ class Decoder:
             return self._model.get_layer(content["name"])
         if kind is None:
             raise ValueError(f"there is no class {name}")
-        gone = _GONE.get(kind, ())
-        if "only" in gone and content.get("only") is not None:
-            raise ValueError("it was trained with --restricted, which is gone")
-        arguments = {k: self(x) for k, x in content.items() if k not in gone}
+        arguments = {k: self(x) for k, x in content.items()}
         if dataclasses.is_dataclass(kind):  # They are hashed.
             arguments = {
                 k: tuple(x) if isinstance(x, list) else x
