@@ -113,7 +113,7 @@ def test_what_is_wrong_is_one_line(line, message, capsys):
     with pytest.raises(SystemExit, match="2"):
         parse(line)
     first, second = capsys.readouterr().err.splitlines()
-    assert re.match(f"Error: {message}", first), first
+    assert re.match(f"test_flags: {message}", first), first
     assert second == "See python -m tests.test_flags --help."
 
 

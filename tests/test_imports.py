@@ -32,7 +32,7 @@ ALLOWED = {
     "file_forms": ("filesystem",),
     "atomic_files": ("filesystem",),
     "checked_files": ("atomic_files", "filesystem", "file_forms"),
-    "terminal": (),
+    "terminal": ("atomic_files",),
     "flags": ("terminal",),
     "worker": ("__main__", "recipes", "flags"),
     "layers": ("tokens", "keras_internals"),

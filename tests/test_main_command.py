@@ -75,12 +75,28 @@ def test_a_reader_may_leave_early(arguments):
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["ask", "--help"], ["recipe", "--help"]]
+)
+def test_help_that_cannot_be_written_is_a_failure(arguments):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "tfcopy", *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+        )
+    assert done.returncode == 1
+    assert b"No space left on device" in done.stderr
+    assert done.stderr.count(b"\n") == 1
+
+
 def test_help_of_every_command_needs_no_tensorflow():
     program = """
 import contextlib, io, runpy, sys
 for heavy in ("tensorflow", "keras", "grpc", "fastapi", "uvicorn"):
     sys.modules[heavy] = None  # whoever imports it fails
-for module in sys.argv[1:]:
+for argument in sys.argv[1:]:
+    name, module = argument.split("=")
     sys.argv = [module, "--help"]
     printed = io.StringIO()
     try:
@@ -88,9 +104,9 @@ for module in sys.argv[1:]:
             runpy.run_module(module, run_name="__main__", alter_sys=True)
     except SystemExit as end:
         assert end.code in (None, 0), module
-    assert printed.getvalue().startswith("usage: "), module
+    assert printed.getvalue().startswith(f"usage: tfcopy {name} "), module
 """
-    modules = [module for module, _ in command.COMMANDS.values() if module]
+    modules = [f"{x}={y}" for x, (y, _) in command.COMMANDS.items() if y]
     done = subprocess.run(
         [sys.executable, "-c", program, *modules],
         capture_output=True,
@@ -188,3 +204,38 @@ def test_a_command_is_run_with_its_arguments():
             text=True,
         )
         assert done.returncode == status and expected in done.stderr
+
+
+def test_a_path_that_is_not_there_needs_no_tensorflow(tmp_path):
+    """And nothing is left behind."""
+    (tmp_path / "tensorflow.py").write_text("raise SystemExit(9)")
+    (tmp_path / "keras.py").write_text("raise SystemExit(9)")
+    folder = tmp_path / "here"
+    folder.mkdir()
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    for line, name in (
+        ("ask no", "no"),
+        ("batch no --input no.txt --output out", "no.txt"),
+        ("demo no", "no"),
+        ("evaluate no --source no.en --reference no.fr", "no.en"),
+        ("export no", "no"),
+        ("export no --list", "no"),
+        ("score no --source no.en --target no.fr", "no"),
+        ("serve no", "no"),
+        ("translate_po no no.po", "no"),
+        ("recipe europarl_ps --train no.en no.fr", "no.en"),
+        ("recipe europarl_ps --init_from no", "no"),
+        ("recipe lm1b_definitions --corpus files --data no*", r"no*"),
+    ):
+        program, *rest = line.removeprefix("recipe ").split()
+        done = subprocess.run(
+            [sys.executable, "-m", "tfcopy", *line.split()],
+            capture_output=True,
+            text=True,
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": path},
+        )
+        assert done.returncode == 2, done
+        assert done.stderr.count("\n") == 1, done.stderr
+        assert done.stderr.startswith(f"{program}: ") and name in done.stderr
+        assert not list(folder.iterdir())

@@ -13,7 +13,7 @@ from tfcopy.terminal import (
     TolerantStream,
     one_line,
     printable,
-    status_of,
+    run,
     tolerant_output,
 )
 
@@ -134,27 +134,46 @@ def test_no_control_character_is_told():
     assert len(text) == len(points) and not controls & {*text}
 
 
+class Stopped(Exception):
+    exit_code = 143
+
+
+@pytest.mark.parametrize("tolerant", [False, True])
 @pytest.mark.parametrize(
     "error, status, told",
     [
-        (RecursionError("too\ndeep"), 1, "Error: too deep\n"),
-        (KeyboardInterrupt(), 130, "\nInterrupted.\n"),
+        (ValueError("a.en, line 3:\nbad"), 2, "ask: a.en, line 3: bad\n"),
+        (
+            FileNotFoundError(2, "No such file", "a"),
+            2,
+            "ask: a: No such file\n",
+        ),
+        (OSError("disk: none"), 2, "ask: disk: none\n"),
+        (ImportError("no beam"), 2, "ask: no beam\n"),
+        (OSError(errno.ENOSPC, "No space"), 1, "ask: No space\n"),
+        (MemoryError(), 1, "ask: Out of memory.\n"),
+        (RecursionError("too\ndeep"), 1, "ask: too deep\n"),
+        (RuntimeError("tfcopy.a.B: b [while running 'c']"), 1, "ask: b\n"),
+        (Stopped("Saved."), 143, "ask: Saved.\n"),
+        (KeyboardInterrupt(), 130, ""),
         (None, 0, ""),
     ],
 )
-def test_a_command_ends_with_one_line(monkeypatch, capsys, error, status, told):
+def test_a_command_ends_with_one_line(
+    monkeypatch, capsys, error, status, told, tolerant
+):
     def work():
         if error is not None:
             raise error
 
     monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "1")
     monkeypatch.delenv("TFCOPY_DEBUG", raising=False)
-    assert status_of(work) == status
+    assert run("ask", work, tolerant=tolerant) == status
     assert capsys.readouterr().err == told
-    if status == 1:
+    if status in (1, 2):
         monkeypatch.setenv("TFCOPY_DEBUG", "1")
-        with pytest.raises(RecursionError):
-            status_of(work)
+        with pytest.raises(type(error)):
+            run("ask", work, tolerant=tolerant)
 
 
 def closed_pipe():

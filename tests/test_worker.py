@@ -54,7 +54,7 @@ def test_help_of_the_recipe_is_its_own(monkeypatch, capsys):
     with pytest.raises(SystemExit):
         worker.main("--hosts a:1 b:2 --index 1 europarl_ps --help".split())
     usage, _, title = capsys.readouterr().out.splitlines()[:3]
-    assert usage.startswith("usage: python -m tfcopy.recipes.europarl_ps ")
+    assert usage.startswith("usage: tfcopy recipe europarl_ps ")
     assert title.startswith("Pointer softmax on Europarl")
 
 

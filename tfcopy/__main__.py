@@ -10,8 +10,7 @@ import pathlib
 import runpy
 import sys
 
-from tfcopy import __version__
-from tfcopy.terminal import tolerant_output
+from tfcopy import __version__, terminal
 
 _RECIPES = pathlib.Path(__file__).with_name("recipes")
 # Module and description, by the command's name, in the order of the help.
@@ -90,14 +89,11 @@ def main(arguments=None):
     """
     name, *rest = (sys.argv[1:] if arguments is None else arguments) or ["-h"]
     if name in ("-h", "--help"):
-        _print(_help())
-        return 0
+        return _print(_help())
     if name == "--version":
-        _print(f"tfcopy {__version__}")
-        return 0
+        return _print(f"tfcopy {__version__}")
     if name == "recipes":
-        _print("\n".join(f"{x:20}{about}" for x, about in recipes().items()))
-        return 0
+        return _print(_listed_recipes())
     if name == "recipe":
         return _run_recipe(*(rest or ["--help"]))
     if name not in COMMANDS:
@@ -116,8 +112,8 @@ def recipes() -> dict[str, str]:
 
 def _run_recipe(name, *arguments):
     if name in ("-h", "--help"):
-        _print("usage: tfcopy recipe NAME [flags]; NAME --help lists them.\n")
-        return main(["recipes"])
+        usage = "usage: tfcopy recipe NAME [flags]; NAME --help lists them."
+        return _print(f"{usage}\n\n{_listed_recipes()}")
     if name not in recipes():
         return _unknown("recipe", name, recipes())
     sys.path.append("")  # For a --head of the current folder, as `python -m`.
@@ -131,17 +127,19 @@ def _run(module, arguments):
 
 
 def _print(text):
-    with tolerant_output():  # Its reader may have gone.
-        print(text)
+    return terminal.run("tfcopy", lambda: print(text))
+
+
+def _listed_recipes():
+    return "\n".join(f"{x:20}{about}" for x, about in recipes().items())
 
 
 def _unknown(kind, name, names):
     close = difflib.get_close_matches(name, names, 1)
     guess = f" Did you mean {close[0]!r}?" if close else ""
-    print(
-        f"tfcopy: there is no {kind} {name!r}.{guess} Available: "
-        f"{', '.join(names)}.",
-        file=sys.stderr,
+    terminal.report(
+        "tfcopy",
+        f"there is no {kind} {name!r}.{guess} Available: {', '.join(names)}.",
     )
     return 2
 

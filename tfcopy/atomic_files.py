@@ -116,6 +116,10 @@ def make_folder(path) -> None:
 
 def check_writable(folder) -> None:
     """Makes a folder, and raises an OSError if it is not writable."""
+    above = filesystem.abspath(folder)
+    while not (filesystem.is_url(above) or os.path.exists(above)):
+        _made.append(above)
+        above = os.path.dirname(above)
     filesystem.makedirs(folder)
     if filesystem.is_url(folder):
         probe = os.path.join(folder, f"{_PREFIX}{secrets.token_hex(4)}")
@@ -125,6 +129,20 @@ def check_writable(folder) -> None:
         return
     with tempfile.TemporaryFile(dir=folder):
         pass
+
+
+@contextlib.contextmanager
+def removing_empty_folders() -> Iterator[None]:
+    """Removes at the end the folders that `check_writable` made for nothing."""
+    _made.clear()
+    try:
+        yield
+    finally:
+        for folder in sorted(_made, reverse=True):  # inner ones first
+            with contextlib.suppress(OSError):
+                if os.listdir(folder) == [LOCK_NAME]:
+                    os.remove(os.path.join(folder, LOCK_NAME))
+                os.rmdir(folder)
 
 
 def check_not_read(
@@ -321,6 +339,7 @@ def _sync(path):
 
 LOCK_NAME = ".lock"
 _locks: dict[str, int] = {}  # Descriptors of this process, by path.
+_made: list[str] = []  # Folders that `check_writable` has made.
 
 
 def lock(path, make: bool = False) -> int:

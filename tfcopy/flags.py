@@ -32,7 +32,8 @@ from collections.abc import Callable
 from dataclasses import MISSING
 from typing import Annotated, Literal, NamedTuple
 
-from tfcopy.terminal import one_line, settle
+from tfcopy import terminal
+from tfcopy.terminal import one_line
 
 _EXPECTED = {int: "an integer", float: "a number", bool: "true or false"}
 _ATTRIBUTE = r"^    (\w+): (.*(?:\n     .*)*)"
@@ -105,7 +106,8 @@ class Parser(argparse.ArgumentParser):
     Args:
         config_class: Dataclass whose fields are the flags. If it has
             `positional`, a dict, the fields that this names have no flag; what
-            stands for them in the help are the values.
+            stands for them in the help are the values. Its `command` is the
+            name of the command, if that is not its module's.
         description, epilog: First and last lines of `--help`.
         from_files: Whether `--config` reads flags from a file of YAML, and
             `--print_config` prints them as one. Then `null` is no value, a
@@ -135,7 +137,7 @@ class Parser(argparse.ArgumentParser):
         self.helps = _described(config_class)
         self.positional = getattr(config_class, "positional", {})
         super().__init__(
-            _program(config_class.__module__),
+            _program(config_class),
             description=(description or "").strip(),  # no text by `-OO`
             epilog=epilog,
             formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -183,15 +185,19 @@ class Parser(argparse.ArgumentParser):
         except (ValueError, ImportError) as error:
             self.error(one_line(error))
 
-    def exit(self, status=0, message=None):
-        """Ends the process; the reader of the help may have gone."""
-        settle(sys.stdout)
-        super().exit(status, message)
+    @property
+    def program(self) -> str:
+        """Returns the last word of the command, which begins its messages."""
+        return re.split(r"[ .]", self.prog)[-1]
+
+    def print_help(self, file=None):
+        """Ends the process; with 1 if the help cannot be written."""
+        self._print_and_exit(self.format_help())
 
     def error(self, message):
         """Ends the process with a line that describes the error."""
         message = one_line(message.removeprefix("argument "))
-        print(f"Error: {message.removesuffix('.')}.", file=sys.stderr)
+        terminal.report(self.program, f"{message.removesuffix('.')}.")
         print(f"See {self.prog} --help.", file=sys.stderr)
         raise SystemExit(2)
 
@@ -297,8 +303,12 @@ class Parser(argparse.ArgumentParser):
             or value != self.get_default(flag)
         }
         text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
-        print(text, end="")
-        self.exit()
+        self._print_and_exit(text)
+
+    def _print_and_exit(self, text):
+        raise SystemExit(
+            terminal.run(self.program, lambda: print(text, end=""))
+        )
 
 
 class _File(argparse.Action):
@@ -334,14 +344,19 @@ def _described(config_class):
     return found
 
 
-def _program(module):
-    """Returns the command that runs a module."""
+def _program(config_class):
+    """Returns the command that reads the flags: `tfcopy ask`."""
+    module = config_class.__module__
     if module == "__main__":
         spec = getattr(sys.modules[module], "__spec__", None)
         if spec is None:
             return None
         module = spec.name
-    return f"python -m {module}"
+    package, _, name = module.rpartition(".")
+    if not package.startswith("tfcopy"):
+        return f"python -m {module}"
+    name = getattr(config_class, "command", name)
+    return f"tfcopy {'recipe ' * package.endswith('.recipes')}{name}"
 
 
 @contextlib.contextmanager

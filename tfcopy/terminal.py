@@ -5,15 +5,24 @@ written, but does not end the work.
 """
 
 import contextlib
+import errno
 import gc
 import os
 import re
 import sys
 
+from tfcopy import atomic_files
+
 # What terminals may obey instead of showing it, and ends of line.
 _CONTROLS = dict.fromkeys([*range(32), *range(127, 160), 0x2028, 0x2029], " ")
 _LONGEST, _NEAR = 1000, 100
 _NO_MEMORY = "Out of memory"
+# Errors that the user can mend: wrong input, files, packages. A disk that is
+# full, or broken, is a failure.
+_MENDABLE = (ImportError, OSError, ValueError)
+_FULL = {errno.EDQUOT, errno.EIO, errno.ENOSPC}
+# Type and step that Beam adds to an error's message.
+_BEAM = re.compile(r"^tfcopy\.[\w.]+: | \[while running '.*", re.DOTALL)
 # Text around the reason in a TensorFlow error.
 _AROUND = re.compile(
     r"\{\{[^{}\n]*\}\}|\[\[[^\[\]\n]*\]\]|\[Op:.*|\(\d+\) [A-Z_]+: "
@@ -61,38 +70,13 @@ def one_line(error) -> str:
         if error.filename is not None:
             text = f"{error.filename}: {text}"
     else:
-        text = str(error)
+        text = _BEAM.sub("", str(error))
     text = " ".join(printable(text).split())
     if not text and not isinstance(error, str):
         text = type(error).__name__
     if len(text) > _LONGEST:
         text = f"{text[:_LONGEST]} ..."
     return text
-
-
-def status_of(work, reason=one_line) -> int:
-    """Does the work of a command; returns its exit status.
-
-    Errors are one line; TFCOPY_DEBUG=1 shows where they come from. Output that
-    cannot be written ends nothing.
-
-    Args:
-        work: Function without arguments.
-        reason: Function of an error that returns that line.
-    """
-    hide_notes()
-    with tolerant_output():
-        try:
-            work()
-        except KeyboardInterrupt:
-            print("\nInterrupted.", file=sys.stderr)
-            return 130
-        except Exception as error:
-            if os.environ.get("TFCOPY_DEBUG"):
-                raise
-            print(f"Error: {reason(error)}", file=sys.stderr)
-            return 1
-    return 0
 
 
 def start(main):
@@ -108,32 +92,57 @@ def start(main):
     sys.exit(status)
 
 
-def run(program, work) -> int:
+def run(program, work, *, tolerant=False) -> int:
     """Runs the work of a command, and returns its exit status.
 
-    Errors are printed in one line; TFCOPY_DEBUG=1 shows the traceback.
+    Errors are printed in one line, `PROGRAM: message`; TFCOPY_DEBUG=1 shows the
+    traceback. The status is 2 for what the user can mend, 1 for a failure, an
+    exception's `exit_code` if it has one, and 130 for an interruption. Folders
+    that the work made and left empty are removed.
+
+    Args:
+        program: Name of the command in its messages.
+        work: Function without arguments.
+        tolerant: Whether output that cannot be written is dropped. Otherwise
+            it ends the command, quietly if its reader has closed the pipe.
     """
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError):  # closed, or replaced
             # File names may have bytes that are not UTF-8.
             stream.reconfigure(errors="backslashreplace")
-    hide_notes()
-    try:
-        work()
-        write(b"")  # flushes earlier prints
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:  # The reader has closed the pipe.
-        return 0
-    except Exception as error:
-        if os.environ.get("TFCOPY_DEBUG"):
-            raise
-        # Nothing to print to if standard error is closed.
-        if sys.stderr is not None:
-            with contextlib.suppress(OSError):
-                print(f"{program}: {one_line(error)}", file=sys.stderr)
-        return 2
+    # TensorFlow's notes and warnings; 0 shows them.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    with tolerant_output() if tolerant else contextlib.nullcontext():
+        try:
+            with atomic_files.removing_empty_folders():
+                work()
+            if not tolerant:
+                write(b"")  # flushes earlier prints
+        except (Exception, KeyboardInterrupt) as error:
+            if isinstance(error, BrokenPipeError) and not tolerant:
+                return 0
+            status = _status(error)
+            if status in (1, 2) and os.environ.get("TFCOPY_DEBUG"):
+                raise
+            if str(error) or not isinstance(error, KeyboardInterrupt):
+                report(program, error)
+            return status
     return 0
+
+
+def report(program, error):
+    """Prints an error in one line to standard error, if that can be written."""
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError):
+            print(f"{program}: {one_line(error)}", file=sys.stderr)
+
+
+def _status(error):
+    """Returns the exit status of a command that an exception ends."""
+    if isinstance(error, KeyboardInterrupt) or hasattr(error, "exit_code"):
+        return getattr(error, "exit_code", 130)
+    is_full = getattr(error, "errno", None) in _FULL
+    return 2 if isinstance(error, _MENDABLE) and not is_full else 1
 
 
 def write(answer: bytes):
@@ -147,14 +156,16 @@ def write(answer: bytes):
         raise OSError("standard output is closed.")
     try:
         sys.stdout.flush()
-        sys.stdout.buffer.write(answer)
-        sys.stdout.buffer.flush()
+        if answer:
+            sys.stdout.buffer.write(answer)
+            sys.stdout.buffer.flush()
     except OSError as error:
         # On exit Python would try to write it again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
             raise
-        raise OSError(f"standard output: {one_line(error)}.") from None
+        reason = f"standard output: {one_line(error)}."
+        raise OSError(error.errno, reason) from None
 
 
 def how_to_install(extra: str) -> str:
@@ -211,14 +222,6 @@ def _tensorflow_reason(text):
         return f"{_NO_MEMORY}: there is none for a tensor of {tensor[1]}."
     lines = (line.strip() for line in _AROUND.sub("", text).splitlines())
     return next(filter(None, lines), "")
-
-
-def hide_notes() -> None:
-    """Hides TensorFlow's notes and warnings, if it is not imported yet.
-
-    TF_CPP_MIN_LOG_LEVEL=0 shows them.
-    """
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 
 @contextlib.contextmanager
@@ -298,7 +301,7 @@ def tolerant_output():
     finally:
         sys.stdout, sys.stderr = streams
         for stream in streams:
-            settle(stream)
+            _settle(stream)
 
 
 def open_missing_streams():
@@ -315,7 +318,7 @@ def open_missing_streams():
     sys.stderr = sys.stderr or open(2, "w", closefd=False)
 
 
-def settle(stream):
+def _settle(stream):
     """Suppresses errors from flushing closed streams at exit."""
     try:
         stream.flush()

@@ -52,13 +52,17 @@ def test_file_and_figures(flags, tmp_path, capsys):
 @pytest.mark.parametrize(
     "flag, value, message",
     [
-        ("--wordnet", "none", "Error: none/data.noun: cannot be read"),
-        ("--words", "none.txt", "Error: none.txt: cannot be read"),
-        ("--output", ".", "Error: .: cannot be written"),
+        (
+            "--wordnet",
+            "none",
+            "build_definitions: none/data.noun: cannot be read",
+        ),
+        ("--words", "none.txt", "build_definitions: none.txt: cannot be read"),
+        ("--output", ".", "build_definitions: .: cannot be written"),
     ],
 )
 def test_errors_name_the_file(flags, tmp_path, capsys, flag, value, message):
-    assert main([*flags, flag, value]) == 1
+    assert main([*flags, flag, value]) == 2
     output = capsys.readouterr()
     assert message in output.err and output.out == ""
     assert not (tmp_path / "new").exists()
@@ -71,7 +75,7 @@ def test_no_file_is_both_read_and_written(flags, tmp_path, capsys, flag):
     read["--wordnet"] = tmp_path / "wordnet" / "data.noun"
     before = read[flag].read_bytes()
     words = ["--words", str(read["--words"])]
-    assert main([*flags[:2], *words, "--output", str(read[flag])]) == 1
+    assert main([*flags[:2], *words, "--output", str(read[flag])]) == 2
     assert f"is the file of {flag} as well" in capsys.readouterr().err
     assert read[flag].read_bytes() == before
 

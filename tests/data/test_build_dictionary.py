@@ -184,15 +184,21 @@ def test_flags_reach_the_dictionary(files, tmp_path):
 @pytest.mark.parametrize(
     "flags, message",
     [
-        (["--source", "no.en"], "Error: no.en: cannot be read"),
-        (["--alignment", "no"], "Error: no: cannot be read"),
-        (["--only_outside", "no"], "Error: --only_outside: cannot read no"),
-        (["--output", "."], "Error: --output: cannot write . (it is a folder)"),
+        (["--source", "no.en"], "build_dictionary: no.en: cannot be read"),
+        (["--alignment", "no"], "build_dictionary: no: cannot be read"),
+        (
+            ["--only_outside", "no"],
+            "build_dictionary: --only_outside: cannot read no",
+        ),
+        (
+            ["--output", "."],
+            "build_dictionary: --output: cannot write . (it is a folder)",
+        ),
     ],
 )
 def test_errors_name_the_file(files, tmp_path, capsys, flags, message):
     output = tmp_path / "fr-en.tsv"
-    assert main([*files, "--output", str(output), *flags]) == 1
+    assert main([*files, "--output", str(output), *flags]) == 2
     assert message in capsys.readouterr().err
     assert not output.exists()
 
@@ -212,8 +218,8 @@ def test_no_file_is_both_read_and_written(
     before = sorted((path, path.read_bytes()) for path in tmp_path.iterdir())
     path = str(tmp_path / output)
     flags = ["--output", str(tmp_path / "new"), flag, path]
-    assert main([*files, *flags]) == 1
-    error = f"Error: {flag}: {path} is the file of {other} as well."
+    assert main([*files, *flags]) == 2
+    error = f"build_dictionary: {flag}: {path} is the file of {other} as well."
     assert error in capsys.readouterr().err
     after = sorted((path, path.read_bytes()) for path in tmp_path.iterdir())
     assert after == before
@@ -231,9 +237,9 @@ def test_files_of_different_lengths_are_named(files, tmp_path, capsys):
     longer.write_text("\n".join(FRENCH) + "\nune maison\n")
     empty.write_text("")
     rest = ["--output", str(tmp_path / "fr-en.tsv")]
-    assert main([*files, *rest, "--target", str(longer)]) == 1
+    assert main([*files, *rest, "--target", str(longer)]) == 2
     assert "has 5 lines, but" in (error := capsys.readouterr().err)
     assert f"{longer} has 6" in error
     both = ["--source", str(empty), "--target", str(empty)]
-    assert main([*both, *rest]) == 1
+    assert main([*both, *rest]) == 2
     assert "have no lines" in capsys.readouterr().err

@@ -57,35 +57,31 @@ def test_words_are_cut_as_the_flags_say(texts, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "arguments, status, message",
+    "arguments, message",
     [
-        (["--input", "none.en"], 1, "none.en: cannot be read"),
-        (["--size", "3"], 1, "--size: `max_size` must be at least 4"),
-        (["--output", ""], 1, "--output: cannot write"),
+        (["--input", "none.en"], "none.en: cannot be read"),
+        (["--size", "3"], "--size: `max_size` must be at least 4"),
+        (["--output", ""], "--output: cannot write"),
         (
             ["--tokenization", "sentencepiece"],
-            1,
             "which needs 1 to 1 of these",
         ),
-        (["--tokenization", "spaces"], 2, "sentencepiece. Received: spaces."),
-        (["--output", "OUT/a.en/x"], 1, "--output: cannot write"),
+        (["--tokenization", "spaces"], "sentencepiece. Received: spaces."),
+        (["--output", "OUT/a.en/x"], "--output: cannot write"),
         (
             ["--protect", "("],
-            1,
-            "Error: --protect: '(' is no regular expression",
+            "build_vocabulary: --protect: '(' is no regular expression",
         ),
-        (["--protect", "x*"], 1, "--protect: 'x*' matches the empty string."),
-        (["--output", "OUT/a.en"], 1, "is the file of --input as well"),
+        (["--protect", "x*"], "--protect: 'x*' matches the empty string."),
+        (["--output", "OUT/a.en"], "is the file of --input as well"),
     ],
 )
-def test_what_cannot_be_is_told(
-    texts, tmp_path, capfd, arguments, status, message
-):
+def test_what_cannot_be_is_told(texts, tmp_path, capfd, arguments, message):
     arguments = [x.replace("OUT", str(tmp_path)) for x in arguments]
     asked = ["--input", *texts, "--output", tmp_path / "words.txt"]
-    assert start(*asked, *arguments) == status
-    error = capfd.readouterr().err
-    assert message in error and (status == 2 or error.count("\n") == 1)
+    assert start(*asked, *arguments) == 2
+    first, *rest = capfd.readouterr().err.splitlines()
+    assert message in first and all("--help" in x for x in rest)
     assert not (tmp_path / "words.txt").exists()
 
 
@@ -102,5 +98,5 @@ def test_a_pipe_is_read_once(tmp_path):
 def test_a_text_without_words(tmp_path, capsys):
     (tmp_path / "a.en").write_text("\n \n")
     asked = ["--input", tmp_path / "a.en", "--output", tmp_path / "words.txt"]
-    assert start(*asked) == 1
+    assert start(*asked) == 2
     assert "no word in" in capsys.readouterr().err

@@ -176,7 +176,7 @@ def test_repeated_it_does_nothing_and_other_flags_are_refused(
     arguments = flags(files, in_shards, "--pairs_per_shard", "37")
     assert prepare.main(arguments) == 0
     assert os.stat(in_shards / "prepared.json").st_mtime_ns == before
-    assert prepare.main([*arguments, "--max_length", "20"]) == 1
+    assert prepare.main([*arguments, "--max_length", "20"]) == 2
     assert "prepared with other flags" in capsys.readouterr().err
 
 
@@ -216,7 +216,7 @@ def test_an_interrupted_preparation_goes_on(
 
     monkeypatch.setattr(Preparation, "encode", interrupted)
     arguments = flags(files, tmp_path, "--pairs_per_shard", "37")
-    assert prepare.main(arguments) == 1
+    assert prepare.main(arguments) == 2
     assert not list(tmp_path.glob("*.npy"))
     shards = tmp_path.glob("preparing-*/train-*.npy")
     written = {tmp_path / x.name: os.stat(x).st_mtime_ns for x in shards}
@@ -352,25 +352,25 @@ def test_one_vocabulary_for_both_sides_that_are_cut(files, tmp_path):
 def test_errors_are_one_line(files, tmp_path, capsys):
     pytest.importorskip("apache_beam")
     arguments = flags(files[:1], tmp_path)
-    assert prepare.main(arguments) == 1
+    assert prepare.main(arguments) == 2
     error = capsys.readouterr().err
-    assert error.startswith("Error: --train takes two files")
+    assert error.startswith("prepare: --train takes two files")
     assert error.count("\n") == 1
     with pytest.raises(SystemExit, match="2"):
         prepare.main(["--trian", "a"])
-    assert prepare.main(["--train", *files, "--output", ""]) == 1
+    assert prepare.main(["--train", *files, "--output", ""]) == 2
     assert "--output: must not be empty." in capsys.readouterr().err
     memory = tmp_path / "a.tmx"
     memory.write_text(TMX.format(TMX_UNIT.format("a", "b")))
     spanish = ["--target_language", "es"]
     arguments = flags([str(memory)], tmp_path / "prepared", *spanish)
-    assert prepare.main(arguments) == 1
+    assert prepare.main(arguments) == 2
     assert capsys.readouterr().err == (
-        f"Error: {memory}: no unit in both en and es. There are: en, fr-ca.\n"
+        f"prepare: {memory}: no unit in both en and es. There are: en, fr-ca.\n"
     )
 
 
 def test_without_beam_it_says_what_to_install(files, tmp_path, capsys, without):
     without("apache_beam")
-    assert prepare.main(flags(files, tmp_path)) == 1
+    assert prepare.main(flags(files, tmp_path)) == 2
     assert 'pip install -e ".[beam]"' in capsys.readouterr().err

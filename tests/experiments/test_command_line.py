@@ -25,6 +25,7 @@ class Config:
     """Sizes."""
 
     presets: ClassVar = PRESETS
+    recipe: ClassVar = "mine"
 
     preset: str = config.results("demo", "Sizes to start from.")
     units: PositiveInt = config.model(8, "Size of the state.")
@@ -209,7 +210,7 @@ def assert_wrong(capsys, arguments, message):
         parse(*arguments)
     assert error.value.code == 2
     first, second = capsys.readouterr().err.splitlines()
-    assert re.match(f"Error: {message}", first), first
+    assert re.match(f"[a-z_]+: {message}", first), first
     assert second.endswith("--help.")
 
 
@@ -264,21 +265,19 @@ def test_help_shows_what_is_changed_most(capsys, name):
 
 
 @pytest.mark.parametrize(
-    ("error", "message"),
+    ("error", "status", "message"),
     [
-        (ValueError("a.en, line 3: bad."), "Error: a.en, line 3: bad."),
-        (OSError("disk: full"), "Error: disk: full"),
-        (MemoryError(), "Error: Out of memory."),
-        (ValueError("first\nsecond"), "Error: first second"),
+        (ValueError("a.en, line 3: bad."), 2, "mine: a.en, line 3: bad.\n"),
+        (MemoryError(), 1, "mine: Out of memory.\n"),
     ],
 )
-def test_errors_are_messages(capsys, monkeypatch, error, message):
+def test_errors_are_messages(capsys, monkeypatch, error, status, message):
     def run(_):
         raise error
 
     monkeypatch.delenv("TFCOPY_DEBUG", raising=False)
-    assert command_line.main(Config, run, []) == 1
-    assert message in capsys.readouterr().err.splitlines()
+    assert command_line.main(Config, run, []) == status
+    assert capsys.readouterr().err == message
     monkeypatch.setenv("TFCOPY_DEBUG", "1")
     with pytest.raises(type(error)):
         command_line.main(Config, run, [])
@@ -307,8 +306,8 @@ def test_a_search_without_memory_ends_with_a_line(capsys):
         raise tf.errors.ResourceExhaustedError(None, None, OUT_OF_MEMORY)
 
     assert command_line.main(Config, run, []) == 1
-    assert capsys.readouterr().err.splitlines()[1] == (
-        "Error: Out of memory: there is none for a tensor of "
+    assert capsys.readouterr().err.splitlines()[0] == (
+        "mine: Out of memory: there is none for a tensor of "
         "shape[1048576,1048576]."
     )
 
@@ -321,7 +320,7 @@ def test_exit_code_of_an_exception_is_that_of_the_process(capsys):
         raise Stopped("Saved.")
 
     assert command_line.main(Config, run, []) == 143
-    assert capsys.readouterr().err == "\nSaved.\n"
+    assert capsys.readouterr().err == "mine: Saved.\n"
 
 
 @pytest.mark.parametrize(

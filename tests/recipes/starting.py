@@ -76,13 +76,16 @@ def check_report(folder, *more):
 
 
 def check_refused(start, capfd, folder, arguments, message):
-    """Checks that a start ends with one line, and exports nothing."""
+    """Checks that a start ends with one line, and leaves no empty folder."""
     capfd.readouterr()
-    assert start(folder, *arguments) in (1, 2)
+    assert start(folder, *arguments) == 2
     error = capfd.readouterr().err
-    assert re.search(f"^Error: .*{message}", error, re.MULTILINE), error
+    assert re.search(f"^[a-z0-9_]+: .*{message}", error, re.MULTILINE), error
     assert "Traceback" not in error
-    assert not os.path.exists(os.path.join(folder, "served", "1"))
+    assert not os.path.exists(os.path.join(folder, "served"))
+    for place, folders, names in os.walk(folder):
+        is_used = folders or {*names} - {atomic_files.LOCK_NAME}
+        assert is_used or os.path.samefile(place, folder), place
 
 
 def files(folder):

@@ -17,8 +17,9 @@ CASES = {
 def test_what_is_no_head_is_told_before_anything_is_written(tmp_path, capfd):
     module = importlib.import_module("tfcopy.recipes.europarl_ps")
     status = starting.start(module, [], tmp_path, "--head", "nowhere:Mine")
-    *_, line, _ = capfd.readouterr().err.splitlines()
-    assert status == 1 and line.startswith("Error: --head nowhere:Mine: cannot")
+    *_, line = capfd.readouterr().err.splitlines()
+    assert status == 2
+    assert line.startswith("europarl_ps: --head nowhere:Mine: cannot")
     assert not list(tmp_path.iterdir())
 
 

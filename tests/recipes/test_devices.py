@@ -224,7 +224,7 @@ def test_lost_workers_are_named_and_all_resume(tmp_path, lost):
     workers[lost].kill()
     survivor = workers[1 - lost]
     assert survivor.finish() == 1
-    told = f"Error: Worker {lost} has ended or cannot be reached. The last good"
+    told = f": Worker {lost} has ended or cannot be reached. The last good"
     assert told in survivor.text and "Traceback" not in survivor.text
     workers = runs.workers("workers", *more)
     wait_for_checkpoint(runs, "workers", workers, reached)

@@ -226,9 +226,9 @@ def test_bad_vocabulary(tmp_path, corpus, capsys):
 def assert_error(capsys, folder, arguments, message):
     """One line that says what is wrong, and no traceback."""
     capsys.readouterr()
-    assert start(folder, *arguments) == 1
+    assert start(folder, *arguments) == 2
     lines = capsys.readouterr().err.strip().splitlines()
-    assert re.match(f"Error: .*{message}", lines[-2]), lines
+    assert re.match(f"europarl_ps: .*{message}", lines[-1]), lines
     assert not any("Traceback" in line for line in lines)
 
 

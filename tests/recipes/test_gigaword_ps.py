@@ -194,7 +194,7 @@ def test_embeddings_start_from_the_vectors(
 
     monkeypatch.setattr(gigaword_ps, "train_and_score", train)
     flags = ["--train", corpus, "--source_vectors", vectors]
-    assert start(tmp_path, *flags) == 1
+    assert start(tmp_path, *flags) == 2
     (source, words), (target, _) = tables
     np.testing.assert_array_equal(source[words.id("cup")], [1, 2, 3, 4])
     other = np.delete(source, [words.id(x) for x in ("cup", "the")], axis=0)
@@ -254,7 +254,7 @@ def test_a_table_without_header(tmp_path, monkeypatch):
         csv.writer(file).writerows(rows)
     flags = ["--train", f"[{path}]", "--source_column", "3"]
     flags += ["--target_column", "2", "--systems", "[nmt_lvt]"]
-    assert start(tmp_path, *flags) == 1
+    assert start(tmp_path, *flags) == 2
     ((system, pairs),) = seen
     assert system == "nmt_lvt"
     assert set(pairs) <= {story(i) for i in range(NUM_PAIRS)} and len(pairs) > 9
@@ -274,7 +274,7 @@ def test_a_corpus_without_its_rare_words_is_refused(tmp_path, capsys, word):
     pairs = [[text.replace("UNK", word) for text in pair] for pair in LOST]
     corpus = write_pair(tmp_path, pairs)
     flags = ["--train", corpus, "--tokenization", "space"]
-    assert start(tmp_path, *flags) == 1
+    assert start(tmp_path, *flags) == 2
     error = capsys.readouterr().err
     assert re.search(
         r"--pointers unk: \d+ words of the training sources are <unk> or UNK "
@@ -290,13 +290,13 @@ def test_a_few_lost_words_are_reported(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(gigaword_ps, "train_and_score", stop)
     pairs = [story(i) for i in range(NUM_PAIRS)] + LOST[:12]
     files = write_pair(tmp_path, pairs)
-    assert start(tmp_path, "--train", files) == 1
+    assert start(tmp_path, "--train", files) == 2
     assert "Warning: --pointers unk: " in capsys.readouterr().out
 
 
 def test_a_corpus_without_entities_is_refused(tmp_path, corpus, capsys):
     flags = ["--train", corpus, "--pointers", "entity"]
-    assert start(tmp_path, *flags, "--entity_pattern", "none") == 1
+    assert start(tmp_path, *flags, "--entity_pattern", "none") == 2
     assert "vocabulary has no placeholders @1" in capsys.readouterr().err
 
 
@@ -311,7 +311,7 @@ def test_what_the_data_does_not_allow_is_named(
     tmp_path, corpus, vectors, capsys, arguments, message
 ):
     arguments = arguments.format(vectors).split()
-    assert start(tmp_path, "--train", corpus, *arguments) == 1
+    assert start(tmp_path, "--train", corpus, *arguments) == 2
     assert re.search(message, capsys.readouterr().err)
 
 

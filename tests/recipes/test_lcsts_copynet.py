@@ -194,11 +194,11 @@ def test_english_characters_may_be_more(tmp_path):
 def test_min_score_chooses(chinese, tmp_path, capsys):
     arguments = ["--data_dir", str(chinese), "--min_score", "4"]
     arguments += ["--tokenizations", "[characters]", "--batch_tokens", "1"]
-    assert start(tmp_path, *arguments) == 1
+    assert start(tmp_path, *arguments) == 2
     output, error = capsys.readouterr()
     for name, count in {"train": 64, "validation": 8, "test": 4}.items():
         assert f"\n{name}: {count} pairs read, none left out\n" in output
-    assert "Error: --batch_tokens must be at least" in error
+    assert "lcsts_copynet: --batch_tokens must be at least" in error
 
 
 def test_missing_jieba_is_told_before_training(

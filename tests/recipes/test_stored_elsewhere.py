@@ -94,16 +94,16 @@ def test_a_finished_run_there_is_not_trained_again(finished, capsys):
     assert start(STORE, "--train", *train) == 0
     assert f"--model_base_path={STORE}/served\n" in capsys.readouterr().out
     assert starting.figures(STORE) == before
-    assert start(STORE, "--train", *train, "--units", "9") == 1
+    assert start(STORE, "--train", *train, "--units", "9") == 2
     assert "--units" in capsys.readouterr().err
 
 
 def test_what_is_not_there_is_named(capsys):
     train = [f"{STORE}/none.en", f"{STORE}/none.fr"]
-    assert start(STORE, "--train", *train) == 1
-    assert f"{STORE}/none.en: cannot be read" in capsys.readouterr().err
+    assert start(STORE, "--train", *train) == 2
+    assert f"--train: cannot read {STORE}/none.en" in capsys.readouterr().err
     with pytest.raises(Exception, match="no such folder"):
         tfcopy.load(f"{STORE}/none")
-    assert start("nowhere://x", "--train", *train) == 1
+    assert start("nowhere://x") == 2
     error = capsys.readouterr().err
     assert "--log_dir" in error and "no scheme nowhere://" in error

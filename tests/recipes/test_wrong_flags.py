@@ -6,6 +6,7 @@ those of all recipes: wrong types, files that are not there, several corpora.
 
 import functools
 import importlib
+import pathlib
 
 import pytest
 
@@ -47,7 +48,7 @@ REFUSED = {
         ("--num_distractors 1", "--num_distractors must be 3 or more"),
     ],
     "europarl_ps": [
-        ("--train [/no/a,/no/b]", "/no/a: cannot be read"),
+        ("--train [/no/a,/no/b]", "--train: cannot read /no/a"),
         ("--train [a.en]", r"--train takes two files.* \['a.en'\]"),
         ("--systems []", "--systems must name some of nmt, pointer_softmax"),
         ("--log_dir /proc/x", "--log_dir: cannot write to /proc/x/demo"),
@@ -119,5 +120,7 @@ def test_a_wrong_flag_is_named(tmp_path, capfd, recipe, arguments, message):
     start = importlib.import_module(f"tests.recipes.test_{name}").start
     if part:
         start = functools.partial(start, part)
+    for name in "a b c d e f x a.en a.csv links".split():
+        pathlib.Path(name).touch()  # What is not there is refused first.
     arguments = arguments.format(tags="--pointers entity --train_tags [c,d]")
     starting.check_refused(start, capfd, tmp_path, arguments.split(), message)

@@ -180,16 +180,16 @@ def test_output_that_cannot_be_written_ends_with_a_line(
     monkeypatch, capfd, folder, load
 ):
     monkeypatch.setattr(local_model, "LocalModel", load)
-    for path, reason in (
-        ("/dev/full", "standard output: No space left on device."),
-        (os.devnull, "standard output is closed."),
+    for path, status, reason in (
+        ("/dev/full", 1, "standard output: No space left on device."),
+        (os.devnull, 2, "standard output is closed."),
     ):
         stdin = io.TextIOWrapper(io.BytesIO(LINES))
         monkeypatch.setattr(sys, "stdin", stdin)
         with open(path, "w") as full:
             stdout = full if path == "/dev/full" else None
             monkeypatch.setattr(sys, "stdout", stdout)
-            assert ask.main([folder]) == 2
+            assert ask.main([folder]) == status
         assert capfd.readouterr() == ("", f"ask: {reason}\n")
 
 

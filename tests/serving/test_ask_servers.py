@@ -90,7 +90,7 @@ def test_errors_say_what_is_wrong(told, server, capfdbinary):
         with pytest.raises(SystemExit):
             ask.main([f"{address}/translator", *flags])
         error = capfdbinary.readouterr().err.decode()
-        assert error.startswith(f"Error: {flags[-1].split('=')[0]}")
+        assert error.startswith(f"ask: {flags[-1].split('=')[0]}")
 
 
 @contextlib.contextmanager

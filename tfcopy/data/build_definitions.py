@@ -16,11 +16,11 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 
-from tfcopy import filesystem
+from tfcopy import filesystem, terminal
 from tfcopy.atomic_files import check_not_read
 from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.flags import File, Folder, Parser
-from tfcopy.terminal import quiet, status_of
+from tfcopy.terminal import quiet
 
 
 def coverage(lookup, counts: Mapping[str, int]) -> tuple[float, float]:
@@ -104,8 +104,10 @@ class Options:
 def main(arguments=None):
     """Returns the exit status."""
     options = Parser(Options, __doc__).parse(arguments)
-    return status_of(
-        lambda: run(options.wordnet, options.output, options.words or ())
+    return terminal.run(
+        "build_definitions",
+        lambda: run(options.wordnet, options.output, options.words or ()),
+        tolerant=True,
     )
 
 

@@ -20,6 +20,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from tfcopy import terminal
 from tfcopy.atomic_files import check_not_read, check_outputs
 from tfcopy.data.alignment import aligners, word_links
 from tfcopy.data.corpora import text_pairs
@@ -31,7 +32,7 @@ from tfcopy.flags import (
     PositiveInt,
     reading,
 )
-from tfcopy.terminal import quiet, status_of
+from tfcopy.terminal import quiet
 
 _Share = Annotated[float, Check("a number from 0 to 1", lambda x: 0 <= x <= 1)]
 
@@ -168,7 +169,7 @@ def _save(dictionary, path):
 def main(arguments=None) -> int:
     """Returns the exit status."""
     config = Parser(Config, __doc__, from_files=True).parse(arguments)
-    return status_of(lambda: run(config))
+    return terminal.run("build_dictionary", lambda: run(config), tolerant=True)
 
 
 if __name__ == "__main__":

@@ -13,11 +13,12 @@ import dataclasses
 import sys
 from typing import Literal
 
+from tfcopy import terminal
 from tfcopy.atomic_files import check_not_read, check_outputs
 from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.data.text.span_patterns import CHOICES, check_flag
 from tfcopy.flags import File, Parser, PositiveInt, flag
-from tfcopy.terminal import quiet, status_of
+from tfcopy.terminal import quiet
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -99,7 +100,7 @@ def _tokenizer(options):
 def main(arguments=None):
     """Returns the exit status."""
     options = Parser(Options, __doc__).parse(arguments)
-    return status_of(lambda: print(run(options)))
+    return terminal.run("build_vocabulary", lambda: print(run(options)))
 
 
 if __name__ == "__main__":

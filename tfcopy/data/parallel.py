@@ -10,7 +10,6 @@ import contextlib
 import itertools
 import logging
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 
@@ -119,9 +118,3 @@ def split_flags(arguments=None) -> tuple[list[str], list[str]]:
         return arguments, []
     place = arguments.index("--")
     return arguments[:place], arguments[place + 1 :]
-
-
-def beam_reason(message: str) -> str:
-    """Removes the type and step that Beam adds to an error's message."""
-    message = message.partition(" [while running '")[0]
-    return re.sub(r"^tfcopy\.[\w.]+: ", "", message)

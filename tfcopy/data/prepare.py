@@ -22,11 +22,12 @@ import time
 from collections.abc import Iterable
 from typing import Literal
 
+from tfcopy import terminal
 from tfcopy.atomic_files import check_outputs
 from tfcopy.data import parallel
 from tfcopy.data.corpora import text_pairs
 from tfcopy.flags import File, Folder, Parser, PositiveFloat, PositiveInt
-from tfcopy.terminal import one_line, quiet, status_of
+from tfcopy.terminal import quiet
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -202,9 +203,8 @@ def main(arguments=None) -> int:
     """Returns the exit status."""
     arguments, beam_flags = parallel.split_flags(arguments)
     config = Parser(Config, __doc__, from_files=True).parse(arguments)
-    return status_of(
-        lambda: run(config, beam_flags),
-        lambda error: parallel.beam_reason(one_line(error)),
+    return terminal.run(
+        "prepare", lambda: run(config, beam_flags), tolerant=True
     )
 
 

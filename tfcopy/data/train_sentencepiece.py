@@ -25,12 +25,13 @@ from google.protobuf import (
     text_format,
 )
 
+from tfcopy import terminal
 from tfcopy.atomic_files import check_not_read, check_outputs, write_atomically
 from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.data.text import blanks
 from tfcopy.data.text.span_patterns import CHOICES, check_flag
 from tfcopy.flags import File, Parser, PositiveInt, flag
-from tfcopy.terminal import quiet, status_of
+from tfcopy.terminal import quiet
 
 # The only normalisation: "▁" is a blank, as which it is read in any case.
 _RULES = "2581\t20\n"
@@ -248,7 +249,7 @@ class Options:
 def main(arguments=None):
     """Returns the exit status."""
     options = Parser(Options, __doc__).parse(arguments)
-    return status_of(lambda: _run(options))
+    return terminal.run("train_sentencepiece", lambda: _run(options))
 
 
 def _run(options):

@@ -3,34 +3,26 @@
 import contextlib
 import dataclasses
 import importlib
-import os
 import signal
 import sys
 
-from tfcopy import flags
+from tfcopy import flags, terminal
+from tfcopy.experiments import flag_checks
 from tfcopy.experiments.config import (
     PRETRAINED,
     TOPICS,
     given_corpora,
     has_backbone,
 )
-from tfcopy.terminal import (
-    hide_notes,
-    one_line,
-    open_missing_streams,
-    quiet,
-    tolerant_output,
-)
-
-_REPEAT = "Interrupted. Repeat the command to resume."
+from tfcopy.terminal import open_missing_streams, quiet
 
 
 def main(config_class, run, arguments=None):
     """Parses the flags, runs the recipe, and turns errors into messages.
 
     Output that cannot be written, as to a closed pipe, is dropped. What needs
-    TensorFlow is imported after the flags are parsed, and without the notes
-    that libraries print as they start.
+    TensorFlow is imported after the flags are parsed and their files found, and
+    without the notes that libraries print as they start.
 
     Args:
         config_class: The recipe's config, each field of which is a flag. Its
@@ -43,27 +35,16 @@ def main(config_class, run, arguments=None):
         The process's exit status.
     """
     open_missing_streams()
-    with tolerant_output(), _terminable():
-        try:
-            config = parse(config_class, arguments)
-            hide_notes()
-            with quiet():
-                importlib.import_module("tfcopy.experiments.run")
-            run(config)
-        except KeyboardInterrupt as error:
-            print(f"\n{_REPEAT}", file=sys.stderr)
-            return getattr(error, "exit_code", 130)
-        except Exception as error:
-            if hasattr(error, "exit_code"):
-                print(f"\n{error}", file=sys.stderr)
-                return error.exit_code
-            if os.environ.get("TFCOPY_DEBUG"):
-                raise
-            print(f"\nError: {one_line(error)}", file=sys.stderr)
-            if not isinstance(error, ImportError):
-                print("(TFCOPY_DEBUG=1 shows the traceback.)", file=sys.stderr)
-            return 1
-    return 0
+    config = parse(config_class, arguments)
+
+    def work():
+        with quiet():
+            flag_checks.check_named_files(config)
+            importlib.import_module("tfcopy.experiments.run")
+        run(config)
+
+    with _terminable():
+        return terminal.run(config.recipe, work, tolerant=True)
 
 
 def parse(config_class, arguments=None):
@@ -114,24 +95,18 @@ def parse(config_class, arguments=None):
     return config
 
 
-class _Terminated(KeyboardInterrupt):
-    """A signal asks the process to end; `exit_code` is the status of it."""
-
-    def __init__(self, number):
-        super().__init__()
-        self.exit_code = 128 + number
-
-
 @contextlib.contextmanager
 def _terminable():
-    """Makes SIGTERM and SIGHUP exceptions, as SIGINT is."""
+    """Turns signals into exceptions whose `exit_code` is the exit status."""
 
     def terminate(number, frame):
-        raise _Terminated(number)
+        error = KeyboardInterrupt("Interrupted. Repeat the command to resume.")
+        error.exit_code = 128 + number
+        raise error
 
     previous = {}
     with contextlib.suppress(ValueError):  # not in the main thread
-        for number in (signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) != signal.SIG_IGN:  # as by `nohup`
                 previous[number] = signal.signal(number, terminate)
     try:

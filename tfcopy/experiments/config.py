@@ -95,8 +95,8 @@ search = _declaring(topic="search", fixed=False)
 results = _declaring(topic="results", fixed=False)
 aside = _declaring(topic="results", fixed=False, role="aside")
 systems = functools.partial(training.common, fixed=False)
-# A file or folder, or a list of them, that is read after the corpus. `Run`
-# checks first that it exists.
+# A file or folder, or a list of them, that is read after the corpus. A recipe
+# checks first of all that it exists.
 file = _declaring(None, topic="data", fixed=False, is_file=True, role="input")
 
 

@@ -15,22 +15,30 @@ from tfcopy.experiments.config import (
     given_corpora,
 )
 from tfcopy.flags import reading
-from tfcopy.models.assembly import head_class
 
 
 def check_named_files(config):
-    """Raises an OSError if a flag names a file that cannot be read."""
+    """Raises an OSError if a flag names a file that cannot be read.
+
+    A flag that names the corpus may be a pattern.
+    """
     for field in dataclasses.fields(config):
         given = getattr(config, field.name)
-        if given is None or not field.metadata.get("is_file"):
+        is_corpus = field.metadata.get("corpus") in ("file", "folder")
+        if given is None or not (is_corpus or field.metadata.get("is_file")):
             continue
         for path in given if isinstance(given, list) else [given]:
             number = None
             if (field.name, path) == ("shortlist", "dictionary"):
                 continue  # No file, but one that is learned.
-            if not filesystem.exists(path):
+            is_pattern = is_corpus and filesystem.glob(path)
+            if not (is_pattern or filesystem.exists(path)):
                 number = errno.ENOENT
-            elif not filesystem.is_url(path) and not os.access(path, os.R_OK):
+            elif not (
+                is_pattern
+                or filesystem.is_url(path)
+                or os.access(path, os.R_OK)
+            ):
                 number = errno.EACCES
             if number:
                 raise OSError(
@@ -41,6 +49,9 @@ def check_named_files(config):
 
 def check_head(name):
     """Raises a ValueError if `--head` names no class of a head."""
+    # Late: it imports Keras, for which wrong paths need not wait.
+    from tfcopy.models.assembly import head_class
+
     try:
         head_class(name)
     except ValueError as error:

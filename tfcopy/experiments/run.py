@@ -129,7 +129,6 @@ class Run:
         flag_checks.check_schedule(
             config.schedule, config.warmup, config.updates
         )
-        flag_checks.check_named_files(config)
         for kind in config.systems if config.init_from else ():
             own = name_of(config, kind)
             check_sizes(config.init_from, own, of_system(config, own))

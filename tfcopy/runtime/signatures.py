@@ -22,7 +22,18 @@ _HOST_AND_PORT = re.compile(r"[^/\\]+:\d+")
 
 
 class ModelError(Exception):
-    """An error that commands report in one line."""
+    """A model, or a file for it, cannot be used; the message says why.
+
+    Attributes:
+        code: Name of the status of a request to a server that failed, such as
+            "NOT_FOUND", or `None`.
+    """
+
+    exit_code = 2
+
+    def __init__(self, message: str, code: str | None = None):
+        super().__init__(message)
+        self.code = code
 
 
 class Signature(NamedTuple):

@@ -44,8 +44,8 @@ LOADING, AVAILABLE, UNLOADING or END), with the error message if there is one.
 
 Requests that find no server, or one that is not ready, are retried after about
 0.2, 0.4, 0.8... seconds until --retries or --deadline is exhausted. Other
-errors end the command. Its exit status is 0, or 2 after an error, which is one
-line on standard error.
+errors end the command with one line on standard error. Its exit status is then
+2, or 1 after a failure such as a full disk.
 
 """
 

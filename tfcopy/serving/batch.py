@@ -124,7 +124,7 @@ def _answer_files(options, paths, beam_flags):
         try:
             counts = batch_pipeline.run(options, paths, beam_flags)
         except Exception as error:
-            raise ModelError(parallel.beam_reason(one_line(error))) from error
+            raise ModelError(one_line(error)) from error
     seconds = time.monotonic() - start
     print(
         f"{counted(len(paths), 'file')}: {counted(counts['texts'], 'text')} "

@@ -13,7 +13,8 @@ from tfcopy import filesystem, terminal
 from tfcopy.flags import Folder, Parser, PositiveInt, flag, form
 from tfcopy.runtime.litert_engine import LITERT_PRECISIONS
 from tfcopy.runtime.versions import read_config
-from tfcopy.terminal import aligned, quiet
+from tfcopy.serving import run_folder
+from tfcopy.terminal import aligned
 
 _DESCRIPTION = """\
 Exports a system of a run, finished or interrupted, from its checkpoint, as a
@@ -80,7 +81,7 @@ def main(arguments=None):
 
 
 def _export(options):
-    runs = [_open(folder) for folder in options.runs]
+    runs = [run_folder.RunFolder(folder) for folder in options.runs]
     systems = [_system(run, options) for run in runs]
     places = [filesystem.realpath(run.folder) for run in runs]
     if len(set(places)) < len(places):
@@ -199,16 +200,8 @@ def _system(run, options):
     return system
 
 
-def _open(folder):
-    # Late, as above.
-    with quiet():
-        from tfcopy.serving import run_folder
-
-    return run_folder.RunFolder(folder)
-
-
 def _list(options):
-    for run in map(_open, options.runs):
+    for run in map(run_folder.RunFolder, options.runs):
         _print_systems(run)
 
 

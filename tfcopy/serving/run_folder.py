@@ -12,7 +12,7 @@ import os
 
 from tfcopy import checked_files, filesystem
 from tfcopy.runtime.versions import SCORES
-from tfcopy.training.checkpoints import Checkpoints, is_weights
+from tfcopy.terminal import quiet
 
 CONFIG_NAME = "config.json"
 RESULTS_NAME = "results.json"
@@ -95,7 +95,7 @@ class RunFolder:
         """Returns the folder of a system."""
         return os.path.join(self.folder, system)
 
-    def checkpoints(self, system) -> Checkpoints:
+    def checkpoints(self, system):
         """Returns the checkpoints of a system, whether there are any or not."""
         return checkpoints_of(self.path(system))
 
@@ -220,14 +220,23 @@ def is_run(folder) -> bool:
     return filesystem.exists(os.path.join(folder, CONFIG_NAME))
 
 
-def checkpoints_of(folder) -> Checkpoints:
-    """Returns the checkpoints in the folder of a system."""
-    return Checkpoints(os.path.join(os.fspath(folder), "checkpoints"))
+def checkpoints_of(folder):
+    """Returns the `Checkpoints` in the folder of a system."""
+    return _checkpoints().Checkpoints(
+        os.path.join(os.fspath(folder), "checkpoints")
+    )
 
 
 def is_trained(folder) -> bool:
     """Returns whether the folder of a system has a checkpoint."""
     folder = checkpoints_of(folder).folder
     return filesystem.isdir(folder) and any(
-        map(is_weights, filesystem.listdir(folder))
+        map(_checkpoints().is_weights, filesystem.listdir(folder))
     )
+
+
+def _checkpoints():
+    # Late: it imports TensorFlow, for which a wrong folder need not wait.
+    with quiet():
+        from tfcopy.training import checkpoints
+    return checkpoints

@@ -11,6 +11,7 @@ import numpy as np
 from tfcopy import terminal
 from tfcopy.data.corpora.text_pairs import aligned_lines
 from tfcopy.flags import File, Parser, PositiveInt
+from tfcopy.serving.run_folder import RunFolder
 from tfcopy.terminal import quiet
 
 _DESCRIPTION = """\
@@ -61,17 +62,16 @@ def main(arguments=None):
 
 
 def _score(options):
-    # Imported late, so that wrong flags are reported immediately.
-    with quiet():
-        from tfcopy.serving.run_folder import RunFolder
-        from tfcopy.serving.servables import storage
-        from tfcopy.training.reports import perplexity
-
     run = RunFolder(options.run)
-    system = run.find(options.system) if options.system else run.choose()[0]
     pairs = [*aligned_lines([options.source, options.target], once=True)]
     if not pairs:
         raise ValueError(f"{options.source} is empty.")
+    # Imported late, so that wrong paths are reported immediately.
+    with quiet():
+        from tfcopy.serving.servables import storage
+        from tfcopy.training.reports import perplexity
+
+    system = run.find(options.system) if options.system else run.choose()[0]
     served = storage.load(run.path(system), {}, "best").served
     total = words = 0
     for score in scores_of(served, pairs, options.batch_size):

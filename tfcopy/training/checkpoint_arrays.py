@@ -10,7 +10,7 @@ import os
 import numpy as np
 
 
-class CheckpointError(RuntimeError):
+class CheckpointError(ValueError):
     """Error: a checkpoint cannot be written, read, or used for this model.
 
     ```python

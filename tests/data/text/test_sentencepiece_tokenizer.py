@@ -158,23 +158,23 @@ def test_the_command_reads_several_files(tmp_path, capsys):
     status, (output, _) = run(*inputs, "--merges", "9")
     assert (status, output) == (0, f"{target}: 9 merges\n")
     status, (_, error) = run(*inputs, "--vocab_size", "9999")
-    assert status == 1 and "9999 pieces" in error and "too high" in error
+    assert status == 2 and "9999 pieces" in error and "too high" in error
     before = target.read_bytes()
     status, (_, error) = run(*inputs, str(target))
-    assert status == 1 and target.read_bytes() == before
+    assert status == 2 and target.read_bytes() == before
     assert f"--output: {target} is the file of --input as well" in error
     for pattern in ("(", "x*"):
         status, (_, error) = run(*inputs, "--protect", "rst", pattern)
-        assert status == 1 and target.read_bytes() == before
-        assert error.startswith(f"Error: --protect: {pattern!r} ")
+        assert status == 2 and target.read_bytes() == before
+        assert error.startswith(f"train_sentencepiece: --protect: {pattern!r} ")
         assert error.count("\n") == 1
     status, (_, error) = run("--input", str(tmp_path / "none"))
-    assert status == 1 and "none" in error
+    assert status == 2 and "none" in error
     whole = (tmp_path / "b.gz").read_bytes()
     (tmp_path / "b.gz").write_bytes(whole[: len(whole) // 2])
     for flags in ([], ["--merges", "9"]):
         status, (output, error) = run(*inputs, *flags)
-        assert (status, output) == (1, "")
+        assert (status, output) == (2, "")
         assert f"{tmp_path}/b.gz: the gzip data is damaged" in error
         assert error.count("\n") == 1
 

@@ -60,7 +60,7 @@ class Options:
         to: folder to write, which must not exist
     """
 
-    positional = {"exports": "EXPORT"}
+    command, positional = "web", {"exports": "EXPORT"}
 
     exports: list[str]
     to: str
