@@ -1,4 +1,4 @@
-"""Constants of the package: special ids and subwords, names of the heads."""
+"""Constants: special ids, subwords and characters; names of the heads."""
 
 PAD = 0
 UNK = 1
@@ -12,6 +12,23 @@ BLANK = "▁"
 # First subword of each text, for byte pairs that were trained with one. No byte
 # is mapped to its brackets, so that it never equals a subword of the text.
 START = "⟨s⟩"
+
+# Characters that stand for parts of a text; no other module chooses any.
+# Private characters of Unicode mean nothing to other readers of a text, and a
+# text has no control characters once its blanks are normalised.
+SPAN = "\ue000"  # a span of markup
+MARK_OPEN, MARK_CLOSE = "\ue001", "\ue002"  # around the number of a phrase
+NAME_OPEN, NAME_CLOSE = "\ue003", "\ue004"  # around a number from FIRST_NAME
+FIRST_NAME = 0xF0000
+# Of catalogues: placeholders identified by position alone, and ICU syntax.
+PLACES, SYNTAX = range(0xF0000, 0xF1000), range(0xF1000, 0xF2000)
+LOST = "\ufffd"  # replaces such characters of a text
+STOP = "\x01"  # a full stop that belongs to the word before it
+SUFFIX = "\x02"  # in a contraction, after its apostrophe
+EDGE, WORD_EDGE = "\x03", "\x04"  # where a text is cut
+# Before the pieces of a span: the first piece, the first piece of a span whose
+# order counts, and a later piece.
+FIRST_PIECE, FIRST_ORDERED_PIECE, LATER_PIECE = "\x05", "\x06", "\x07"
 
 # Pointer labels that are not a source position.
 GENERATE = -1

@@ -81,7 +81,7 @@ def train(
     failures = []  # of the lines, which SentencePiece would call its own
     if protect:
         with quiet():
-            from tfcopy.data.text.protected_tokenizer import SPAN
+            from tfcopy.tokens import SPAN
 
         lines = _without_spans(lines, protect)
         options["user_defined_symbols"] = [SPAN]

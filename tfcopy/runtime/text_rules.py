@@ -7,6 +7,11 @@ they take one text. Texts and tokens are bytes of UTF-8.
 import re
 from collections.abc import Mapping, Sequence
 
+from tfcopy import tokens as special
+
+EDGE, _WORD_EDGE, LOST = (
+    x.encode() for x in (special.EDGE, special.WORD_EDGE, special.LOST)
+)
 BLANKS = b" \t\n\v\f\r"
 # Letters with a case that are younger than TensorFlow's ICU, whose Unicode is
 # 13. To it, they are no letters.
@@ -83,8 +88,8 @@ class Pattern:
 
     def split(self, text: bytes) -> list[bytes]:
         """Cuts a text at matches: outside, inside, outside and so on."""
-        edged = self.replace(text, lambda match: b"\3%b\3" % match[0])
-        return edged.split(b"\3")
+        edged = self.replace(text, lambda match: EDGE + match[0] + EDGE)
+        return edged.split(EDGE)
 
     def _check_work(self, text):
         if len(text) * self._size > _MOST_WORK:
@@ -232,7 +237,7 @@ class Glossary:
         terms, marked = [], []
         for text, row in zip(texts, lines, strict=True):
             text = self._tokenizer.blanks.normalize(text)
-            text = self._private.replace(text, "\ufffd".encode())
+            text = self._private.replace(text, LOST)
             own = [self._term_of(line) for line in row]
             phrases = self._phrases_of(own)
             marked.append(self._mark_phrases(text, phrases, len(terms)))
@@ -267,7 +272,7 @@ class Glossary:
         parts = self._tokenizer.cut(self._kept.normalize(text))
         for i in range(0, len(parts), 2):
             found = pattern.split(self._delimited(parts[i]))
-            found = [x.replace(b"\4", b"") for x in found]
+            found = [x.replace(_WORD_EDGE, b"") for x in found]
             for j in range(1, len(found), 2):
                 number = numbers.get(self._blanks.normalize(found[j]))
                 if number is not None:
@@ -277,7 +282,9 @@ class Glossary:
         return b"".join(parts)
 
     def _delimited(self, text):
-        return self._word.replace(text, lambda match: b"\4%b\4" % match[0])
+        return self._word.replace(
+            text, lambda match: _WORD_EDGE + match[0] + _WORD_EDGE
+        )
 
     def unmark(self, text: bytes, texts: Sequence[bytes]) -> bytes:
         """Replaces marks by texts of their numbers, if there are such."""

@@ -8,8 +8,11 @@ import json
 import re
 from collections.abc import Mapping
 
+from tfcopy import tokens as special
 from tfcopy.runtime.text_rules import (
     BLANKS,
+    EDGE,
+    LOST,
     Blanks,
     Pattern,
     Rules,
@@ -18,11 +21,10 @@ from tfcopy.runtime.text_rules import (
     joined,
     lower,
 )
-from tfcopy.tokens import BLANK, START
 
-SPAN = "\ue000".encode()
-_BLANK, _START = BLANK.encode(), START.encode()
-_LOST = "\ufffd".encode()
+SPAN, _BLANK, _START = (
+    x.encode() for x in (special.SPAN, special.BLANK, special.START)
+)
 
 
 def make(facts: Mapping, files: Mapping[str, bytes]):
@@ -122,12 +124,12 @@ class BytePairs:
 
     def tokenize(self, text):
         text = self._word.replace(
-            self.blanks.normalize(text), lambda match: b"\3" + match[0]
+            self.blanks.normalize(text), lambda match: EDGE + match[0]
         )
         size = self._longest
         words = [
             word[i : i + size]
-            for word in text.split(b"\3")
+            for word in text.split(EDGE)
             for i in range(0, len(word), size)
         ]
         tokens = [token for word in words for token in self._merge(word)]
@@ -199,7 +201,7 @@ class Spans:
         return text
 
     def tokenize(self, text):
-        text = self.blanks.normalize(text).replace(SPAN, _LOST)
+        text = self.blanks.normalize(text).replace(SPAN, LOST)
         parts = self.cut(text)
         spans = parts[1::2]
         if not self.in_pieces:
@@ -377,12 +379,12 @@ class Spans:
         return self._mark.replace(span, b"word")
 
     def _hidden(self, text):
-        return self._span.replace(text, b"\3")
+        return self._span.replace(text, EDGE)
 
     def _is_lost(self, left, span, right):
         """Returns whether a span is none between two texts."""
-        text = self._span.replace(left + span + right, b"\3", everywhere=False)
-        return text != b"%b\3%b" % (left, right)
+        text = self._span.replace(left + span + right, EDGE, everywhere=False)
+        return text != left + EDGE + right
 
 
 KINDS = {

@@ -20,9 +20,10 @@ from tfcopy.data import (
 )
 from tfcopy.data.text.answer_check import touched
 from tfcopy.data.text.blanks import KEPT
-from tfcopy.data.text.protected_tokenizer import SPAN, ProtectedTokenizer
+from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.data.text.rst_markup import markup_of
 from tfcopy.data.text.span_patterns import spans_of
+from tfcopy.tokens import SPAN
 
 SPANS = {
     "rst": [":func:`ast.parse`", "``%s``", ":py:class:`~a.B <x>`", "|today|"],

@@ -10,8 +10,9 @@ import re
 from collections.abc import Callable, Sequence
 
 from tfcopy.data.generated import text_tables
+from tfcopy.tokens import SPAN
 
-NAME = "\ue000"  # precedes each name until the sentence is finished
+NAME = SPAN  # precedes each name until the sentence is finished
 
 
 @dataclasses.dataclass(frozen=True)

@@ -29,7 +29,6 @@ from tfcopy import tokens as special
 from tfcopy.atomic_files import make_folder, write_atomically
 from tfcopy.data.ragged_rows import join, keep
 from tfcopy.data.text.blanks import facts
-from tfcopy.data.text.protected_tokenizer import SPAN
 from tfcopy.data.text.sentencepiece_tokenizer import (
     PieceTokenizer,
     SentencepieceTokenizer,
@@ -37,9 +36,8 @@ from tfcopy.data.text.sentencepiece_tokenizer import (
 from tfcopy.data.text.tokenization import normalize_blanks
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.file_forms import parse_json
-from tfcopy.tokens import BLANK, START
+from tfcopy.tokens import BLANK, EDGE, SPAN, START
 
-_EDGE = "\x03"  # Blanks are normalised: text holds no control characters.
 _WORD = rf"'s|'t|'re|'ve|'m|'ll|'d| ?\pL+| ?\pN+| ?[^ \pL\pN{SPAN}]+|{SPAN}| "
 # Longer words are cut into parts of this many bytes.
 _LONGEST = 128
@@ -77,8 +75,8 @@ class BytePairTokenizer(PieceTokenizer):
     def tokenize(self, text):
         """Cuts text of shape `(B,)` into ragged tokens, `(B, None)`."""
         text = normalize_blanks(text, self.blanks)
-        marked = tf.strings.regex_replace(text, _WORD, rf"{_EDGE}\0")
-        words = _cut_long(_without_empty(tf.strings.split(marked, _EDGE)))
+        marked = tf.strings.regex_replace(text, _WORD, rf"{EDGE}\0")
+        words = _cut_long(_without_empty(tf.strings.split(marked, EDGE)))
         different, places = tf.unique(words.flat_values)
         pieces = tf.gather(self._merge(different), places)
         tokens = tf.RaggedTensor.from_row_splits(

@@ -20,12 +20,10 @@ from tfcopy.data.ragged_rows import join
 from tfcopy.data.text import exchange_formats
 from tfcopy.data.text.blanks import KEPT, facts, normalized
 from tfcopy.data.text.tokenization import normalize_blanks
+from tfcopy.tokens import EDGE, LOST, MARK_CLOSE, MARK_OPEN, WORD_EDGE
 
-# A mark: private characters of Unicode around the phrase's number.
-_OPEN, _CLOSE = "\ue001", "\ue002"
-MARK = f"{_OPEN}[0-9]+{_CLOSE}"
-# Blanks are normalised: text holds no control characters.
-_EDGE, _WORD_EDGE = "\x03", "\x04"
+MARK = f"{MARK_OPEN}[0-9]+{MARK_CLOSE}"
+_MARK_EDGES = f"[{MARK_OPEN}{MARK_CLOSE}]"
 IN_ASCII = dict(zip(KEPT, "\t\r\f\n"))
 _WORD = r"[\pL\pN\pM_]+"
 _PUNCTUATION = r"[!-/:-@\[-^`{-~]"  # of ASCII, all but the underscore
@@ -138,7 +136,7 @@ def fields_of(lines):
 
 def without_marks(text):
     """Replaces the private characters of marks in texts."""
-    return tf.strings.regex_replace(text, f"[{_OPEN}{_CLOSE}]", "\ufffd")
+    return tf.strings.regex_replace(text, _MARK_EDGES, LOST)
 
 
 def mark(text, phrases, protect: str, numbers=None):
@@ -165,9 +163,7 @@ def mark(text, phrases, protect: str, numbers=None):
         flat = parts.flat_values
         delimited = tf.where(is_span, flat, _delimited(flat))
         pattern = tf.strings.join(["(?:", _any_of(phrases), ")"])
-        edged = tf.strings.regex_replace(
-            delimited, pattern, rf"{_EDGE}\0{_EDGE}"
-        )
+        edged = tf.strings.regex_replace(delimited, pattern, rf"{EDGE}\0{EDGE}")
         flat = tf.where(is_span, flat, _numbered(edged, phrases, numbers))
         return join(parts.with_flat_values(flat))
 
@@ -210,7 +206,7 @@ def unmark(text, translations):
     """
     parts, marked = cut(tf.reshape(text, [-1]), MARK)
     flat = parts.flat_values
-    digits = tf.strings.regex_replace(flat, f"[{_OPEN}{_CLOSE}]", "")
+    digits = tf.strings.regex_replace(flat, _MARK_EDGES, "")
     number = tf.strings.to_number(tf.where(marked, digits, "0"), tf.int32)
     # A mark that a text came with has no translation.
     known = marked & (number < tf.size(translations))
@@ -230,11 +226,11 @@ def cut(text, pattern, blanks=""):
         blanks: Some of `blanks.KEPT`, which patterns take for blanks.
     """
     text = in_ascii(text, blanks)
-    edged = tf.strings.regex_replace(text, pattern, rf"{_EDGE}\0{_EDGE}")
+    edged = tf.strings.regex_replace(text, pattern, rf"{EDGE}\0{EDGE}")
     for blank in blanks:
         edged = tf.strings.regex_replace(edged, IN_ASCII[blank], blank)
     # Outside, inside, outside and so on; there may be nothing outside.
-    parts = tf.strings.split(edged, _EDGE)
+    parts = tf.strings.split(edged, EDGE)
     places = tf.ragged.range(parts.row_lengths()).flat_values
     return parts, places % 2 == 1
 
@@ -248,14 +244,14 @@ def in_ascii(text, blanks: str):
 
 def _delimited(text):
     """Puts an edge before and after each word of texts, so that words match."""
-    return tf.strings.regex_replace(text, _WORD, rf"{_WORD_EDGE}\0{_WORD_EDGE}")
+    return tf.strings.regex_replace(text, _WORD, rf"{WORD_EDGE}\0{WORD_EDGE}")
 
 
 def declare(glossary: Glossary | None) -> dict:
     """Returns the facts of `runtime.text_rules.Glossary`."""
     return {
-        **{"mark": MARK, "word": _WORD, "private": f"[{_OPEN}{_CLOSE}]"},
-        "edges": [_OPEN, _CLOSE],
+        **{"mark": MARK, "word": _WORD, "private": _MARK_EDGES},
+        "edges": [MARK_OPEN, MARK_CLOSE],
         "phrase": [[_PUNCTUATION, r"\\\0"], [" ", f"[ {KEPT}]+"]],
         **{"blanks": facts(""), "kept": facts(KEPT)},
         "terms": None if glossary is None else glossary.terms,
@@ -275,8 +271,8 @@ def _any_of(phrases):
 
 def _numbered(edged, phrases, numbers):
     """Replaces the phrases among the parts of delimited texts by marks."""
-    parts = tf.strings.split(edged, _EDGE)
-    flat = tf.strings.regex_replace(parts.flat_values, _WORD_EDGE, "")
+    parts = tf.strings.split(edged, EDGE)
+    flat = tf.strings.regex_replace(parts.flat_values, WORD_EDGE, "")
     both = tf.unique(tf.concat([phrases, normalize_blanks(flat, "")], axis=0))
     count = tf.size(phrases)
     first = tf.math.unsorted_segment_min(
@@ -286,6 +282,8 @@ def _numbered(edged, phrases, numbers):
     places = tf.ragged.range(parts.row_lengths()).flat_values
     is_phrase = (places % 2 == 1) & (found < count)
     number = tf.gather(numbers, tf.where(is_phrase, found, 0))
-    marks = tf.strings.join([_OPEN, tf.strings.as_string(number), _CLOSE])
+    marks = tf.strings.join(
+        [MARK_OPEN, tf.strings.as_string(number), MARK_CLOSE]
+    )
     flat = tf.where(is_phrase, marks, flat)
     return join(parts.with_flat_values(flat))

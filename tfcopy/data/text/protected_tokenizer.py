@@ -21,12 +21,16 @@ from tfcopy.data.text.glossary import IN_ASCII, MARK, cut, in_ascii
 from tfcopy.data.text.rst_markup import PLURAL_BLANK
 from tfcopy.data.text.span_patterns import NOTHING, ORDERED, pattern_of
 from tfcopy.data.text.tokenization import normalize_blanks
-from tfcopy.tokens import BLANK
+from tfcopy.tokens import (
+    BLANK,
+    EDGE,
+    FIRST_ORDERED_PIECE,
+    FIRST_PIECE,
+    LATER_PIECE,
+    LOST,
+    SPAN,
+)
 
-# Placeholder of a span; a private character of Unicode, which means nothing to
-# other readers of a text.
-SPAN = "\ue000"
-_LOST = "\ufffd"
 _LETTER = r"[\pL\pN_]"
 _ENDS_WORD, _BEGINS_WORD = rf"(?s).*{_LETTER}", rf"(?s){_LETTER}.*"
 _LAST_WORD = r"(?s)^(?:.*\s)?(\S*)$"
@@ -39,14 +43,10 @@ _NO_BEGIN = rf"(?s).*(?:[\f!#-&)-,.0-9;=-Z\\\]-z|}}~]|{_NO_SIGN % 'Ps'})"
 _NO_END = rf"(?s)(?:[\f#-&(*+0-9<=@-Z\[^-z{{|~]|{_NO_SIGN % 'Pe'}).*"
 _PLURAL = r"(?s)s(?:[^\pL\pN_`|].*)?"
 _TARGET = r"(?s)<.*>`__?"  # of a link, after its text
-# Before the pieces of a span: the first piece, the first piece of a span whose
-# order counts, and a later piece. Blanks are normalised: no text has such
-# characters.
-_FIRST, _FIRST_IN_TURN, _LATER = "\x05", "\x06", "\x07"
-_MARKS = f"[{_FIRST}-{_LATER}]"
+_MARKS = (FIRST_PIECE, FIRST_ORDERED_PIECE, LATER_PIECE)
+_ANY_MARK = f"[{''.join(_MARKS)}]"
 # First and last characters of spans, as patterns spell them.
 _SPAN_EDGES = ("`", "<", ">", r"\{", r"\}", r"\|")
-_EDGE = "\x03"  # Blanks are normalised: text holds no control characters.
 
 
 def cut_out(text, names, blanks=KEPT):
@@ -68,7 +68,7 @@ def cut_out(text, names, blanks=KEPT):
 def _parts(text, names, blanks):
     """Cuts texts into ragged parts; returns which are spans, and the spans."""
     text = normalize_blanks(text, blanks)
-    text = tf.strings.regex_replace(text, SPAN, _LOST)
+    text = tf.strings.regex_replace(text, SPAN, LOST)
     parts, is_span = cut(text, f"(?:{pattern_of(names)})", blanks)
     return parts, is_span, tf.gather(parts.values, tf.where(is_span)[:, 0])
 
@@ -148,11 +148,13 @@ class ProtectedTokenizer:
         is_within = tf.gather(tf.concat([[False], is_before], 0), edge)
         is_within &= ~is_term & ~is_edge
         spans = tf.concat([spans, [""]], 0)
-        first = tf.where(_matches(spans, ORDERED), _FIRST_IN_TURN, _FIRST)
+        first = tf.where(
+            _matches(spans, ORDERED), FIRST_ORDERED_PIECE, FIRST_PIECE
+        )
         mark = tf.where(
             tf.concat([[False], is_edge[:-1]], 0),
             tf.gather(first, owner),
-            _LATER,
+            LATER_PIECE,
         )
         values = tf.where(is_within, tf.strings.join([mark, values]), values)
         values = tf.where(is_edge, tf.gather(spans, owner), values)
@@ -161,9 +163,9 @@ class ProtectedTokenizer:
     def _separate(self, tokens):
         """Separates spans from words that were cut together with them."""
         values = tf.strings.regex_replace(
-            tokens.flat_values, f"({SPAN})", rf"{_EDGE}\1{_EDGE}"
+            tokens.flat_values, f"({SPAN})", rf"{EDGE}\1{EDGE}"
         )
-        parts = tf.strings.split(values, _EDGE)
+        parts = tf.strings.split(values, EDGE)
         parts = keep(parts, parts.values != "")
         splits = tf.gather(parts.row_splits, tokens.row_splits)
         return tf.RaggedTensor.from_row_splits(
@@ -203,7 +205,7 @@ class ProtectedTokenizer:
         if self.in_pieces:
             values = words.flat_values
             needed = tf.cast(_matches(values, MARK), tf.int32)
-            for mark, number in ((_FIRST, 1), (_FIRST_IN_TURN, 2), (_LATER, 3)):
+            for number, mark in enumerate(_MARKS, 1):
                 needed = tf.where(_begin_with(values, mark), number, needed)
             return words.with_flat_values(needed)
         is_span = self.is_span(words.flat_values)
@@ -279,12 +281,12 @@ class ProtectedTokenizer:
     def _joined(self, tokens):
         """Joins each marked run to its span; returns which tokens are spans."""
         values, rows = tokens.flat_values, rows_of(tokens)
-        has_mark = _begin_with(values, _MARKS)
+        has_mark = _begin_with(values, _ANY_MARK)
         # A later piece continues the marked ones before it in its row.
         follows = has_mark[:-1] & (rows[:-1] == rows[1:])
         follows = tf.concat([[False], follows], 0)[: tf.size(values)]
-        goes_on = _begin_with(values, _LATER) & follows
-        is_first = has_mark & ~_begin_with(values, _LATER)
+        goes_on = _begin_with(values, LATER_PIECE) & follows
+        is_first = has_mark & ~_begin_with(values, LATER_PIECE)
         groups = tf.RaggedTensor.from_value_rowids(
             unmarked(values), tf.cumsum(tf.cast(~goes_on, tf.int64)) - 1
         )
@@ -346,10 +348,10 @@ class ProtectedTokenizer:
         found = tf.strings.regex_replace(
             tf.strings.join([left, spans, right]),
             f"(?:{self.pattern})",
-            _EDGE,
+            EDGE,
             replace_global=False,
         )
-        is_lost = found != tf.strings.join([left, _EDGE, right])
+        is_lost = found != tf.strings.join([left, EDGE, right])
         return is_lost & (spans != "")
 
     def _is_lost_behind(self, spans):
@@ -358,9 +360,9 @@ class ProtectedTokenizer:
         before = tf.concat([[""], spans], 0)[: tf.size(spans)]
         both = tf.strings.join([before, spans])
         alone = (
-            tf.strings.regex_replace(x, pattern, _EDGE) for x in (before, spans)
+            tf.strings.regex_replace(x, pattern, EDGE) for x in (before, spans)
         )
-        found = tf.strings.regex_replace(both, pattern, _EDGE)
+        found = tf.strings.regex_replace(both, pattern, EDGE)
         return (found != tf.strings.join([*alone])) & (before != "")
 
     def declare(self, files: dict) -> dict:
@@ -386,7 +388,7 @@ class ProtectedTokenizer:
             **{"kind": "spans", "inner": inner, "in_pieces": self.in_pieces},
             **{"span": matches["span"], "mark": MARK, "matches": matches},
             "ascii": {x: IN_ASCII[x] for x in self.blanks},
-            "marks": [_FIRST, _FIRST_IN_TURN, _LATER],
+            "marks": [*_MARKS],
             **{"last_word": _LAST_WORD, "plural_blank": PLURAL_BLANK},
         }
 
@@ -401,7 +403,7 @@ def unmarked(words):
     """Removes the marks of a span's pieces from words of any shape."""
     if isinstance(words, tf.RaggedTensor):
         return words.with_flat_values(unmarked(words.flat_values))
-    return tf.strings.regex_replace(words, f"^{_MARKS}", "")
+    return tf.strings.regex_replace(words, f"^{_ANY_MARK}", "")
 
 
 def _begin_with(words, pattern):

@@ -31,6 +31,7 @@ import tensorflow as tf
 from tfcopy.data.parallel import map_each
 from tfcopy.data.ragged_rows import join, keep, rows_of
 from tfcopy.data.text.blanks import KEPT, facts, spaces
+from tfcopy.tokens import BLANK, STOP, SUFFIX
 
 
 def string_tensor(texts: Iterable) -> tf.Tensor:
@@ -66,13 +67,6 @@ LANGUAGES = ("en", "fr", "zh", "other")
 # that changes a token.
 VERSION = 2
 
-# A blank in character mode; if the text has this character itself, its token is
-# doubled, so that the text can be restored.
-_BLANK = "▁"
-
-_STOP = "\x01"  # a full stop that belongs to the word before it
-_SUFFIX = "\x02"  # in a contraction, after its apostrophe
-
 _APOSTROPHE = "['’]"
 # Punctuation and symbols are separate tokens; everything else, unassigned
 # characters included, is part of a word. Ranges instead of Unicode classes keep
@@ -93,14 +87,14 @@ _PIECE = rf"(?:[0-9]+(?:[,:][0-9]+)*|{_LETTER}+)+"
 _WORD = (
     rf"[-@#~+._/\\]?{_PIECE}"
     rf"(?:{_CONNECTOR}{_PIECE}|\({_PIECE}\)(?:{_PIECE})?)*"
-    rf"(?:[+#]+|{_STOP})?"
+    rf"(?:[+#]+|{STOP})?"
 )
 _MARKS = r"\x{0300}-\x{036F}\x{20D0}-\x{20FF}\x{FE00}-\x{FE0F}"
 _EMOJI_PART = rf"[{_SYMBOLS}{_MARKS}\x{{E0020}}-\x{{E007F}}]"  # tags: flags
 _EMOJI = rf"[{_SYMBOLS}](?:{_EMOJI_PART}|\x{{200D}}\S)*"
 _URL = (
     rf"(?i:https?://|ftp://|www\.)[^ {KEPT}<>\"«»“”]*"
-    rf"[^ {KEPT}<>\"«»“”.,;:!?'’)\]}}{_STOP}{_SUFFIX}]"
+    rf"[^ {KEPT}<>\"«»“”.,;:!?'’)\]}}{STOP}{SUFFIX}]"
 )
 _ACRONYM = rf"{_LETTER}(?:\.{_LETTER}{{1,2}})+\."
 _ABBREVIATIONS = {
@@ -136,10 +130,10 @@ def _lexer(language):
         r"\.\.+",
         _EMOJI,
         r"[-*=_~#+<>|^\\/]+",
-        rf"\S(?:[{_MARKS}]|{_STOP})*",
+        rf"\S(?:[{_MARKS}]|{STOP})*",
     ]
     if language == "en":
-        alternatives.insert(3, rf"{_APOSTROPHE}{_SUFFIX}[A-Za-z]+{_STOP}?")
+        alternatives.insert(3, rf"{_APOSTROPHE}{SUFFIX}[A-Za-z]+{STOP}?")
     if language == "fr":
         alternatives.insert(3, rf"{_ELISION}{_APOSTROPHE}")
     return "(?:" + "|".join(alternatives) + ")"
@@ -208,7 +202,8 @@ def tokenize(text, *, mode="moses", language="en", blanks=KEPT):
     if mode != "characters":
         return tf.strings.split(text)
     text = tf.strings.unicode_split(text, "UTF-8")
-    return _swap(_swap(text, _BLANK, 2 * _BLANK), " ", _BLANK)
+    # If the text has `BLANK` itself, its token is doubled.
+    return _swap(_swap(text, BLANK, 2 * BLANK), " ", BLANK)
 
 
 def _swap(tokens, old, new):
@@ -224,7 +219,7 @@ def _cuts(mode, language, blanks):
     if mode == "space":
         return [(f"[{blanks}]", r" \0 ")] if blanks else []
     # A full stop before a lower-case word ends an abbreviation.
-    stop = rf"\1{_STOP}\2"
+    stop = rf"\1{STOP}\2"
     rules = [
         (rf"([\pL\pM\pN])\.([ {KEPT}]\p{{Ll}})", stop),
         (_BEFORE_FIGURE, stop),
@@ -232,8 +227,8 @@ def _cuts(mode, language, blanks):
     if language == "en":
         before = rf"([\pL\pM\pN.])({_APOSTROPHE})({_CONTRACTION})"
         after = rf"([^\pL\pM\pN\p{{Cf}}]|[{KEPT}]|$)"
-        rules.append((before + after, rf"\1 \2{_SUFFIX}\3\4"))
-    return [*rules, (_lexer(language), r" \0"), (_STOP, "."), (_SUFFIX, "")]
+        rules.append((before + after, rf"\1 \2{SUFFIX}\3\4"))
+    return [*rules, (_lexer(language), r" \0"), (STOP, "."), (SUFFIX, "")]
 
 
 _CLOSING = r",!?%)\]}”…"
@@ -265,7 +260,7 @@ def detokenize(tokens, *, mode="moses", language="en"):
     """
     _check(mode, language)
     if mode == "characters":
-        tokens = _swap(_swap(tokens, _BLANK, " "), 2 * _BLANK, _BLANK)
+        tokens = _swap(_swap(tokens, BLANK, " "), 2 * BLANK, BLANK)
     text = join(tokens, _separator(mode, language))
     if mode == "moses":
         text = tf.strings.join([" ", text, " "])

@@ -16,7 +16,7 @@ from tfcopy.data.generated import demo_parliament
 from tfcopy.data.pairs.encoding import EncodedCorpus
 from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.glossary import Glossary
-from tfcopy.data.text.protected_tokenizer import SPAN, ProtectedTokenizer
+from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.data.text.sentencepiece_tokenizer import (
     BothCuttings,
     SentencepieceTokenizer,
@@ -31,6 +31,7 @@ from tfcopy.experiments.pairs.corpus_flags import (
     TranslatorConfig,
 )
 from tfcopy.flags import reading
+from tfcopy.tokens import SPAN
 
 
 def load_corpus(

@@ -25,19 +25,17 @@ from tfcopy.data.text.span_patterns import (
 from tfcopy.runtime.translation_records import Translation
 from tfcopy.serving.catalogs.entries import Left, Suggestion
 from tfcopy.terminal import printable
+from tfcopy.tokens import PLACES, SYNTAX
 
 TOO_LONG = "too long for the model"
 NO_ANSWER = "the model has no answer"
 WRONG_FORMS = "wrong number of plural forms for the header"
 SWAPPED = "its placeholders would be in another order"
-# Each represents a placeholder that only its position identifies, or syntax
-# between the texts of an ICU message.
-_PLACES, _SYNTAX = range(0xF0000, 0xF1000), range(0xF1000, 0xF2000)
-_PLACE = r"[\x{F0000}-\x{F0FFF}]"
-_IS_PLACE = re.compile("[\U000f0000-\U000f0fff]")
-_PRIVATE = re.compile("[\U000f0000-\U000f1fff]")
+_PLACE = rf"[\x{{{PLACES[0]:X}}}-\x{{{PLACES[-1]:X}}}]"
+_IS_PLACE = re.compile(f"[{chr(PLACES[0])}-{chr(PLACES[-1])}]")
+_PRIVATE = re.compile(f"[{chr(PLACES[0])}-{chr(SYNTAX[-1])}]")
 _NUMBER = "#"  # represents the number in a branch of an ICU message
-_IS_SYNTAX = re.compile("([\U000f1000-\U000f1fff])")
+_IS_SYNTAX = re.compile(f"([{chr(SYNTAX[0])}-{chr(SYNTAX[-1])}])")
 
 
 class EntryTexts:
@@ -188,10 +186,10 @@ class _Form:
         self.names = names
         pieces = _icu_parts(text)
         is_other = _PRIVATE.search(text) or any(map(named, names))
-        if len(pieces) > len(_SYNTAX) or is_other:
+        if len(pieces) > len(SYNTAX) or is_other:
             pieces = [(text, False)]
         self.syntax = [x for x, is_number in pieces if is_number is None]
-        numbers = map(chr, _SYNTAX)
+        numbers = map(chr, SYNTAX)
         self.text = "".join(
             next(numbers) if is_number is None else x for x, is_number in pieces
         )
@@ -201,13 +199,13 @@ class _Form:
         spans = [self.text[slice(*x)] for x in places]
         rows = in_order(spans, names)
         self.ordered = [(x, y[1]) for x, y in zip(spans, rows) if y]
-        if _PRIVATE.search(text) or not 1 < len(self.ordered) < len(_PLACES):
+        if _PRIVATE.search(text) or not 1 < len(self.ordered) < len(PLACES):
             self.ordered = []
         self.is_marked = bool(self.ordered and known)
         text = self.text
         if self.is_marked:
             ordered = (x for x, y in zip(places, rows) if y)
-            text = with_texts(text, ordered, map(chr, _PLACES))
+            text = with_texts(text, ordered, map(chr, PLACES))
         # Placeholders without a numbered form must keep their order.
         in_turn = ""
         if any(numbered is None for _, numbered in self.ordered):
@@ -227,7 +225,7 @@ class _Form:
         if not self.syntax:
             return text
         return _IS_SYNTAX.sub(
-            lambda x: self.syntax[ord(x[0]) - _SYNTAX[0]], text
+            lambda x: self.syntax[ord(x[0]) - SYNTAX[0]], text
         )
 
     def translation(self, texts):
@@ -272,13 +270,13 @@ class _Form:
         """Restores placeholders, with numbers if their order changed."""
         if not self.is_marked:
             text = self._as_in_source(text)
-        found = [ord(x) - _PLACES[0] for x in _IS_PLACE.findall(text)]
+        found = [ord(x) - PLACES[0] for x in _IS_PLACE.findall(text)]
         spans = [span for span, _ in self.ordered]
         if sorted(found) == [*range(len(spans))] != found:
             spans = [numbered for _, numbered in self.ordered]
             if None in spans:
                 return None
-        return _IS_PLACE.sub(lambda x: spans[ord(x[0]) - _PLACES[0]], text)
+        return _IS_PLACE.sub(lambda x: spans[ord(x[0]) - PLACES[0]], text)
 
     def _as_in_source(self, text):
         """Marks the placeholders of an answer by their source positions."""
@@ -289,7 +287,7 @@ class _Form:
             if span in free:
                 number = free.index(span)
                 free[number] = None
-                found[place] = chr(_PLACES[number])
+                found[place] = chr(PLACES[number])
         return with_texts(text, found, found.values())
 
 

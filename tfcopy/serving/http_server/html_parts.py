@@ -24,6 +24,7 @@ import re2
 
 from tfcopy.runtime.translation_records import may_exceed_limit
 from tfcopy.serving.http_server.text_parts import Parts, PlainText, Source
+from tfcopy.tokens import LOST, SPAN
 
 _S = r"\ \t\n\f\r"
 _VALUE = rf"""(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^{_S}>"'][^{_S}>]*+)"""
@@ -68,8 +69,6 @@ _PIECE = re2.compile(
 # The beginning of a possible reference or tag at the end of a part.
 _UNFINISHED = re.compile(r"(?:<|&[#\w]*)\Z", re.ASCII)
 _LONGEST = max(map(len, html5)) + 1
-# Private character in place of markup.
-_MARKUP = "\ue000"
 # Inline elements; other elements end a paragraph.
 _INLINE = frozenset(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd "
@@ -270,7 +269,7 @@ def _join_tokens(tokens):
 def _pieces(token):
     """Yields the parts of a `_Token` for a `Source`."""
     if token.kind != _TEXT:
-        yield _MARKUP, token.text, True
+        yield SPAN, token.text, True
         return
     text, end = token.text, 0
     for match in _PIECE.finditer(text):
@@ -281,7 +280,7 @@ def _pieces(token):
             yield " ", written, False
             continue
         # Longer numbers are beyond Unicode, too.
-        read = html.unescape(written[:99]) or "\ufffd"
+        read = html.unescape(written[:99]) or LOST
         # Spans of formats must not begin or end within such a reference.
         is_letter = read.isalpha() and len(read) == 1
         yield read, written, not is_letter

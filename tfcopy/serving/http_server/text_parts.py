@@ -26,13 +26,13 @@ from tfcopy.data.text.blanks import normalized
 from tfcopy.data.text.segments import has_words, lines_of, sentences_of
 from tfcopy.data.text.span_patterns import pattern_of, with_texts
 from tfcopy.runtime.translation_records import may_exceed_limit
+from tfcopy.tokens import FIRST_NAME, NAME_CLOSE, NAME_OPEN, SPAN
 
 # The name of a span: its number, as a private character, between two others.
 # Digits would be spans of some formats.
-_OPEN, _CLOSE, _FIRST = "\ue003", "\ue004", 0xF0000
-_NAME = re.compile(f"{_OPEN}([\U000f0000-\U0010ffff]){_CLOSE}")
+_NAME = re.compile(f"{NAME_OPEN}([{chr(FIRST_NAME)}-\U0010ffff]){NAME_CLOSE}")
 # Such characters in a text are spans, as are the marks of glossaries.
-_MARKS = "[\ue000-\ue004]+"
+_MARKS = f"[{SPAN}-{NAME_CLOSE}]+"
 _PRIVATE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010fffd]")
 # Addresses and handles: a@b.org, @user@host, @user.
 ADDRESS = r"@?[\w.+-]+@[\w-]+(?:\.[\w-]+)*|\B@\w+"
@@ -152,11 +152,12 @@ class Segment(NamedTuple):
 def make_name(number: int) -> str:
     """Returns the name that replaces a span in a segment."""
     # More than any model reads.
-    return f"{_OPEN}{chr(min(_FIRST + number, sys.maxunicode))}{_CLOSE}"
+    code = min(FIRST_NAME + number, sys.maxunicode)
+    return f"{NAME_OPEN}{chr(code)}{NAME_CLOSE}"
 
 
 def _number(name):
-    return ord(name) - _FIRST
+    return ord(name) - FIRST_NAME
 
 
 def make_segment(
