@@ -28,7 +28,7 @@ SUFFIX = "\x02"  # in a contraction, after its apostrophe
 EDGE, WORD_EDGE = "\x03", "\x04"  # where a text is cut
 # Before the pieces of a span: the first piece, the first piece of a span whose
 # order counts, and a later piece.
-FIRST_PIECE, FIRST_ORDERED_PIECE, LATER_PIECE = "\x05", "\x06", "\x07"
+PIECE_MARKS = "\x05", "\x06", "\x07"
 
 # Pointer labels that are not a source position.
 GENERATE = -1

@@ -7,11 +7,9 @@ they take one text. Texts and tokens are bytes of UTF-8.
 import re
 from collections.abc import Mapping, Sequence
 
-from tfcopy import tokens as special
+from tfcopy.tokens import EDGE, LOST, WORD_EDGE
 
-EDGE, _WORD_EDGE, LOST = (
-    x.encode() for x in (special.EDGE, special.WORD_EDGE, special.LOST)
-)
+_EDGE, _WORD_EDGE = EDGE.encode(), WORD_EDGE.encode()
 BLANKS = b" \t\n\v\f\r"
 # Letters with a case that are younger than TensorFlow's ICU, whose Unicode is
 # 13. To it, they are no letters.
@@ -88,8 +86,8 @@ class Pattern:
 
     def split(self, text: bytes) -> list[bytes]:
         """Cuts a text at matches: outside, inside, outside and so on."""
-        edged = self.replace(text, lambda match: EDGE + match[0] + EDGE)
-        return edged.split(EDGE)
+        edged = self.replace(text, lambda match: _EDGE + match[0] + _EDGE)
+        return edged.split(_EDGE)
 
     def _check_work(self, text):
         if len(text) * self._size > _MOST_WORK:
@@ -237,7 +235,7 @@ class Glossary:
         terms, marked = [], []
         for text, row in zip(texts, lines, strict=True):
             text = self._tokenizer.blanks.normalize(text)
-            text = self._private.replace(text, LOST)
+            text = self._private.replace(text, LOST.encode())
             own = [self._term_of(line) for line in row]
             phrases = self._phrases_of(own)
             marked.append(self._mark_phrases(text, phrases, len(terms)))

@@ -8,11 +8,8 @@ import json
 import re
 from collections.abc import Mapping
 
-from tfcopy import tokens as special
 from tfcopy.runtime.text_rules import (
     BLANKS,
-    EDGE,
-    LOST,
     Blanks,
     Pattern,
     Rules,
@@ -21,10 +18,10 @@ from tfcopy.runtime.text_rules import (
     joined,
     lower,
 )
+from tfcopy.tokens import BLANK, EDGE, LOST, SPAN, START
 
-SPAN, _BLANK, _START = (
-    x.encode() for x in (special.SPAN, special.BLANK, special.START)
-)
+_SPAN, _EDGE, _LOST = SPAN.encode(), EDGE.encode(), LOST.encode()
+_BLANK, _START = BLANK.encode(), START.encode()
 
 
 def make(facts: Mapping, files: Mapping[str, bytes]):
@@ -124,20 +121,20 @@ class BytePairs:
 
     def tokenize(self, text):
         text = self._word.replace(
-            self.blanks.normalize(text), lambda match: EDGE + match[0]
+            self.blanks.normalize(text), lambda match: _EDGE + match[0]
         )
         size = self._longest
         words = [
             word[i : i + size]
-            for word in text.split(EDGE)
+            for word in text.split(_EDGE)
             for i in range(0, len(word), size)
         ]
         tokens = [token for word in words for token in self._merge(word)]
         return [_START, *tokens] if self._start and tokens else tokens
 
     def _merge(self, word):
-        if word == SPAN:
-            return [SPAN]
+        if word == _SPAN:
+            return [_SPAN]
         symbols, merges = [self._of_bytes[x] for x in word], self._merges
         nothing = len(merges), None
         while len(symbols) > 1:
@@ -201,29 +198,29 @@ class Spans:
         return text
 
     def tokenize(self, text):
-        text = self.blanks.normalize(text).replace(SPAN, LOST)
+        text = self.blanks.normalize(text).replace(_SPAN, _LOST)
         parts = self.cut(text)
         spans = parts[1::2]
         if not self.in_pieces:
-            parts[1::2] = [SPAN] * len(spans)
+            parts[1::2] = [_SPAN] * len(spans)
             spans = iter(spans)
             tokens = self._separate(b"".join(parts))
-            return [next(spans) if x == SPAN else x for x in tokens]
+            return [next(spans) if x == _SPAN else x for x in tokens]
         is_term = [self._is["mark"](x) for x in spans]
         parts[1::2] = [
-            SPAN if x else b"%b%b%b" % (SPAN, span, SPAN)
+            _SPAN if x else b"%b%b%b" % (_SPAN, span, _SPAN)
             for x, span in zip(is_term, spans)
         ]
         return [*self._mark_runs(self._separate(b"".join(parts)), spans)]
 
     def _separate(self, text):
         """Tokenizes a text, and separates spans from words around them."""
-        words = (x.split(SPAN) for x in self._inner.tokenize(text))
+        words = (x.split(_SPAN) for x in self._inner.tokenize(text))
         for first, *others in words:
             if first:
                 yield first
             for word in others:
-                yield SPAN
+                yield _SPAN
                 if word:
                     yield word
 
@@ -231,9 +228,9 @@ class Spans:
         """Yields tokens, with marks before the pieces of spans."""
         spans, mark = iter(spans), None
         for token in tokens:
-            if token == SPAN and mark is not None:
+            if token == _SPAN and mark is not None:
                 mark = None
-            elif token == SPAN:
+            elif token == _SPAN:
                 span = next(spans)
                 if self._is["mark"](span):
                     yield span
@@ -320,9 +317,9 @@ class Spans:
         """Returns the texts around spans, and the spans after them."""
         rest, spans = [], []
         for token, is_span in self._with_whole_spans(tokens):
-            rest.append(SPAN if is_span else token)
+            rest.append(_SPAN if is_span else token)
             spans += [token] * is_span
-        return self._inner.detokenize(rest).split(SPAN), [*spans, b""]
+        return self._inner.detokenize(rest).split(_SPAN), [*spans, b""]
 
     def _with_whole_spans(self, tokens):
         """Yields tokens, runs of marked pieces joined, and which are spans."""
@@ -379,12 +376,12 @@ class Spans:
         return self._mark.replace(span, b"word")
 
     def _hidden(self, text):
-        return self._span.replace(text, EDGE)
+        return self._span.replace(text, _EDGE)
 
     def _is_lost(self, left, span, right):
         """Returns whether a span is none between two texts."""
-        text = self._span.replace(left + span + right, EDGE, everywhere=False)
-        return text != left + EDGE + right
+        text = self._span.replace(left + span + right, _EDGE, everywhere=False)
+        return text != left + _EDGE + right
 
 
 KINDS = {

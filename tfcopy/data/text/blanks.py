@@ -9,7 +9,11 @@ import re
 
 # The blanks that carry meaning.
 KEPT = "\u00a0\u202f\u200b\u3000"
-# All others, within brackets of a regular expression.
+# They, as blanks of ASCII, which are `\s` to all patterns.
+IN_ASCII = dict(zip(KEPT, "\t\r\f\n"))
+# Blanks that end a line or a column, within brackets of a regular expression.
+BREAKS = "\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029"
+# All that are not kept, within brackets of a regular expression.
 _SPACES = "\x00-\x20\x7f-\x9f\u1680\u2000-\u200a\u2028\u2029\u205f\ufeff"
 
 
@@ -42,9 +46,9 @@ def normalized(text: str, kept: str = KEPT) -> str:
     return re.sub(spaces(kept), " ", text).strip(" ")
 
 
-def with_tabs(text: str) -> str:
-    """Replaces `KEPT` by tabulators, which are blanks to all patterns."""
-    return re.sub(f"[{KEPT}]", "\t", text)
+def in_ascii(text: str) -> str:
+    """Replaces `KEPT` by blanks of ASCII, as `glossary.in_ascii` in graphs."""
+    return text.translate(str.maketrans(IN_ASCII))
 
 
 def is_word(text: str) -> bool:

@@ -18,13 +18,12 @@ from tfcopy import file_forms
 from tfcopy.data.corpora.text_pairs import decoded_lines, line_error
 from tfcopy.data.ragged_rows import join
 from tfcopy.data.text import exchange_formats
-from tfcopy.data.text.blanks import KEPT, facts, normalized
+from tfcopy.data.text.blanks import IN_ASCII, KEPT, facts, normalized
 from tfcopy.data.text.tokenization import normalize_blanks
 from tfcopy.tokens import EDGE, LOST, MARK_CLOSE, MARK_OPEN, WORD_EDGE
 
 MARK = f"{MARK_OPEN}[0-9]+{MARK_CLOSE}"
 _MARK_EDGES = f"[{MARK_OPEN}{MARK_CLOSE}]"
-IN_ASCII = dict(zip(KEPT, "\t\r\f\n"))
 _WORD = r"[\pL\pN\pM_]+"
 _PUNCTUATION = r"[!-/:-@\[-^`{-~]"  # of ASCII, all but the underscore
 

@@ -15,36 +15,18 @@ from typing import Any
 import tensorflow as tf
 
 from tfcopy.data.ragged_rows import append, join, keep, rows_of
-from tfcopy.data.text import answer_check
-from tfcopy.data.text.blanks import KEPT
-from tfcopy.data.text.glossary import IN_ASCII, MARK, cut, in_ascii
-from tfcopy.data.text.rst_markup import PLURAL_BLANK
+from tfcopy.data.text import answer_check, rst_markup
+from tfcopy.data.text.blanks import IN_ASCII, KEPT
+from tfcopy.data.text.glossary import MARK, cut, in_ascii
 from tfcopy.data.text.span_patterns import NOTHING, ORDERED, pattern_of
 from tfcopy.data.text.tokenization import normalize_blanks
-from tfcopy.tokens import (
-    BLANK,
-    EDGE,
-    FIRST_ORDERED_PIECE,
-    FIRST_PIECE,
-    LATER_PIECE,
-    LOST,
-    SPAN,
-)
+from tfcopy.tokens import BLANK, EDGE, LOST, PIECE_MARKS, SPAN
 
 _LETTER = r"[\pL\pN_]"
 _ENDS_WORD, _BEGINS_WORD = rf"(?s).*{_LETTER}", rf"(?s){_LETTER}.*"
 _LAST_WORD = r"(?s)^(?:.*\s)?(\S*)$"
-# Inline markup of reStructuredText is none right after a text, or before one.
-_INLINE_MARKUP = r"(?s)``.*``|:[^`]*:`.*`|\|.*\||\[.*\]_"
-# Of ASCII docutils names the signs, of the rest it takes all punctuation, but
-# no bracket that is on its other side. U+200B (`\f`, see `in_ascii`) is none.
-_NO_SIGN = r"[^\x00-\x7f\s\p{Pi}\p{Pf}\p{Pd}\p{Po}\p{%s}]"
-_NO_BEGIN = rf"(?s).*(?:[\f!#-&)-,.0-9;=-Z\\\]-z|}}~]|{_NO_SIGN % 'Ps'})"
-_NO_END = rf"(?s)(?:[\f#-&(*+0-9<=@-Z\[^-z{{|~]|{_NO_SIGN % 'Pe'}).*"
-_PLURAL = r"(?s)s(?:[^\pL\pN_`|].*)?"
-_TARGET = r"(?s)<.*>`__?"  # of a link, after its text
-_MARKS = (FIRST_PIECE, FIRST_ORDERED_PIECE, LATER_PIECE)
-_ANY_MARK = f"[{''.join(_MARKS)}]"
+_FIRST, _FIRST_IN_TURN, _LATER = PIECE_MARKS
+_ANY_MARK = f"[{_FIRST}-{_LATER}]"
 # First and last characters of spans, as patterns spell them.
 _SPAN_EDGES = ("`", "<", ">", r"\{", r"\}", r"\|")
 
@@ -148,13 +130,11 @@ class ProtectedTokenizer:
         is_within = tf.gather(tf.concat([[False], is_before], 0), edge)
         is_within &= ~is_term & ~is_edge
         spans = tf.concat([spans, [""]], 0)
-        first = tf.where(
-            _matches(spans, ORDERED), FIRST_ORDERED_PIECE, FIRST_PIECE
-        )
+        first = tf.where(_matches(spans, ORDERED), _FIRST_IN_TURN, _FIRST)
         mark = tf.where(
             tf.concat([[False], is_edge[:-1]], 0),
             tf.gather(first, owner),
-            LATER_PIECE,
+            _LATER,
         )
         values = tf.where(is_within, tf.strings.join([mark, values]), values)
         values = tf.where(is_edge, tf.gather(spans, owner), values)
@@ -205,7 +185,7 @@ class ProtectedTokenizer:
         if self.in_pieces:
             values = words.flat_values
             needed = tf.cast(_matches(values, MARK), tf.int32)
-            for number, mark in enumerate(_MARKS, 1):
+            for number, mark in enumerate(PIECE_MARKS, 1):
                 needed = tf.where(_begin_with(values, mark), number, needed)
             return words.with_flat_values(needed)
         is_span = self.is_span(words.flat_values)
@@ -285,8 +265,8 @@ class ProtectedTokenizer:
         # A later piece continues the marked ones before it in its row.
         follows = has_mark[:-1] & (rows[:-1] == rows[1:])
         follows = tf.concat([[False], follows], 0)[: tf.size(values)]
-        goes_on = _begin_with(values, LATER_PIECE) & follows
-        is_first = has_mark & ~_begin_with(values, LATER_PIECE)
+        goes_on = _begin_with(values, _LATER) & follows
+        is_first = has_mark & ~_begin_with(values, _LATER)
         groups = tf.RaggedTensor.from_value_rowids(
             unmarked(values), tf.cumsum(tf.cast(~goes_on, tf.int64)) - 1
         )
@@ -326,18 +306,18 @@ class ProtectedTokenizer:
         is_mark = words != spans
         is_markup = ends_markup = tf.zeros_like(is_mark)
         if "rst" in self.protect:
-            is_markup = _matches(spans, _INLINE_MARKUP)
-            ends_markup = is_markup | _matches(spans, _TARGET)
+            is_markup = _matches(spans, rst_markup.INLINE_MARKUP)
+            ends_markup = is_markup | _matches(spans, rst_markup.TARGET)
         # The end of the span before, where nothing is between them.
         left = tf.where(parts == "", tf.concat([[""], words[:-1]], 0), parts)
         before |= is_mark & _matches(left, _ENDS_WORD)
-        before |= is_markup & _matches(left, _NO_BEGIN)
+        before |= is_markup & _matches(left, rst_markup.NO_BEGIN)
         after |= is_mark & _matches(right, _BEGINS_WORD)
-        after |= ends_markup & _matches(right, _NO_END)
-        is_plural = ends_markup & _matches(right, _PLURAL)
+        after |= ends_markup & _matches(right, rst_markup.NO_END)
+        is_plural = ends_markup & _matches(right, rst_markup.PLURAL)
         # One blank between two spans is enough.
         had = tf.concat([[False], after[:-1]], axis=0) & (parts == "")
-        blank = tf.where(is_plural, PLURAL_BLANK, " ")
+        blank = tf.where(is_plural, rst_markup.PLURAL_BLANK, " ")
         return tf.where(before & ~had, " ", ""), tf.where(after, blank, "")
 
     def _is_lost(self, left, spans, right):
@@ -378,18 +358,19 @@ class ProtectedTokenizer:
             "begins_with_letter": answer_check.BEGINS_WITH_LETTER,
             "ends_word": _ENDS_WORD,
             "begins_word": _BEGINS_WORD,
-            "markup": _INLINE_MARKUP if has_markup else NOTHING,
-            "target": _TARGET if has_markup else NOTHING,
-            "no_begin": _NO_BEGIN,
-            "no_end": _NO_END,
-            "plural": _PLURAL,
+            "markup": rst_markup.INLINE_MARKUP if has_markup else NOTHING,
+            "target": rst_markup.TARGET if has_markup else NOTHING,
+            "no_begin": rst_markup.NO_BEGIN,
+            "no_end": rst_markup.NO_END,
+            "plural": rst_markup.PLURAL,
         }
         return {
             **{"kind": "spans", "inner": inner, "in_pieces": self.in_pieces},
             **{"span": matches["span"], "mark": MARK, "matches": matches},
             "ascii": {x: IN_ASCII[x] for x in self.blanks},
-            "marks": [*_MARKS],
-            **{"last_word": _LAST_WORD, "plural_blank": PLURAL_BLANK},
+            "marks": PIECE_MARKS,
+            "last_word": _LAST_WORD,
+            "plural_blank": rst_markup.PLURAL_BLANK,
         }
 
     @property

@@ -1,16 +1,31 @@
-"""Inline markup of reStructuredText, as docutils reads it."""
+"""Inline markup of reStructuredText, as docutils reads it.
+
+The patterns of RE2 match whole texts, here and in graphs.
+"""
 
 import functools
 import re
 import types
-import unicodedata
 from collections.abc import Iterable
 
+import re2
+
 _LINK = re.compile(r"(?s)`[^<]*(<[^<>]*>`__?)")
-_TARGET = re.compile(r"(?s)<[^<>]*>`__?")
+INLINE_MARKUP = r"(?s)``.*``|:[^`]*:`.*`|\|.*\||\[.*\]_"
+TARGET = r"(?s)<.*>`__?"  # of a link, after its text
+# Texts right after which inline markup does not begin, or before which it does
+# not end. Of ASCII docutils names the signs, of the rest it takes all
+# punctuation, but no bracket that is on its other side. U+200B (`\f`, see
+# `blanks.IN_ASCII`) is none.
+_CONTROLS = r"\x00-\x08\f\x0e-\x1b\x7f"
+_NO_SIGN = r"[^\x00-\x7f\s\p{Pi}\p{Pf}\p{Pd}\p{Po}\p{%s}]"
+NO_BEGIN = (
+    rf"(?s).*(?:[{_CONTROLS}!#-&)-,.0-9;=-Z\\\]-z|}}~]|{_NO_SIGN % 'Ps'})"
+)
+NO_END = rf"(?s)(?:[{_CONTROLS}#-&(*+0-9<=@-Z\[^-z{{|~]|{_NO_SIGN % 'Pe'}).*"
+PLURAL = r"(?s)s(?:[^\pL\pN_`|].*)?"
 # Ends markup, but is not shown.
 PLURAL_BLANK = "\\ "
-_PLURAL = re.compile(r"s(?![\w`|])")
 # Characters: for names without an end docutils takes the square of it.
 _LONGEST = 4_000
 
@@ -54,9 +69,9 @@ def apart(text: str, spans: Iterable[str]) -> str:
     """
     # A target is one with the link's text before it.
     patterns = [
-        (r"`[^`<>]*" if _TARGET.fullmatch(x) else "") + re.escape(x)
+        (r"`[^`<>]*" if _matches(x, TARGET) else "") + re.escape(x)
         for x in spans
-        if x[0] in "`:|[" or _TARGET.fullmatch(x)
+        if x[0] in "`:|[" or _matches(x, TARGET)
     ]
     if not patterns:
         return text
@@ -64,24 +79,24 @@ def apart(text: str, spans: Iterable[str]) -> str:
     parts = re.split(f"({'|'.join(longest)})", text)
     made = parts[:1] if parts[0] else []
     for span, after in zip(parts[1::2], parts[2::2]):
-        if made and not _is_beside(made[-1][-1], "'\"([{<-/:"):
+        if made and _is_lost(made[-1][-1], NO_BEGIN):
             made.append(" ")
         made.append(span)
         if after:
-            if not _is_beside(after[0], "'\")]}>-/\\:.,;!?"):
-                made.append(PLURAL_BLANK if _PLURAL.match(after) else " ")
+            if _is_lost(after[0], NO_END):
+                made.append(PLURAL_BLANK if _matches(after, PLURAL) else " ")
             made.append(after)
     return "".join(made)
 
 
-def _is_beside(sign, signs):
-    """Returns whether inline markup is valid beside a sign."""
-    # Of ASCII docutils names the signs, of the rest it takes all punctuation,
-    # but no bracket that is on its other side.
-    bracket = "Ps" if "(" in signs else "Pe"
-    kinds = (bracket, "Pi", "Pf", "Pd", "Po")
-    is_other = sign > "\x7f" and unicodedata.category(sign) in kinds
-    return sign.isspace() or sign in signs or is_other
+def _is_lost(sign, pattern):
+    """Returns whether inline markup is none beside a sign."""
+    return not sign.isspace() and _matches(sign, pattern)
+
+
+def _matches(text, pattern):
+    text = text.encode(errors="replace").decode()
+    return re2.fullmatch(pattern, text) is not None
 
 
 @functools.cache

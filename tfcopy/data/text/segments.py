@@ -16,6 +16,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from tfcopy.data.text.blanks import BREAKS
 from tfcopy.data.text.span_patterns import (
     places_of,
     replaced_spans,
@@ -24,7 +25,7 @@ from tfcopy.data.text.span_patterns import (
 )
 
 _BLANKS = re.compile(r"(\s+)")
-_BREAK = re.compile(r"[\t\n\r\f\v\x1c-\x1e\x85\u2028\u2029]")
+_BREAK = re.compile(f"[{BREAKS}]")
 # Of subtitles, SubRip's or WebVTT's, with settings such as align:start.
 _TIME_LINE = re.compile(r"\s*\d[\d:.,]*\s*-->\s*\d[\d:.,]*(?:\s.*)?")
 _SENTENCE_END = re.compile(r"[.!?…][\"')\]»”’]*$|[。！？]$")

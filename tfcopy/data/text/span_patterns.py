@@ -153,7 +153,7 @@ def spans_of(text: str, names) -> list[str]:
 
 def places_of(text: str, names) -> list[tuple[int, int]]:
     """Finds begin and end of the spans of a line, in characters."""
-    text = blanks.with_tabs(text).encode(errors="replace").decode()
+    text = blanks.in_ascii(text).encode(errors="replace").decode()
     return [x.span() for x in _compiled(pattern_of(names)).finditer(text)]
 
 

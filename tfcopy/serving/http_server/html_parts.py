@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import re2
 
+from tfcopy.data.text.blanks import BREAKS
 from tfcopy.runtime.translation_records import may_exceed_limit
 from tfcopy.serving.http_server.text_parts import Parts, PlainText, Source
 from tfcopy.tokens import LOST, SPAN
@@ -61,7 +62,7 @@ _ATTRIBUTE = re.compile(
 )
 # Blanks and character references. Some old names need no semicolon.
 _PIECE = re2.compile(
-    r"[ \t\n\f\r\v\x1c-\x1e\x{85}\x{2028}\x{2029}]+"
+    rf"[ {BREAKS}]+"
     r"|&(?:#[xX][0-9a-fA-F]+;?|#[0-9]+;?|"
     + "|".join(sorted(html5, key=len, reverse=True))
     + ")"
