@@ -14,25 +14,18 @@ const LEAST_WEIGHT = 0.001;
  *   attributes: `ofRow`, `ofColumn`, and `hue` of a cell with a frame.
  */
 export function attentionMap(rows, columns, weights, options) {
-  const {
-    names,
-    importance,
-    ofRow = () => ({}),
-    ofColumn = () => ({}),
-  } = options;
-  const { hue = () => undefined } = options;
+  const nothing = () => ({});
+  const { ofRow = nothing, ofColumn = nothing } = options;
+  const { names, importance, hue = () => undefined } = options;
   const kept = [...columns.keys()]
     .sort((i, j) => importance[j] - importance[i] || i - j)
     .slice(0, MOST_COLUMNS)
     .sort((i, j) => i - j);
   const gap = (k) => k > 0 && kept[k] !== kept[k - 1] + 1 && "gap";
-  const head = kept.map((j, k) =>
-    element(
-      "th",
-      { scope: "col", class: gap(k) },
-      element("span", ofColumn(j), label(columns[j])),
-    ),
-  );
+  const head = kept.map((j, k) => {
+    const name = element("span", ofColumn(j), label(columns[j]));
+    return element("th", { scope: "col", class: gap(k) }, name);
+  });
   const cell = (i, j, k) => {
     const [weight, framed] = [weights[i][j], hue(i, j)];
     if (weight < LEAST_WEIGHT && framed === undefined)
@@ -64,10 +57,8 @@ export function attentionMap(rows, columns, weights, options) {
     role: "region",
     "aria-label": "Map of attention",
   };
-  return [
-    ...leftOut(rows, columns, kept, names),
-    element("div", region, table),
-  ];
+  const notes = leftOut(rows, columns, kept, names);
+  return [...notes, element("div", region, table)];
 }
 
 function leftOut(rows, columns, kept, names) {

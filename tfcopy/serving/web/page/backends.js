@@ -77,11 +77,8 @@ export class OnServer {
   async post(method, content) {
     const body = JSON.stringify({ model: this.model.name, ...content });
     const headers = { "Content-Type": "application/json" };
-    const found = await fetch(`api/${method}`, {
-      method: "POST",
-      headers,
-      body,
-    }).catch(() => null);
+    const request = { method: "POST", headers, body };
+    const found = await fetch(`api/${method}`, request).catch(() => null);
     if (!found)
       throw new Error("The server does not answer. Is `tfcopy demo` running?");
     const text = await found.text();

@@ -18,6 +18,7 @@ export function element(tag, attributes = {}, ...children) {
   return found;
 }
 
+export const faint = (text) => element("span", { class: "faint" }, text);
 export const note = (...content) => element("p", { class: "note" }, ...content);
 
 export function section(title, hint, ...content) {
@@ -27,7 +28,7 @@ export function section(title, hint, ...content) {
 
 /** Returns a text as a paragraph, or a note if it is blank. */
 export function paragraph(content, text, language) {
-  if (!text.trim()) content = [element("span", { class: "faint" }, "(empty)")];
+  if (!text.trim()) content = [faint("(empty)")];
   return element("p", { class: "text", dir: "auto", lang: language }, content);
 }
 
@@ -36,17 +37,11 @@ export const shortened = (word, longest = LONGEST_LABEL) =>
 
 /** Returns a word on an axis or in a list; its marks of subwords are faint. */
 export function label(word) {
-  if (word === END)
-    return element(
-      "bdi",
-      { class: "faint", title: "the end of the text" },
-      "end",
-    );
+  const ofEnd = { class: "faint", title: "the end of the text" };
+  if (word === END) return element("bdi", ofEnd, "end");
   const shown = shortened(word);
   const title = shown === word ? undefined : word.slice(0, 1000);
-  const parts = shown
-    .split(/(▁)/)
-    .map((x) => (x === "▁" ? element("span", { class: "faint" }, x) : x));
+  const parts = shown.split(/(▁)/).map((x) => (x === "▁" ? faint(x) : x));
   return element("bdi", { dir: "auto", title }, parts);
 }
 
@@ -126,28 +121,16 @@ export function runningText(text, words, decorate) {
 
 /** Returns names with bars, one below the other. */
 export function barChart(title, names, probabilities, marked, notes = []) {
-  const rows = names.map((name, i) =>
-    element(
+  const rows = names.map((name, i) => {
+    const style = `--p:${probabilities[i].toFixed(3)}`;
+    return element(
       "tr",
       { class: i === marked && "marked" },
-      element(
-        "th",
-        { scope: "row" },
-        label(name),
-        " ",
-        element("span", { class: "faint" }, notes[i] ?? ""),
-      ),
-      element(
-        "td",
-        { class: "bar" },
-        element("i", { style: `--p:${probabilities[i].toFixed(3)}` }),
-      ),
+      element("th", { scope: "row" }, label(name), " ", faint(notes[i] ?? "")),
+      element("td", { class: "bar" }, element("i", { style })),
       element("td", { class: "value" }, percent(probabilities[i])),
-    ),
-  );
-  return section(
-    title,
-    "",
-    element("table", { class: "bars" }, element("tbody", {}, rows)),
-  );
+    );
+  });
+  const body = element("tbody", {}, rows);
+  return section(title, "", element("table", { class: "bars" }, body));
 }

@@ -72,13 +72,9 @@ function showFields(facts) {
 
 function field(name) {
   const id = `text-${name}`;
-  const area = element("textarea", {
-    id,
-    rows: 2,
-    dir: "auto",
-    spellcheck: "false",
-    lang: state.facts.source_language,
-  });
+  const lang = state.facts.source_language;
+  const attributes = { id, rows: 2, dir: "auto", spellcheck: "false", lang };
+  const area = element("textarea", attributes);
   area.onkeydown = (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
@@ -95,21 +91,17 @@ function example(texts) {
   const all = state.facts.texts.map((name) => texts[name]);
   const longest = all.length === 1 ? 60 : 34;
   const shown = all.map((x) => shortened(x, longest)).join(" / ");
-  const button = element(
-    "button",
-    { type: "button", dir: "auto", title: all.join(" / ") },
-    shown,
-  );
+  const attributes = { type: "button", dir: "auto", title: all.join(" / ") };
+  const button = element("button", attributes, shown);
   button.onclick = () => ask(all);
   return element("li", {}, button);
 }
 
 /** Returns lines `phrase<TAB>translation`. */
 function readLines() {
-  const rows = at("lines")
-    .value.split("\n")
-    .filter((row) => row.trim());
-  return rows.map((row) => {
+  const rows = at("lines").value.split("\n");
+  const isFilled = (row) => row.trim();
+  return rows.filter(isFilled).map((row) => {
     const [, left, right] =
       row.match(/^\s*([^=\t]*[^=\t\s])\s*[=\t]\s*(.*\S)\s*$/) ?? [];
     if (!right)

@@ -31,38 +31,30 @@ const POSIX = {
   xdigit: "0-9A-Fa-f",
 };
 const CONTROLS = { a: 7, f: 12, t: 9, n: 10, r: 13, v: 11 };
-const TOKEN = new RegExp(
-  [
-    /\\Q(?<quoted>[^]*?)(?:\\E|$)/,
-    /\\[pP](?:\{(?<inverse>\^?)(?<name>\w+)\}|(?<letter>[A-Z]))/,
-    /\\(?<set>[dDsSwW])/,
-    /\\(?<edge>[AzbB])/,
-    /\\x\{(?<wide>[0-9A-Fa-f]+)\}|\\x(?<hex>[0-9A-Fa-f]{2})/,
-    /\\(?<octal>0[0-7]{0,2}|[1-7][0-7]{1,2})/,
-    /\\(?<control>[aftnrv])/,
-    /\\(?<escaped>[^0-9A-Za-z])/,
-    /\(\?P?<(?<group>\w+)>/,
-    /\(\?(?<on>[ims]*)(?:-(?<off>[ims]+))?(?<end>[:)])/,
-    /(?<open>\()(?!\?)/,
-    /(?<close>\))/,
-    /(?<repeat>[*+?]|\{\d+(?:,\d*)?\})/,
-    /(?<class>\[\^?)/,
-    /(?<other>[^\\(])/u,
-  ]
-    .map((x) => x.source)
-    .join("|"),
-  "uy",
+const either = (...all) => new RegExp(all.map((x) => x.source).join("|"), "uy");
+const SETS = either(
+  /\\[pP](?:\{(?<inverse>\^?)(?<name>\w+)\}|(?<letter>[A-Z]))/,
+  /\\(?<set>[dDsSwW])/,
 );
-const MEMBER = new RegExp(
-  [
-    /\[:(?<not>\^?)(?<posix>[a-z]+):\]/,
-    /\\[pP](?:\{(?<inverse>\^?)(?<name>\w+)\}|(?<letter>[A-Z]))/,
-    /\\(?<set>[dDsSwW])/,
-    /(?<first>\\x\{[0-9A-Fa-f]+\}|\\x[0-9A-Fa-f]{2}|\\[0-7]{1,3}|\\?[^])/,
-  ]
-    .map((x) => x.source)
-    .join("|"),
-  "uy",
+const HEX = /\\x\{[0-9A-Fa-f]+\}|\\x[0-9A-Fa-f]{2}/;
+const TOKEN = either(
+  /\\Q(?<quoted>[^]*?)(?:\\E|$)/,
+  SETS,
+  /\\(?<edge>[AzbB])/,
+  HEX,
+  /\\(?:0[0-7]{0,2}|[1-7][0-7]{1,2}|[aftnrv]|[^0-9A-Za-z])/,
+  /\(\?P?<(?<group>\w+)>/,
+  /\(\?(?<on>[ims]*)(?:-(?<off>[ims]+))?(?<end>[:)])/,
+  /(?<open>\()(?!\?)/,
+  /(?<close>\))/,
+  /(?<repeat>[*+?]|\{\d+(?:,\d*)?\})/,
+  /(?<class>\[\^?)/,
+  /(?<other>[^\\(])/u,
+);
+const MEMBER = either(
+  /\[:(?<not>\^?)(?<posix>[a-z]+):\]/,
+  SETS,
+  new RegExp(`(?<first>${HEX.source}|\\\\[0-7]{1,3}|\\\\?[^])`),
 );
 
 // Code points without a character in RE2's Unicode, 15.1, of which browsers know

@@ -53,10 +53,8 @@ class Normalizer {
     this.units = new Uint32Array();
     const rules = found[2];
     if (!rules?.length) return;
-    const size = new DataView(rules.buffer, rules.byteOffset).getUint32(
-      0,
-      true,
-    );
+    const view = new DataView(rules.buffer, rules.byteOffset);
+    const size = view.getUint32(0, true);
     this.units = new Uint32Array(rules.slice(4, 4 + size).buffer);
     this.texts = rules.subarray(4 + size);
   }
@@ -95,11 +93,11 @@ class Normalizer {
 
   /** Walks the double array: the longest rule, or a character itself. */
   rule(input, place) {
-    const character = String.fromCodePoint(input.codePointAt(place));
+    const character = characterAt(input, place);
     let [node, length, found] = [offset(this.units[0] ?? 0), 0, null];
     let isGoing = this.units.length > 0;
     for (let end = place; isGoing && end < input.length;) {
-      const next = String.fromCodePoint(input.codePointAt(end));
+      const next = characterAt(input, end);
       end += next.length;
       let unit = 0;
       for (const byte of bytesOf(next)) {
@@ -122,10 +120,12 @@ class Normalizer {
 
 const offset = (unit) => (unit >>> 10) << ((unit & 512) >>> 6);
 
+const characterAt = (input, place) =>
+  String.fromCodePoint(input.codePointAt(place));
+
 /** Returns the longest of some texts at a place of another. */
-function longest(symbols, input, place) {
-  return symbols.find((symbol) => input.startsWith(symbol, place));
-}
+const longest = (symbols, input, place) =>
+  symbols.find((symbol) => input.startsWith(symbol, place));
 
 export class SentencePiece {
   /** @param {Uint8Array} bytes The file. */
@@ -143,12 +143,8 @@ export class SentencePiece {
     this.kinds = new Map();
     let [lowest, highest] = [Infinity, -Infinity];
     this.longest = 0;
-    for (const piece of pieces) {
-      const [name, score, kind] = [
-        text(piece[1]),
-        piece[2] ?? 0,
-        piece[3] ?? 1,
-      ];
+    for (const { 1: bytes, 2: score = 0, 3: kind = 1 } of pieces) {
+      const name = text(bytes);
       this.kinds.set(name, kind);
       if (![1, USER_DEFINED, UNUSED].includes(kind)) continue;
       this.pieces.set(name, { score, kind });
@@ -196,8 +192,7 @@ export class SentencePiece {
         ends[end] = { score: Math.fround(candidate), start };
     };
     for (let start = 0; start < input.length;) {
-      const first =
-        start + String.fromCodePoint(input.codePointAt(start)).length;
+      const first = start + characterAt(input, start).length;
       const last = Math.min(input.length, start + this.longest);
       let isKnown = false;
       for (let end = first; end <= last; end++) {
@@ -223,7 +218,7 @@ export class SentencePiece {
     const symbols = [];
     for (let place = 0; place < input.length;) {
       const symbol = longest(this.symbols, input, place);
-      const piece = symbol ?? String.fromCodePoint(input.codePointAt(place));
+      const piece = symbol ?? characterAt(input, place);
       place += piece.length;
       const [before, after] = [symbols.length - 1, symbols.length + 1];
       symbols.push({ piece, before, after, isWhole: Boolean(symbol) });
@@ -312,13 +307,8 @@ function decoded(bytes) {
 
 /** Removes the pair of the highest score from a list, the first of equals. */
 function popBest(agenda) {
-  let best = 0;
-  for (let i = 1; i < agenda.length; i++) {
-    const by = agenda[i].score - agenda[best].score;
-    if (by > 0 || (!by && agenda[i].left < agenda[best].left)) best = i;
-  }
-  const found = agenda[best];
-  agenda[best] = agenda.at(-1);
-  agenda.pop();
-  return found;
+  const best = agenda.reduce((x, y) =>
+    (y.score - x.score || x.left - y.left) > 0 ? y : x,
+  );
+  return agenda.splice(agenda.indexOf(best), 1)[0];
 }

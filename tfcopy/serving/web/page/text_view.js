@@ -26,12 +26,8 @@ const MOST_EDGES = 5;
  * @param {string[]} own Headwords of the visitor's dictionary.
  */
 export function showTexts(texts, outputs, facts, own) {
-  const given = {
-    texts,
-    outputs,
-    facts,
-    own: new Set(own.map((x) => x.toLowerCase())),
-  };
+  const folded = own.map((x) => x.toLowerCase());
+  const given = { texts, outputs, facts, own: new Set(folded) };
   if (outputs.start_probability) return spanAnswer(given);
   if (outputs.probabilities) return labelAnswer(given);
   if (outputs.next_words) return nextWords(given);
@@ -41,6 +37,7 @@ export function showTexts(texts, outputs, facts, own) {
 
 const words = (tokens) => tokens.filter(Boolean);
 const pair = (...sections) => element("div", { class: "pair" }, sections);
+const chance = (logarithm) => Math.exp(Math.min(logarithm, 0));
 const title = (name) => name[0].toUpperCase() + name.slice(1);
 
 /** Returns a function that marks words with definitions. */
@@ -51,14 +48,9 @@ function defining({ outputs, own }, name) {
     if (!found.length) return word;
     const isOwn = found.some((x) => own.has(x.toLowerCase()));
     const whose = isOwn ? "your dictionary" : "the model's dictionary";
-    return element(
-      "span",
-      {
-        class: isOwn ? "defined own" : "defined",
-        title: `defined by ${whose}: ${found.join(", ")}`,
-      },
-      word,
-    );
+    const title = `defined by ${whose}: ${found.join(", ")}`;
+    const kind = isOwn ? "defined own" : "defined";
+    return element("span", { class: kind, title }, word);
   };
 }
 
@@ -89,15 +81,9 @@ function spanAnswer(given) {
   const large = paragraph([shown], outputs.text);
   large.classList.add("large");
   const { start_probability: starts, end_probability: ends } = outputs;
+  const hint = `probability ${percent(chance(outputs.score))}`;
   return [
-    pair(
-      section(
-        "Answer",
-        `probability ${percent(Math.exp(Math.min(outputs.score, 0)))}`,
-        large,
-      ),
-      plainText("question", given),
-    ),
+    pair(section("Answer", hint, large), plainText("question", given)),
     section("Context", "", contextText(given, tokens.slice(0, -1))),
     legend(
       given,
@@ -129,23 +115,18 @@ function contextText(given, tokens) {
     (n) => Array.from(text).slice(0, n).join("").length,
   );
   const nodes = runningText(text, tokens, (i, word) => {
-    const [s, e] = [
-      outputs.start_probability[i],
-      outputs.end_probability[i + 1],
-    ];
+    const s = outputs.start_probability[i];
+    const e = outputs.end_probability[i + 1];
     const isInside = spans && first <= spans[i][0] && spans[i][1] <= last;
     const isEdge = Math.max(s, e) >= LEAST_EDGE;
     const shown = defined(i, word);
     if (!isInside && !isEdge) return shown;
-    return element(
-      "mark",
-      {
-        class: `${isInside ? "answer" : ""} ${isEdge ? "edge" : ""}`,
-        style: `--s:${s >= LEAST_EDGE ? s : 0};--e:${e >= LEAST_EDGE ? e : 0}`,
-        title: `begins here: ${percent(s)}, ends here: ${percent(e)}`,
-      },
-      shown,
-    );
+    const attributes = {
+      class: `${isInside ? "answer" : ""} ${isEdge ? "edge" : ""}`,
+      style: `--s:${s >= LEAST_EDGE ? s : 0};--e:${e >= LEAST_EDGE ? e : 0}`,
+      title: `begins here: ${percent(s)}, ends here: ${percent(e)}`,
+    };
+    return element("mark", attributes, shown);
   });
   return paragraph(nodes, text);
 }
@@ -206,21 +187,16 @@ function nextWords(given) {
   const [text] = Object.values(texts);
   const defined = defining(given, "headwords");
   const nodes = runningText(text, words(outputs.tokens), (i, word) => {
-    const probability = Math.exp(
-      Math.min(outputs.token_log_probabilities[i], 0),
-    );
+    const probability = chance(outputs.token_log_probabilities[i]);
     const isKnown = outputs.is_known[i];
     // From 0, certain, to 1, for at most one in 10,000.
     const surprise = -Math.log10(Math.min(1, Math.max(probability, 1e-4))) / 4;
-    return element(
-      "mark",
-      {
-        class: isKnown ? "heat" : "heat unknown",
-        style: `--p:${surprise.toFixed(3)}`,
-        title: `probability ${percent(probability)}${isKnown ? "" : ", as an unknown word"}`,
-      },
-      defined(i, word),
-    );
+    const attributes = {
+      class: isKnown ? "heat" : "heat unknown",
+      style: `--p:${surprise.toFixed(3)}`,
+      title: `probability ${percent(probability)}${isKnown ? "" : ", as an unknown word"}`,
+    };
+    return element("mark", attributes, defined(i, word));
   });
   const numbers =
     `log-probability ${decimal(outputs.log_probability)}, ` +

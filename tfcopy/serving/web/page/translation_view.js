@@ -4,6 +4,7 @@ import { attentionMap } from "./attention_map.js";
 import {
   decimal,
   element,
+  faint,
   findWords,
   hues,
   label,
@@ -35,24 +36,19 @@ const MOST_SWITCHES = 120;
  */
 export function showTranslation(text, outputs, facts, chosen, choose) {
   const [from, to] = [facts.source_language, facts.target_language];
-  if (!outputs.texts)
-    return pair(
-      text,
-      section("Source", "", paragraph([text], text, from)),
-      section(
-        "Answer",
-        `log-probability ${decimal(outputs.score)}`,
-        paragraph([outputs.text], outputs.text, to),
-        note(
-          "With required translations, the model does not report what it copied.",
-        ),
-      ),
+  const source = (nodes) => section("Source", "", paragraph(nodes, text, from));
+  if (!outputs.texts) {
+    const hint = `log-probability ${decimal(outputs.score)}`;
+    const answer = paragraph([outputs.text], outputs.text, to);
+    const hidden = note(
+      "With required translations, the model does not report what it copied.",
     );
+    return pair(text, source([text]), section("Answer", hint, answer, hidden));
+  }
   const hypotheses = readHypotheses(outputs, facts.pieces);
   const found = hypotheses[chosen] ?? hypotheses[0];
-  const hue = hues(
-    hypotheses.flatMap((x) => x.copiedFrom).filter((j) => j >= 0),
-  );
+  const places = hypotheses.flatMap((x) => x.copiedFrom);
+  const hue = hues(places.filter((j) => j >= 0));
   const copied = (j, generate) => copiedAttributes(found, hue, j, generate);
   const answer = (x) =>
     runningText(x.text, x.words, (i, word) => {
@@ -61,11 +57,7 @@ export function showTranslation(text, outputs, facts, chosen, choose) {
     });
   const sections = pair(
     text,
-    section(
-      "Source",
-      "",
-      paragraph(sourceNodes(text, found, copied), text, from),
-    ),
+    source(sourceNodes(text, found, copied)),
     section("Answer", summary(found), paragraph(answer(found), found.text, to)),
   );
   if (found.words.length) sections.push(legend(found));
@@ -130,9 +122,7 @@ function legend(found) {
 
 function nBest(hypotheses, chosen, answer, choose) {
   const items = hypotheses.map((x, i) => {
-    const content = x.text.trim()
-      ? answer(x)
-      : [element("span", { class: "faint" }, "(empty)")];
+    const content = x.text.trim() ? answer(x) : [faint("(empty)")];
     const button = element(
       "button",
       { type: "button", "aria-pressed": String(i === chosen) },
@@ -154,16 +144,13 @@ function switches(found, copied) {
   const items = found.words.slice(0, MOST_SWITCHES).map((word, i) => {
     const [j, copying] = [found.copiedFrom[i], 1 - found.generate[i]];
     const attributes = j < 0 ? {} : copied(j, found.generate[i]);
+    const style = `--p:${copying.toFixed(3)}`;
     const title = `copy ${percent(copying)}, generate ${percent(1 - copying)}`;
     return element(
       "li",
       {},
       element("span", attributes, label(word)),
-      element("i", {
-        class: "switch",
-        style: `--p:${copying.toFixed(3)}`,
-        title,
-      }),
+      element("i", { class: "switch", style, title }),
       element("small", {}, `${Math.round(100 * copying)}%`),
     );
   });
