@@ -162,8 +162,8 @@ def mark(text, phrases, protect: str, numbers=None):
         flat = parts.flat_values
         delimited = tf.where(is_span, flat, _delimited(flat))
         pattern = tf.strings.join(["(?:", _any_of(phrases), ")"])
-        edged = tf.strings.regex_replace(delimited, pattern, rf"{EDGE}\0{EDGE}")
-        flat = tf.where(is_span, flat, _numbered(edged, phrases, numbers))
+        written = _numbered(*cut(delimited, pattern), phrases, numbers)
+        flat = tf.where(is_span, flat, written)
         return join(parts.with_flat_values(flat))
 
     return tf.cond(tf.size(phrases) > 0, marked, lambda: text)
@@ -268,9 +268,8 @@ def _any_of(phrases):
     return tf.strings.reduce_join(escaped, separator="|")
 
 
-def _numbered(edged, phrases, numbers):
+def _numbered(parts, is_match, phrases, numbers):
     """Replaces the phrases among the parts of delimited texts by marks."""
-    parts = tf.strings.split(edged, EDGE)
     flat = tf.strings.regex_replace(parts.flat_values, WORD_EDGE, "")
     both = tf.unique(tf.concat([phrases, normalize_blanks(flat, "")], axis=0))
     count = tf.size(phrases)
@@ -278,8 +277,7 @@ def _numbered(edged, phrases, numbers):
         tf.range(tf.size(both.idx)), both.idx, tf.size(both.y)
     )
     found = tf.gather(first, both.idx[count:])
-    places = tf.ragged.range(parts.row_lengths()).flat_values
-    is_phrase = (places % 2 == 1) & (found < count)
+    is_phrase = is_match & (found < count)
     number = tf.gather(numbers, tf.where(is_phrase, found, 0))
     marks = tf.strings.join(
         [MARK_OPEN, tf.strings.as_string(number), MARK_CLOSE]

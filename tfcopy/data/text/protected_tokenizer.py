@@ -142,10 +142,7 @@ class ProtectedTokenizer:
 
     def _separate(self, tokens):
         """Separates spans from words that were cut together with them."""
-        values = tf.strings.regex_replace(
-            tokens.flat_values, f"({SPAN})", rf"{EDGE}\1{EDGE}"
-        )
-        parts = tf.strings.split(values, EDGE)
+        parts, _ = cut(tokens.flat_values, SPAN)
         parts = keep(parts, parts.values != "")
         splits = tf.gather(parts.row_splits, tokens.row_splits)
         return tf.RaggedTensor.from_row_splits(
