@@ -243,7 +243,7 @@ def make_trainer(model, pieces, train, dev, folder, steps):
 
     return training.Trainer(
         model,
-        losses.marginal,
+        losses.marginal_copy_loss,
         keras.optimizers.Adam(
             WarmUp(InverseSquareRoot(RATE, WARM_UP), WARM_UP), beta_2=0.98
         ),

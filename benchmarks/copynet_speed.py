@@ -25,7 +25,7 @@ from tfcopy import losses
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.experiments import training_choices
 from tfcopy.experiments.config import from_flags
-from tfcopy.experiments.pairs import copynet_steps, pair_training
+from tfcopy.experiments.pairs import copynet_systems, pair_training
 from tfcopy.recipes import copy_rules_copynet
 
 SYSTEMS = {"rnnsearch": "softmax", "copynet": "copynet"}
@@ -60,7 +60,7 @@ def measure(config, num_steps):
     with tempfile.TemporaryDirectory() as folder:
         rules = copy_rules_copynet.load_rules(config)
         tokenizer = Tokenizer(mode="space", language="other")
-        data = copynet_steps.prepare(config, rules.corpus, tokenizer, folder)
+        data = copynet_systems.prepare(config, rules.corpus, tokenizer, folder)
     stream = batches(config, data)
     steps = {
         system: make_step(config, data, system, stream.element_spec)
@@ -84,7 +84,7 @@ def batches(config, data):
 def make_step(config, data, system, element_spec):
     """One update of a system: a batch to its loss."""
     keras.utils.set_random_seed(config.seed)
-    model = copynet_steps.make_model(config, data, system)
+    model = copynet_systems.make_model(config, data, system)
     print(f"{system}: {model.count_params():,} parameters")
     return timing.make_step(
         model,

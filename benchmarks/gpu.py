@@ -43,7 +43,7 @@ from tfcopy.models import planner, pointer_generator, translator
 # source and target, examples of a training batch, beams and the search's batch.
 SYSTEMS = {
     "europarl_ps": {
-        "loss": losses.observed,
+        "loss": losses.observed_copy_loss,
         "paper": ((30_000, 30_000), {"embedding_dim": 512, "units": 1024}),
         "paper_shape": (32, 32, 128, 10, 32),
         "multi30k": (
@@ -59,13 +59,13 @@ SYSTEMS = {
         "tiny": ((20, 20), {"embedding_dim": 4, "units": 5}),
     },
     "cnn_dailymail_pg": {
-        "loss": losses.marginal,
+        "loss": losses.marginal_copy_loss,
         "paper": ((50_000,), {"coverage": True}),
         "paper_shape": (400, 100, 16, 4, 16),
         "tiny": ((20,), {"embedding_dim": 4, "units": 5, "coverage": True}),
     },
     "wmt15_pag": {
-        "loss": losses.generated,
+        "loss": losses.generation_loss,
         "paper": ((30_000, 304), {"embedding_dim": 512, "units": 1024}),
         "paper_shape": (50, 150, 32, 15, 16),
         "tiny": (
@@ -335,7 +335,9 @@ def time_peer(options):
     for precision in options.precisions:
         model, _ = make("europarl_ps", precision, "multi30k")
         batch = random_batch(model, 16, 16, 64)
-        training = compiled_functions.Training(model, losses.observed, batch)
+        training = compiled_functions.Training(
+            model, losses.observed_copy_loss, batch
+        )
         training()
         seconds = _times(training, options.steps)["median"]
         ours[precision] = 64 * 16 / seconds

@@ -134,7 +134,7 @@ def train_job(options):
     from tfcopy import losses, training
     from tfcopy.experiments import training_choices
     from tfcopy.experiments.config import from_flags
-    from tfcopy.experiments.pairs import pair_training, pointer_softmax_steps
+    from tfcopy.experiments.pairs import pair_training, pointer_softmax_systems
     from tfcopy.recipes import europarl_ps
 
     config = recipe_config(options.data_dir, options.precision, options.model)
@@ -142,7 +142,7 @@ def train_job(options):
     keras.config.set_dtype_policy(config.precision)
     data = europarl_ps.prepare(config, os.path.join(options.folder, "data"))
     keras.utils.set_random_seed(0)
-    model = pointer_softmax_steps.make_model(config, data, "pointer_softmax")
+    model = pointer_softmax_systems.make_model(config, data, "pointer_softmax")
     context = tf.distribute.InputContext(num_replicas_in_sync=1)
     train_batches = pair_training.train_batches(
         from_flags(training_choices.Batching, config), data.train
@@ -150,9 +150,9 @@ def train_job(options):
     batches = train_batches(0, 0, context)
     trainer = training.Trainer(
         model,
-        losses.LabelSmoothing(losses.observed, config.label_smoothing)
+        losses.LabelSmoothing(losses.observed_copy_loss, config.label_smoothing)
         if config.label_smoothing
-        else losses.observed,
+        else losses.observed_copy_loss,
         training_choices.make_optimizer(config, model),
         train_batches,
         steps=1,

@@ -84,7 +84,7 @@ def measure(arguments):
     )
     step = timing.make_step(
         model,
-        losses.generated,
+        losses.generation_loss,
         Adam(3e-4),
         timing.specs(batch),
         normalize="sentences",

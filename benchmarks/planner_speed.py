@@ -105,7 +105,7 @@ def steps(models, arguments):
     return {
         system: timing.make_step(
             model,
-            losses.generated,
+            losses.generation_loss,
             Adam(1e-4),
             spec,
             penalty=None

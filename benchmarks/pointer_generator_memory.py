@@ -35,7 +35,7 @@ def main():
     batch = make_batch(words, arguments.seed)
     step = timing.make_step(
         model,
-        losses.marginal,
+        losses.marginal_copy_loss,
         keras.optimizers.Adagrad(0.15, initial_accumulator_value=0.1),
         timing.specs(batch),
         penalty=losses.CoveragePenalty(),

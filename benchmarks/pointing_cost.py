@@ -150,7 +150,7 @@ def steps(models, arguments):
     """A training step for each model."""
     spec = timing.specs(next(batches(arguments)))
     objectives = {
-        "plain": losses.generated,
+        "plain": losses.generation_loss,
         "pointing": losses.of_head(models["pointing"].head),
     }
     return {

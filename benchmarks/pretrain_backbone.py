@@ -127,7 +127,7 @@ def run(arguments):
     rate = WarmUp(InverseSquareRoot(arguments.rate, warm_up), warm_up)
     trainer = training.Trainer(
         model,
-        losses.generated,
+        losses.generation_loss,
         OPTIMIZERS[kind](rate),
         batches,
         backbone_copying.dev_batches(

@@ -33,7 +33,7 @@ from tfcopy import training
 from tfcopy.checked_files import write_json
 from tfcopy.experiments import command_line
 from tfcopy.experiments.config import identity
-from tfcopy.experiments.pairs import rarest_word_steps
+from tfcopy.experiments.pairs import rarest_word_systems
 from tfcopy.experiments.run import System, check_writable
 from tfcopy.recipes import rarest_word_ps
 from tfcopy.terminal import how_to_install
@@ -181,11 +181,11 @@ def train(place, config, folder, strategy):
         seed=place.seed,
         pointer=place.pointer or config.pointer,
     )
-    data = rarest_word_steps.prepare(config)
-    task = rarest_word_steps.task_of(place.system, data.task)
+    data = rarest_word_systems.prepare(config)
+    task = rarest_word_systems.task_of(place.system, data.task)
     keras.utils.set_random_seed(config.seed)
     with strategy.scope():
-        model = rarest_word_steps.make_model(config, task)
+        model = rarest_word_systems.make_model(config, task)
     log_dir = os.path.join(folder, place.name)
     system = System(
         name=place.system,
@@ -196,12 +196,12 @@ def train(place, config, folder, strategy):
         identity=identity(config),
         model=model,
         trained=model,
-        served=rarest_word_steps.make_translator(model, data.task),
+        served=rarest_word_systems.make_translator(model, data.task),
         warmup_texts=[],
         pairs=(),
         details={},
     )
-    scores = rarest_word_steps.train_and_test(system, data)
+    scores = rarest_word_systems.train_and_test(system, data)
     shutil.rmtree(log_dir)  # Checkpoints of a whole map would fill the disk.
     return scores
 
@@ -216,7 +216,7 @@ def write(path, config, found):
 
 def draw(found, config, path):
     """Draws the three panels."""
-    if rarest_word_steps.figures is None:
+    if rarest_word_systems.figures is None:
         print(f"No picture: it needs matplotlib ({how_to_install('figures')}).")
         return
     title = f"Error on the {config.num_pointed} rarest words"
@@ -231,7 +231,7 @@ def draw(found, config, path):
     )
     # `--q 0` has no place on a logarithmic axis.
     log_q = all(min(x) > 0 for x, *_ in by_q.values() if x)
-    panel = rarest_word_steps.figures.Panel
+    panel = rarest_word_systems.figures.Panel
     panels = [
         panel(
             learning_curves(found, *base),
@@ -249,8 +249,8 @@ def draw(found, config, path):
             levels={label: y[0] for label, (_, y, *_) in endless.items() if y},
         ),
     ]
-    picture = rarest_word_steps.figures.panels_figure(panels)
-    rarest_word_steps.figures.save_png(path, picture)
+    picture = rarest_word_systems.figures.panels_figure(panels)
+    rarest_word_systems.figures.save_png(path, picture)
     print(f"Picture: {path}")
 
 

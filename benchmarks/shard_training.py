@@ -94,7 +94,7 @@ def updates(options, flags):
     from tfcopy import losses, training
     from tfcopy.experiments import command_line, training_choices
     from tfcopy.experiments.config import from_flags
-    from tfcopy.experiments.pairs import pair_training, pointer_softmax_steps
+    from tfcopy.experiments.pairs import pair_training, pointer_softmax_systems
     from tfcopy.recipes import europarl_ps
 
     folder = options.workdir / "speed" / flags[0].strip("-")
@@ -104,14 +104,14 @@ def updates(options, flags):
     )
     data = europarl_ps.prepare(config, str(folder / "data"))
     keras.utils.set_random_seed(0)
-    model = pointer_softmax_steps.make_model(config, data, "pointer_softmax")
+    model = pointer_softmax_systems.make_model(config, data, "pointer_softmax")
     context = tf.distribute.InputContext(num_replicas_in_sync=1)
     train_batches = pair_training.train_batches(
         from_flags(training_choices.Batching, config), data.train
     )
     trainer = training.Trainer(
         model,
-        losses.observed,
+        losses.observed_copy_loss,
         training_choices.make_optimizer(config, model),
         train_batches,
         steps=1,

@@ -37,7 +37,7 @@ def distribution():
 def test_generated_takes_copied_words_for_unk():
     words = SHORTLIST[[UNK, 5, UNK, EOS]]
     helpers.assert_close(
-        losses.generated(BATCH, distribution())[:, :4],
+        losses.generation_loss(BATCH, distribution())[:, :4],
         -np.log(SWITCH * words)[None],
     )
 
@@ -45,14 +45,14 @@ def test_generated_takes_copied_words_for_unk():
 def test_observed_pays_for_the_way_a_word_came():
     p = [0.4 * 0.5, 0.6 * 0.3, 0.4 * 0.5, 0.6 * 0.3]
     helpers.assert_close(
-        losses.observed(BATCH, distribution())[:, :4], -np.log([p])
+        losses.observed_copy_loss(BATCH, distribution())[:, :4], -np.log([p])
     )
 
 
 def test_marginal_adds_up_all_ways():
     p = [0.4 * (0.5 + 0.2), 0.6 * 0.3 + 0.4 * 0.3, 0.6 * 0.1, 0.6 * 0.3]
     helpers.assert_close(
-        losses.marginal(BATCH, distribution())[:, :4], -np.log([p])
+        losses.marginal_copy_loss(BATCH, distribution())[:, :4], -np.log([p])
     )
 
 
@@ -104,7 +104,7 @@ def test_label_smoothing_is_the_same_however_a_word_is_said(copied):
         "source_copy_ids": np.array([[5, 7, 5]], "int32"),
         "target_ids": np.array([[5]], "int32"),
     }
-    smoothing = losses.LabelSmoothing(losses.marginal, 0.1)
+    smoothing = losses.LabelSmoothing(losses.marginal_copy_loss, 0.1)
     helpers.assert_close(
         smoothing(batch, helpers.distribution_of(generated, location))[1],
         [[0.1 * (np.log(0.6) - np.log([0.2, 0.1, 0.6]).mean())]],
@@ -116,7 +116,7 @@ def test_label_smoothing_of_words_that_nothing_points_at():
     split = helpers.distribution_of(
         np.tile(SHORTLIST, (1, 5, 1)), np.zeros((1, 5, S))
     )
-    smoothing = losses.LabelSmoothing(losses.generated, 0.1)
+    smoothing = losses.LabelSmoothing(losses.generation_loss, 0.1)
 
     def cost(x):
         logits, copied = x
@@ -141,7 +141,7 @@ def test_marginal_is_what_keras_hub_calls_perplexity():
     metric = keras_hub.metrics.Perplexity(mask_token_id=PAD)
     words = copying.merge(distribution(), BATCH["source_copy_ids"])
     metric.update_state(BATCH["target_ids"], ops.exp(words))
-    nll = losses.marginal(BATCH, distribution())[:, :4]
+    nll = losses.marginal_copy_loss(BATCH, distribution())[:, :4]
     helpers.assert_close(metric.result(), ops.exp(ops.mean(nll)), 1e-4)
 
 
@@ -170,7 +170,9 @@ def test_cost_of_an_untrained_switch(bias, cost):
     )
     batch = {k: x[:, 3:4] for k, x in BATCH.items()}
     batch["source_copy_ids"] = BATCH["source_copy_ids"]
-    helpers.assert_close(losses.observed(batch, split), [[cost + np.log(V)]])
+    helpers.assert_close(
+        losses.observed_copy_loss(batch, split), [[cost + np.log(V)]]
+    )
 
 
 class TestGradientsOfALabel:
@@ -203,7 +205,7 @@ class TestGradientsOfALabel:
                 annotations=x["value"],
                 source_mask=mask,
             )
-            return ops.sum(losses.observed(batch, split))
+            return ops.sum(losses.observed_copy_loss(batch, split))
 
         cost(inputs)
         variables = {
@@ -276,7 +278,7 @@ class TestCoverage:
 def test_restricted_to_the_candidates(name):
     # The vocabulary has ten words; 9 and the special ones are candidates, 7
     # can only be copied now, 8 not even that.
-    loss = losses.LabelSmoothing(losses.marginal, 0.1)
+    loss = losses.LabelSmoothing(losses.marginal_copy_loss, 0.1)
     if name != "smoothing":
         loss = getattr(losses, name)
     sources = np.array([[9, 7, 12, 7, -1]], "int32")
@@ -302,8 +304,8 @@ def test_restricted_to_the_candidates(name):
 
 def test_restricted_without_candidates_is_the_loss():
     helpers.assert_close(
-        losses.restricted(losses.marginal, V)(BATCH, distribution()),
-        losses.marginal(BATCH, distribution()),
+        losses.restricted(losses.marginal_copy_loss, V)(BATCH, distribution()),
+        losses.marginal_copy_loss(BATCH, distribution()),
     )
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from tfcopy import filesystem
 from tfcopy.atomic_files import write_atomically
-from tfcopy.file_forms import parse_json
+from tfcopy.file_formats import parse_json
 
 CHECKSUM = "sha256"
 # Of an integer; a larger one is no number in floating point.
@@ -114,7 +114,7 @@ def read_json(path, data: bytes | None = None) -> dict:
         return content
 
 
-def seal(record, paths: Sequence) -> None:
+def write_checksums(record, paths: Sequence) -> None:
     """Writes the checksums of files, in the format of `sha256sum`.
 
     Raises:
@@ -123,7 +123,7 @@ def seal(record, paths: Sequence) -> None:
     write_atomically(record, lambda file: file.write(_checksums(paths)))
 
 
-def is_sealed(record, paths: Sequence) -> bool:
+def match_checksums(record, paths: Sequence) -> bool:
     """Returns whether all files are unchanged since they were sealed."""
     try:
         return filesystem.read_bytes(record) == _checksums(paths)

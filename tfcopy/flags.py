@@ -59,7 +59,7 @@ class Check(NamedTuple):
     metavar: str | None = None
 
 
-def form(expected, pattern):
+def matching(expected, pattern):
     """Returns a type of string flag, checked against a pattern."""
     check = Check(expected, re.compile(pattern).fullmatch, expected)
     return Annotated[str, check]

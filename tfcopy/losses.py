@@ -39,24 +39,24 @@ from tfcopy.layers.tensors import log_softmax_at
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-def generated(batch, distribution):
+def generation_loss(batch, distribution):
     """Computes the loss if every token is generated, OOV words as UNK.
 
     This is the objective of a baseline that cannot copy.
 
     ```python
-    costs = losses.generated(batch, distribution)  # (1, 3)
+    costs = losses.generation_loss(batch, distribution)  # (1, 3)
     ```
     """
     return -copying.generate_log_probs(distribution, batch["target_ids"])
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-def observed(batch, distribution):
+def observed_copy_loss(batch, distribution):
     """Computes the loss if labels mark the copied tokens and their positions.
 
     ```python
-    costs = losses.observed(batch, distribution)  # (1, 3)
+    costs = losses.observed_copy_loss(batch, distribution)  # (1, 3)
     ```
 
     Reference:
@@ -71,13 +71,13 @@ def observed(batch, distribution):
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-def marginal(batch, distribution):
+def marginal_copy_loss(batch, distribution):
     """Computes the loss summed over all ways to produce each token.
 
     A token may be generated, or copied from any position that holds it.
 
     ```python
-    costs = losses.marginal(batch, distribution)  # (1, 3)
+    costs = losses.marginal_copy_loss(batch, distribution)  # (1, 3)
     ```
 
     Reference:
@@ -94,7 +94,7 @@ def restricted(loss, vocabulary_size):
     Words that are not candidates count as UNK, unless they are copied.
 
     ```python
-    loss = losses.restricted(losses.marginal, vocabulary_size=9)
+    loss = losses.restricted(losses.marginal_copy_loss, vocabulary_size=9)
     costs = loss(batch, distribution)  # (1, 3)
     ```
 
@@ -284,7 +284,7 @@ class LabelSmoothing:
     produce a word, so that copying a word costs no more than generating it.
 
     ```python
-    loss = losses.LabelSmoothing(losses.marginal, rate=0.1)
+    loss = losses.LabelSmoothing(losses.marginal_copy_loss, rate=0.1)
     costs, penalty = loss(batch, distribution)  # (1, 3) each
     ```
 

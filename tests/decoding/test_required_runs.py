@@ -12,7 +12,7 @@ from keras import ops
 from tests.decoding.searching import search_sources, unpadded
 from tests.decoding.table_model import probabilities, random_model
 from tfcopy import tokens
-from tfcopy.decoding import SearchOptions, required_words
+from tfcopy.decoding import SearchOptions, required_tokens
 
 V = 7
 EOS = tokens.EOS
@@ -61,7 +61,7 @@ READINGS = [
 def cases():
     """Those of most words, all of which are read, are slow."""
     for case in itertools.product(
-        (2, 1), (True, False), READINGS, (1, required_words.IN_TURN)
+        (2, 1), (True, False), READINGS, (1, required_tokens.IN_TURN)
     ):
         spare, has_prefix, (words, _), _ = case
         is_slow = len(words) + spare - has_prefix > 7
@@ -370,7 +370,7 @@ def test_runs_are_described(data):
     for p in range(size):  # a run goes on where there is one
         marks[p] *= marks[p] < 3 or (p > 0 and marks[p - 1] > 0)
     same = np.equal.outer(words, words)[None].astype("float32")
-    runs = required_words.describe(
+    runs = required_tokens.describe(
         ops.convert_to_tensor(np.array([marks], "int32")),
         ops.convert_to_tensor(same),
         ops.ones((1, size), "bool"),

@@ -104,9 +104,9 @@ def test_identity_holds_what_changes_the_model_or_its_training():
 
 def test_the_baseline_has_flags_of_its_own():
     made = Config(baseline_units=3)
-    assert config.of_system(made, "plain").units == 3
-    assert config.of_system(made, "other").units == 8
-    assert config.of_system(Config(), "plain").units == 8
+    assert config.config_for_system(made, "plain").units == 3
+    assert config.config_for_system(made, "other").units == 8
+    assert config.config_for_system(Config(), "plain").units == 8
 
 
 @pytest.mark.parametrize(
@@ -261,12 +261,12 @@ def test_a_system_is_called_after_its_parts(name):
                 assert called not in found
                 found[called] = value
                 # Baselines have their own flags by any name.
-                assert config.of_system(made, called) == config.of_system(
-                    made, system
-                )
+                assert config.config_for_system(
+                    made, called
+                ) == config.config_for_system(made, system)
                 last = dataclasses.replace(last, **{flag: value})
         if "head" in parts and system not in plain.plain:
-            assert config.head_of(last, system) == last.head
+            assert config.head_for_kind(last, system) == last.head
 
 
 def test_the_system_that_is_named_after_its_head_tells_its_other_parts():
@@ -320,7 +320,7 @@ def test_each_flag_is_part_of_the_identity_or_harmless(name):
             expected.add("--updates")
         for system in ("another", *made.baselines):
             before, after = (
-                config.identity(config.of_system(x, system))
+                config.identity(config.config_for_system(x, system))
                 for x in (made, other)
             )
             changed = {x for x in after if after[x] != before.get(x)}

@@ -16,9 +16,9 @@ from tfcopy import figures
 from tfcopy.experiments import config, reporting
 from tfcopy.experiments import reporting as optional
 from tfcopy.experiments.definitions import (
-    answering_steps,
-    entailment_steps,
-    next_word_steps,
+    answering_systems,
+    entailment_systems,
+    next_word_systems,
 )
 from tfcopy.experiments.pairs import translation_systems
 from tfcopy.recipes import europarl_ps
@@ -74,7 +74,7 @@ def print_answers():
     text = types.SimpleNamespace(text=WILD)
     example = types.SimpleNamespace(context=WILD, question=WILD, answers=[text])
     question = types.SimpleNamespace(example=example)
-    answering_steps.print_examples([question], {"B": [text]})
+    answering_systems.print_examples([question], {"B": [text]})
 
 
 def print_translations():
@@ -90,10 +90,12 @@ def print_translations():
         print_marked,
         print_answers,
         print_translations,
-        lambda: next_word_steps.print_examples(
+        lambda: next_word_systems.print_examples(
             Texts("abc"), {"B": [[1.0, 2.0]] * 3}, ()
         ),
-        lambda: entailment_steps.print_examples(Texts("abc"), {"B": np.eye(3)}),
+        lambda: entailment_systems.print_examples(
+            Texts("abc"), {"B": np.eye(3)}
+        ),
     ],
 )
 def test_texts_are_printed_as_ask_prints_them(show, capsys):
@@ -147,7 +149,9 @@ def optional_figures():
 def test_the_paper_is_not_beside_data_of_ones_own(flags, is_shown):
     config = europarl_ps.Config(**flags)
     paper = {"nmt": {"bleu": 20.19}}
-    assert reporting.beside(config, paper) == (paper if is_shown else {})
+    assert reporting.comparable_paper_scores(config, paper) == (
+        paper if is_shown else {}
+    )
 
 
 RESULTS = {

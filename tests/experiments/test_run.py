@@ -70,8 +70,8 @@ class Parted(config.RunConfig, config.TrainingConfig):
     """A recipe with systems that are made of parts."""
 
     plain = ("plain",)
-    head: config.PointingHead = config.part("copynet", "Output head.")
-    decoder: str = config.part("gru", "Decoder.")
+    head: config.PointingHead = config.variant_flag("copynet", "Output head.")
+    decoder: str = config.variant_flag("gru", "Decoder.")
 
 
 def make_parted(folder, **options):

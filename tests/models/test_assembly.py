@@ -6,7 +6,7 @@ import types
 import pytest
 
 from tfcopy import layers
-from tfcopy.experiments.pairs import pointer_softmax_steps
+from tfcopy.experiments.pairs import pointer_softmax_systems
 from tfcopy.models import translator
 from tfcopy.models.assembly import head_class, make_head
 from tfcopy.recipes import europarl_ps
@@ -69,7 +69,7 @@ def test_a_new_head_takes_from_models_and_flags_what_its_class_says(my_heads):
     config = europarl_ps.Config(head=name, units=4, switch_bias=2.0)
     words = types.SimpleNamespace(size=9)
     data = types.SimpleNamespace(vocabularies=(words, words))
-    model = pointer_softmax_steps.make_model(config, data, name)
+    model = pointer_softmax_systems.make_model(config, data, name)
     assert model.head.switch_bias == 2.0
     merges = {kind: head_class(kind).merge for kind in (*HEADS, name)}
     assert [x for x, merge in merges.items() if merge == "max"] == [

@@ -189,7 +189,7 @@ def test_a_search_scores_words_as_the_model(model):
     sources = INPUTS["source_ids"], INPUTS["source_copy_ids"]
     found = beam_search(model, *sources, SearchOptions(2, max_length=4))
     ids = helpers.to_numpy(found.ids)[:, 0]
-    costs = losses.marginal(
+    costs = losses.marginal_copy_loss(
         {**INPUTS, "target_ids": ids},
         run(model, {**INPUTS, "target_ids": ids}),
     )
@@ -203,7 +203,9 @@ def update(model):
     before = [helpers.to_numpy(x.value).copy() for x in model.weights]
 
     def cost(_):
-        return ops.sum(losses.marginal(INPUTS, model(INPUTS, training=True)))
+        return ops.sum(
+            losses.marginal_copy_loss(INPUTS, model(INPUTS, training=True))
+        )
 
     _, _, slopes = helpers.gradients(cost, {}, weights)
     keras.optimizers.SGD(0.1).apply(slopes, weights)

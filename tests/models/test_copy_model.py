@@ -18,7 +18,7 @@ def translator(**options):
     return models.translator(8, V, head="pointer_softmax", **options)
 
 
-def cost(model, loss=losses.observed):
+def cost(model, loss=losses.observed_copy_loss):
     """The mean cost of a target word, without dropout."""
     inputs = {name: BATCH[name] for name in model.input}
     costs = helpers.to_numpy(loss(BATCH, model(inputs)))
@@ -33,7 +33,8 @@ def fitted(tmp_path_factory):
     model = translator()
     before = cost(model)
     model.compile(
-        keras.optimizers.Adam(0.01), metrics=[Perplexity(losses.observed)]
+        keras.optimizers.Adam(0.01),
+        metrics=[Perplexity(losses.observed_copy_loss)],
     )
     history = model.fit(
         BATCH,
@@ -81,13 +82,17 @@ def test_weights_and_a_loss_of_ones_own_count():
         )
 
     model.compile("sgd")
-    costs = helpers.to_numpy(losses.observed(BATCH, distribution)) * MASK
+    costs = (
+        helpers.to_numpy(losses.observed_copy_loss(BATCH, distribution)) * MASK
+    )
     for weights in (np.array([0.0, 2.0]), np.array([[1.0, 0, 0, 2], [0] * 4])):
         expected = (costs * np.reshape(weights, (2, -1))).sum() / MASK.sum()
         found = loss_of(sample_weight=weights)
         helpers.assert_close(found, expected, 0, 1e-5)
-    model.compile("sgd", loss=losses.generated)
-    helpers.assert_close(loss_of(), cost(model, losses.generated), 0, 1e-5)
+    model.compile("sgd", loss=losses.generation_loss)
+    helpers.assert_close(
+        loss_of(), cost(model, losses.generation_loss), 0, 1e-5
+    )
 
 
 def test_what_a_batch_lacks_is_named():

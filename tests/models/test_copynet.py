@@ -43,7 +43,7 @@ def run(model, batch=BATCH):
 
 def costs(model, batch=BATCH):
     """`-log p` of each target word; 0 on padding."""
-    nll = helpers.to_numpy(losses.marginal(batch, run(model, batch)))
+    nll = helpers.to_numpy(losses.marginal_copy_loss(batch, run(model, batch)))
     return np.where(batch["target_ids"] == PAD, 0, nll)
 
 

@@ -55,7 +55,7 @@ def train(model, batches, learning_rate):
     def update(batch):
         words = tf.cast(batch["target_ids"] != PAD, "float32")
         with tf.GradientTape() as tape:
-            nll = losses.marginal(batch, model(batch, training=True))
+            nll = losses.marginal_copy_loss(batch, model(batch, training=True))
             loss = tf.reduce_sum(nll * words) / tf.reduce_sum(words)
         weights = model.trainable_variables
         optimizer.apply(tape.gradient(loss, weights), weights)

@@ -58,7 +58,7 @@ def test_every_weight_has_a_gradient(made):
     model, inputs = made
 
     check_learning(
-        lambda: ops.mean(losses.marginal(BATCH, model(inputs))),
+        lambda: ops.mean(losses.marginal_copy_loss(BATCH, model(inputs))),
         model.source_embedding.weights,
     )
 

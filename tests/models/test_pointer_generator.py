@@ -66,9 +66,11 @@ def test_losses_of_a_new_model_with_the_authors_weights():
         "target_ids": np.array([[900, 100]], "int32"),
     }
     split = model({k: batch[k] for k in INPUTS})
-    not_there, once = helpers.to_numpy(losses.marginal(batch, split))[0]
+    not_there, once = helpers.to_numpy(losses.marginal_copy_loss(batch, split))[
+        0
+    ]
     assert not_there == pytest.approx(11.5129, abs=0.02)
     assert once == pytest.approx(6.6846, abs=0.05)
-    generated = helpers.to_numpy(losses.generated(batch, split))[0]
+    generated = helpers.to_numpy(losses.generation_loss(batch, split))[0]
     p_gen = helpers.to_numpy(split.log_generate)[0]
     np.testing.assert_allclose(generated + p_gen, 10.8198, atol=0.01)

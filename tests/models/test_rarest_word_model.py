@@ -224,7 +224,7 @@ def test_every_weight_learns(options):
     model = make_model(**options)
     batch = batch_of(model)
     check_learning(
-        lambda: ops.sum(losses.observed(batch, call(model, batch))),
+        lambda: ops.sum(losses.observed_copy_loss(batch, call(model, batch))),
         model.trainable_weights,
     )
 
@@ -237,7 +237,7 @@ def test_a_pointed_target_teaches_no_word(word):
     weights = {w.path: w for w in model.trainable_weights}
     names = ("head/kernel", "pointer/scores/kernel", "head/switch/kernel")
     _, _, gradients = helpers.gradients(
-        lambda _: ops.sum(losses.observed(batch, call(model, batch))),
+        lambda _: ops.sum(losses.observed_copy_loss(batch, call(model, batch))),
         {},
         [weights[name] for name in names],
     )

@@ -274,7 +274,7 @@ def test_loss_and_gradients_compiled_by_xla():
     def step(batch):
         def cost(_):
             split = model({name: batch[name] for name in INPUTS})
-            return ops.sum(losses.observed(batch, split))
+            return ops.sum(losses.observed_copy_loss(batch, split))
 
         value, _, gradients = helpers.gradients(cost, {}, weights)
         return value, gradients
@@ -339,7 +339,7 @@ def test_candidates_train_the_same_weights(model):
     pairs = zip(restricted.weights, model.weights, strict=True)
     assert all(one is other for one, other in pairs)
     batch = {**BATCH, **among(CANDIDATES)}
-    loss = losses.restricted(losses.marginal, V)
+    loss = losses.restricted(losses.marginal_copy_loss, V)
     inputs = {name: batch[name] for name in restricted.input}
 
     def cost(_):

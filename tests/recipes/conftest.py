@@ -9,9 +9,9 @@ import io
 import pytest
 
 from tfcopy.experiments.definitions import (
-    answering_steps,
-    entailment_steps,
-    next_word_steps,
+    answering_systems,
+    entailment_systems,
+    next_word_systems,
 )
 from tfcopy.experiments.pairs.pair_training import SamplePictures
 from tfcopy.experiments.run import Run
@@ -21,9 +21,9 @@ DRAWN = ("test_reporting", "test_europarl_ps", "test_gigaword_ps")
 DRAWN += ("test_definition_samples",)
 SAMPLES = (
     SamplePictures,
-    answering_steps.AnswerSamples,
-    entailment_steps.EntailmentSamples,
-    next_word_steps.NextWordSamples,
+    answering_systems.AnswerSamples,
+    entailment_systems.EntailmentSamples,
+    next_word_systems.NextWordSamples,
 )
 
 

@@ -12,7 +12,7 @@ from tests.recipes import exporting, starting
 from tests.recipes.starting import results
 from tfcopy import tokens
 from tfcopy.data.text.tokenization import Tokenizer
-from tfcopy.experiments.pairs import copynet_steps
+from tfcopy.experiments.pairs import copynet_systems
 from tfcopy.recipes import copy_rules_copynet as recipe
 
 TINY = """--rules_per_type 2 --instances 12 --num_symbols 20
@@ -92,12 +92,12 @@ def test_the_mark_at_the_end_is_seen_but_not_copied(tmp_path, end_mark):
     config = dataclasses.replace(config, end_mark=end_mark)
     rules = recipe.load_rules(config)
     tokenizer = Tokenizer(mode="space", language="other")
-    data = copynet_steps.prepare(config, rules.corpus, tokenizer, tmp_path)
+    data = copynet_systems.prepare(config, rules.corpus, tokenizer, tmp_path)
     last = data.train.source_splits[1:] - 1
     assert (data.train.source_ids[last] == tokens.EOS).all() == end_mark
     marked = data.train.source_copy_ids[last] == tokens.NO_COPY
     assert marked.all() == marked.any() == end_mark
-    translator = copynet_steps.build(
+    translator = copynet_systems.build(
         starting.TranslatorsOnly(config), "copynet", data
     )
     read = translator.analyse(tf.constant(["a b"]))["source_tokens"].numpy()

@@ -113,4 +113,4 @@ def test_finished_run_goes_on_where_it_was(finished, capsys, monkeypatch):
 def test_the_papers_baseline_has_the_updates_of_the_authors_code():
     own = snli_definitions.Config(**snli_definitions.PRESETS["paper"])
     assert own.updates == 1_560_000
-    assert config.of_system(own, "baseline").updates == 2_340_000
+    assert config.config_for_system(own, "baseline").updates == 2_340_000

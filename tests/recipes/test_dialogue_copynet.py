@@ -12,7 +12,7 @@ from tests.recipes import exporting, starting
 from tests.recipes.starting import results
 from tfcopy.data import Tokenizer
 from tfcopy.data.generated import dialogue
-from tfcopy.experiments.pairs import copynet_steps
+from tfcopy.experiments.pairs import copynet_systems
 from tfcopy.recipes import dialogue_copynet
 from tfcopy.runtime.translation_records import Translation
 
@@ -143,7 +143,7 @@ def test_scores_of_known_answers():
 
 @pytest.mark.slow
 def test_own_dialogues_in_characters(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(copynet_steps, "train", lambda *_: {"updates": 0})
+    monkeypatch.setattr(copynet_systems, "train", lambda *_: {"updates": 0})
     pairs = [(f"i am Élan{i}, ok?", f"hi Élan{i}!") for i in range(60)]
     pairs += [("long " * 300, "too long")]
     files = [tmp_path / name for name in ("a.src", "a.tgt")]

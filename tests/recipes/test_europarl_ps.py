@@ -25,7 +25,7 @@ from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.experiments import command_line
 from tfcopy.experiments import run as run_module
 from tfcopy.experiments.pairs import (
-    pointer_softmax_steps,
+    pointer_softmax_systems,
     translation_data,
     translation_systems,
 )
@@ -481,7 +481,7 @@ def test_a_shortlist_is_learnt_or_read(tmp_path):
     path = write(tmp_path / "en-fr.tsv", "house\tmaison\t1\n")
 
     def shortlist(value):
-        return pointer_softmax_steps.shortlist(value, data)
+        return pointer_softmax_systems.shortlist(value, data)
 
     assert shortlist(None) is None
     assert shortlist("dictionary").senses("house")[0] == "maison"

@@ -15,7 +15,7 @@ from tests.recipes.starting import results
 from tfcopy.data.pairs import sampled_vocabulary
 from tfcopy.experiments import config
 from tfcopy.experiments import run as run_module
-from tfcopy.experiments.pairs import headlines, pointer_softmax_steps
+from tfcopy.experiments.pairs import headlines, pointer_softmax_systems
 from tfcopy.experiments.pairs.pair_training import SamplePictures
 from tfcopy.recipes import gigaword_ps
 
@@ -327,7 +327,7 @@ def test_parameters_of_the_paper():
     data = types.SimpleNamespace(vocabularies=[Words(size) for size in sizes])
     assert sizes == (125_000, 75_000)
     with without_numbers():
-        model = pointer_softmax_steps.make_model(config, data, "softmax")
+        model = pointer_softmax_systems.make_model(config, data, "softmax")
     total = sum(np.prod(w.shape) for w in model.trainable_weights)
     assert total == 28_868_701
 

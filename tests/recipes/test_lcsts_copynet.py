@@ -12,7 +12,7 @@ import tensorflow as tf
 from tests.recipes import exporting, starting
 from tests.recipes.starting import results
 from tfcopy.experiments import run as run_module
-from tfcopy.experiments.pairs import copynet_steps
+from tfcopy.experiments.pairs import copynet_systems
 from tfcopy.recipes import lcsts_copynet
 
 TINY = """--units 16 --embedding_dim 16 --updates 2 --eval_every 100
@@ -149,7 +149,7 @@ def test_the_command_rebuilds_what_was_exported(trained):
 def test_generated_news_in_words(tmp_path, capsys, monkeypatch):
     trained = []
     monkeypatch.setattr(
-        copynet_steps,
+        copynet_systems,
         "train",
         lambda system, *_: trained.append(system.name) or {},
     )

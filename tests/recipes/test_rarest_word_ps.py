@@ -13,7 +13,7 @@ from tests.recipes import exporting, starting
 from tests.recipes.starting import results
 from tfcopy.data.generated.rarest_word_task import RarestWord
 from tfcopy.experiments import run as run_module
-from tfcopy.experiments.pairs import rarest_word_steps
+from tfcopy.experiments.pairs import rarest_word_systems
 from tfcopy.recipes import rarest_word_ps as recipe
 
 # Enough updates to learn it.
@@ -87,8 +87,8 @@ def test_picture_shows_both_curves(finished, tmp_path, monkeypatch):
     path = finished / "logs" / "demo" / "error_rate.png"
     image = tf.io.decode_png(tf.io.read_file(str(path)))
     assert image.shape[1] > 900 and len(np.unique(image)) > 10
-    monkeypatch.setattr(rarest_word_steps, "figures", None)  # no matplotlib
-    rarest_word_steps.draw(results(finished)["systems"], {}, 3, tmp_path)
+    monkeypatch.setattr(rarest_word_systems, "figures", None)  # no matplotlib
+    rarest_word_systems.draw(results(finished)["systems"], {}, 3, tmp_path)
     assert not os.listdir(tmp_path)
 
 
@@ -118,8 +118,8 @@ def make_history(folder, says, **options):
         ids = tf.fill([len(source_ids)], 4 + says)
         return ids, tf.fill([len(source_ids)], -1)
 
-    data = rarest_word_steps.Data(task, None, words, None)
-    return rarest_word_steps.History(folder, answer, data, **options)
+    data = rarest_word_systems.Data(task, None, words, None)
+    return rarest_word_systems.History(folder, answer, data, **options)
 
 
 def columns(history, updates=100):
@@ -162,7 +162,7 @@ def served(finished):
 def test_export_answers_as_the_evaluation_does(finished, served):
     task = RarestWord(12, 3, 4, 0.1)
     words = task.draw(400, "test", 0)
-    texts = tf.constant([rarest_word_steps.text(row) for row in words])
+    texts = tf.constant([rarest_word_systems.text(row) for row in words])
     answers = served["serving_default"](text=texts)["text"].numpy()
     wrong = answers != [b"w%d" % row.max() for row in words]
     report = results(finished)
@@ -205,14 +205,14 @@ def test_texts_of_other_lengths_and_words(served):
 def test_errors_are_counted_by_kind():
     task = RarestWord(num_words=12, num_pointed=3, length=4)
     words = np.array([[9, 1, 9, 2], [3, 10, 2, 1], [8, 1, 1, 1], [0, 0, 0, 1]])
-    scores = rarest_word_steps.errors(np.array([9, 3, 8, 1]), words, task)
+    scores = rarest_word_systems.errors(np.array([9, 3, 8, 1]), words, task)
     assert scores["error_rate"] == 25 and scores["sequences"] == 4
     kinds = scores["targets"]
     assert kinds["pointed"]["error_rate"] == 50
     assert kinds["pointed"]["interval"] == [9.45, 90.55]  # Wilson's
     assert kinds["unpointed"]["error_rate"] == 0
     assert {kind["sequences"] for kind in kinds.values()} == {2}
-    scores = rarest_word_steps.errors(np.array([8]), words[2:3], task)
+    scores = rarest_word_systems.errors(np.array([8]), words[2:3], task)
     assert scores["targets"]["pointed"] == {
         "error_rate": None,
         "interval": None,
@@ -222,7 +222,7 @@ def test_errors_are_counted_by_kind():
 
 def test_examples_are_of_both_kinds():
     config = recipe.Config(num_words=12, num_pointed=3, length=4, q=0.1)
-    examples = rarest_word_steps.prepare(config).examples
+    examples = rarest_word_systems.prepare(config).examples
     assert len(examples) == 4
     for i, (source, target) in enumerate(examples):
         words = [int(word[1:]) for word in source.split()]
@@ -232,4 +232,4 @@ def test_examples_are_of_both_kinds():
 def test_a_batch_of_tokens_holds_whole_sequences():
     config = recipe.Config(num_words=12, num_pointed=3, length=4)
     config = dataclasses.replace(config, batch_tokens=31)
-    assert rarest_word_steps.prepare(config).train.batch(0, 0).shape == (7, 4)
+    assert rarest_word_systems.prepare(config).train.batch(0, 0).shape == (7, 4)

@@ -5,7 +5,7 @@ import types
 import pytest
 
 from tests.recipes import exporting, starting
-from tfcopy.experiments.config import of_system
+from tfcopy.experiments.config import config_for_system
 from tfcopy.experiments.pairs import pair_data, planning, translation_data
 from tfcopy.recipes import wmt15_pag
 
@@ -76,7 +76,7 @@ def test_pieces_are_learned_and_characters_are_said(tmp_path):
 )
 def test_the_baseline_has_sizes_of_its_own(system, sizes):
     config = wmt15_pag.Config(**wmt15_pag.PRESETS["paper"])
-    own = of_system(config, system)
+    own = config_for_system(config, system)
     found = own.embedding_dim, own.units, own.encoder_units
     found += own.learning_rate, own.clip_norm
     assert found == (*sizes, 3e-4, 5.0)[:5]
@@ -90,7 +90,7 @@ def test_only_planners_have_plans_to_measure(monkeypatch, name):
         asked.update(options)
         return {"updates": 4}
 
-    monkeypatch.setattr(planning.copynet_steps, "train", train)
+    monkeypatch.setattr(planning.copynet_systems, "train", train)
     system = types.SimpleNamespace(name=name, config=wmt15_pag.Config())
     assert planning.train(system, None) == {"updates": 4}
     planners = {"metrics", "penalty"} if "pag" in name else set()

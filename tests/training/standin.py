@@ -206,12 +206,12 @@ def make_trainer(
     with strategy.scope():
         if name == "translator":
             model = build_translator()
-            options["loss"] = losses.observed
+            options["loss"] = losses.observed_copy_loss
         if name == "summarizer":
             model = build_summarizer()
             attention = model.cell.attention
             options |= {
-                "loss": losses.marginal,
+                "loss": losses.marginal_copy_loss,
                 "penalty": losses.CoveragePenalty(1.0, attention.enabled),
                 "phases": [training.Phase(8, attention.enable)],
                 "normalize": "examples",

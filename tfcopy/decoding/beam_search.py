@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from keras import ops, tree
 
 from tfcopy import tokens
-from tfcopy.decoding import batch_loop, required_words, sampling
+from tfcopy.decoding import batch_loop, required_tokens, sampling
 from tfcopy.decoding import hypotheses as record
 from tfcopy.decoding.continuations import (
     describe_source,
@@ -282,7 +282,7 @@ class _Search:
         options, alive = self.options, state.alive
         scores = _score(alive, step, sentences.source, options)
         scores = ops.where(alive.log_probs > EMPTY, scores, MASKED)
-        complete = required_words.is_complete(alive.left)
+        complete = required_tokens.is_complete(alive.left)
 
         def cut_off(kept):
             some = Finished(ops.where(kept, scores, MASKED), alive.last)
@@ -303,7 +303,7 @@ def _continuations(distribution, source, alive, options, step, prefix):
     extra = options.max_length if options.no_repeat_ngram else 0
     continuations = next_words(distribution, source, options, step, extra)
     if options.must_copy:
-        kinds = required_words.ways(source, alive.left)
+        kinds = required_tokens.ways(source, alive.left)
     if options.no_repeat_ngram:
         repeats = _repeats_ngram(
             alive.words,
@@ -312,11 +312,11 @@ def _continuations(distribution, source, alive, options, step, prefix):
             options.no_repeat_ngram,
         )
         if options.must_copy:
-            repeats = required_words.exempt(repeats, kinds)
+            repeats = required_tokens.exempt(repeats, kinds)
         log_probs = ops.where(repeats, MASKED, continuations.log_probs)
         continuations = continuations._replace(log_probs=log_probs)
     if options.must_copy:
-        continuations = required_words.constrain(
+        continuations = required_tokens.constrain(
             continuations, source, alive.left, kinds, step, options.max_length
         )
     if prefix is None:
@@ -407,7 +407,7 @@ def _grow(
         # With `refill`, the last place decides which hypotheses end.
         if options.must_copy and not (options.refill and beams > 1):
             left = ops.reshape(continuations.left, (-1, beams * number))
-            chosen = required_words.with_fewest_left(chosen, total, left)
+            chosen = required_tokens.with_fewest_left(chosen, total, left)
             log_probs = take_each(total, chosen)
     parents, words, copied_from, kinds = continuations.choose(
         ops.cast(chosen, "int32"), source
@@ -434,11 +434,11 @@ def _grow(
         coverage = take_each(alive.coverage, parents) + attention
         grown = grown._replace(coverage=coverage)
     if options.must_copy:
-        left = required_words.after(alive.left, parents, words, kinds, source)
+        left = required_tokens.after(alive.left, parents, words, kinds, source)
         grown = grown._replace(left=left)
         if not options.sample:
             ended = words == tokens.EOS
-            repeats = required_words.repeats(grown.words, left, ended)
+            repeats = required_tokens.repeats(grown.words, left, ended)
             grown = only(grown, ops.logical_not(repeats))
     return parents, words, grown, records
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from keras import ops
 
 from tfcopy import tokens
-from tfcopy.decoding import required_words, sampling
+from tfcopy.decoding import required_tokens, sampling
 from tfcopy.layers.copying import MASKED, gather_last, same_words
 from tfcopy.layers.tensors import argmax, repeat, take, take_each, top_k
 
@@ -68,8 +68,8 @@ class Continuations(NamedTuple):
             generated ones, and this is the position that it is copied from, or
             `tokens.GENERATE`. `None` if no token is forced.
         kinds: int32, `(B, K, S)`, the kind of each position's continuation,
-            from `required_words.ways`. `None` without required tokens.
-        following: `following` of `required_words.Left`.
+            from `required_tokens.ways`. `None` without required tokens.
+        following: `following` of `required_tokens.Left`.
         left: int32, `(B, K, C + S)`, the number of required tokens that are
             left after each.
     """
@@ -103,7 +103,7 @@ class Continuations(NamedTuple):
             `(parents, words, copied_from, kinds)`: the beams that they extend,
             extended ids, the positions that they are copied from
             (`tokens.GENERATE` if generated), and their kinds, for
-            `required_words.after`; all `(B, N)`.
+            `required_tokens.after`; all `(B, N)`.
         """
         beams = self.ids.shape[1]
         number = self.ids.shape[2] or ops.shape(self.ids)[2]
@@ -131,7 +131,7 @@ class Continuations(NamedTuple):
         if self.kinds is not None:
             kinds = ops.where(is_position, of_position(self.kinds), kinds)
             following = take_each(self.following, parents)
-            within, nowhere, copied = required_words.places(
+            within, nowhere, copied = required_tokens.places(
                 words, kinds, following, copied, source
             )
             # A token that cannot be generated is copied from its position.
@@ -143,7 +143,7 @@ class Continuations(NamedTuple):
         if self.first_from is not None:
             first_from = take_each(self.first_from, parents)
             copied_from = ops.where(place == 0, first_from, copied_from)
-            kinds = ops.where(place == 0, required_words.GIVEN, kinds)
+            kinds = ops.where(place == 0, required_tokens.GIVEN, kinds)
         copied_from = best_place(copied, source, words, copied_from)
         return parents, words, copied_from, kinds
 
@@ -189,8 +189,8 @@ def describe_source(
     if protected is not None:
         # Tokens that can only be copied must not come from inside a run.
         only = ops.logical_or(only, source_copy_ids >= vocabulary_size)
-        runs = required_words.describe(protected, same, valid, only)
-        apart = required_words.generated_apart(
+        runs = required_tokens.describe(protected, same, valid, only)
+        apart = required_tokens.generated_apart(
             source_copy_ids, runs.starts, vocabulary_size
         )
         missing = apart if missing is None else ops.logical_or(missing, apart)
@@ -277,7 +277,7 @@ def next_words(distribution, source, options, step, extra=0):
     pointing = copied
     copied, is_copied = _merge(logits, offset, pointing, source, options)
     if source.runs is not None:
-        copied = required_words.possible(copied, source.runs)
+        copied = required_tokens.possible(copied, source.runs)
     allowed = ops.logical_not(banned(source.ids))
     allowed = ops.logical_and(allowed, source.first)
     log_probs = ops.concatenate(
@@ -293,7 +293,7 @@ def next_words(distribution, source, options, step, extra=0):
 def _held(ids, source, options):
     """Returns whether the source holds generated tokens, `(B, K or 1, C)`."""
     if options.sample:  # `ids` is the whole vocabulary
-        held = required_words.generated_apart(
+        held = required_tokens.generated_apart(
             source.ids, source.valid, ops.shape(ids)[2]
         )
         return ops.expand_dims(held, 1)

@@ -14,7 +14,7 @@ import keras
 from keras import ops, tree
 
 from tfcopy import tokens
-from tfcopy.decoding import required_words
+from tfcopy.decoding import required_tokens
 from tfcopy.layers.copying import MASKED
 from tfcopy.layers.loop import is_history
 from tfcopy.layers.tensors import copies, take, take_each, top_k
@@ -154,7 +154,7 @@ class Alive(NamedTuple):
         words: `(B, K, L)`, all tokens so far; `(B, K, 0)` if not needed.
         coverage: `(B, K, S)`, sum of the attention so far; `(B, K, 0)` if not
             needed.
-        left: `required_words.Left`, the required tokens that are left;
+        left: `required_tokens.Left`, the required tokens that are left;
             `(B, K, 0)` if not needed.
     """
 
@@ -197,7 +197,7 @@ def first_hypotheses(source, options):
     width = size if options.coverage_penalty else 0
     left = ops.zeros((batch, 0), dtype="int32")
     if options.must_copy:
-        left = required_words.first_left(source)
+        left = required_tokens.first_left(source)
     alive = Alive(
         log_probs=ops.zeros((batch, beams)) + first,
         last=last,

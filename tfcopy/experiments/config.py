@@ -89,11 +89,11 @@ def _declaring(*arguments, **metadata):
 
 data = _declaring(topic="data", fixed=True)
 model = _declaring(topic="model", fixed=True)
-part = _declaring(topic="model", fixed=True, is_part=True)
+variant_flag = _declaring(topic="model", fixed=True, is_part=True)
 training = _declaring(topic="training", fixed=True)
 search = _declaring(topic="search", fixed=False)
 results = _declaring(topic="results", fixed=False)
-aside = _declaring(topic="results", fixed=False, role="aside")
+unrecorded = _declaring(topic="results", fixed=False, role="aside")
 systems = functools.partial(training.common, fixed=False)
 # A file or folder, or a list of them, that is read after the corpus. A recipe
 # checks first of all that it exists.
@@ -217,11 +217,11 @@ class RunConfig:
     devices: str | None = training.common(None, fixed=False, role="aside")
     seed: Seed = training.common(0)
     init_from: str | None = file(topic="training", fixed=True)
-    run: str | None = aside.common(None)
-    log_dir: str = aside("")
-    savedmodel_dir: str = aside.common("")
-    license: str | None = aside(None)
-    fresh: bool = aside.common(False)
+    run: str | None = unrecorded.common(None)
+    log_dir: str = unrecorded("")
+    savedmodel_dir: str = unrecorded.common("")
+    license: str | None = unrecorded(None)
+    fresh: bool = unrecorded.common(False)
 
 
 @group
@@ -328,7 +328,7 @@ def identity(config: TrainingConfig) -> dict:
     """Returns the flags that must stay the same in a resumed run.
 
     Args:
-        config: The config of a system, from `of_system`.
+        config: The config of a system, from `config_for_system`.
 
     Returns:
         Dict from `--flag` to its value. Learning rates that fall to zero
@@ -525,12 +525,12 @@ def name_of(config: RunConfig, kind: str) -> str:
     return name
 
 
-def head_of(config: RunConfig, kind: str) -> str:
+def head_for_kind(config: RunConfig, kind: str) -> str:
     """Returns the head of one of `--systems`: baselines generate all words."""
     return "softmax" if kind in config.plain else config.head
 
 
-def of_system(config: RunConfig, name: str):
+def config_for_system(config: RunConfig, name: str):
     """Returns the config of a system: `baseline_X` replaces a baseline's X."""
     if not any(f"{name}_".startswith(f"{x}_") for x in config.baselines):
         return config

@@ -125,10 +125,10 @@ def _figure(value):
     return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
 
 
-def beside(config, paper) -> dict:
+def comparable_paper_scores(config, paper) -> dict:
     """Returns the paper's figures where a run's can be compared to them.
 
-    They do not beside figures of data of one's own, unless the preset is the
+    They do not describe figures of data of one's own, unless the preset is the
     paper's: then the data are taken for the paper's.
 
     Args:

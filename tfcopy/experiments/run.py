@@ -25,12 +25,12 @@ from tfcopy.checked_files import write_json
 from tfcopy.experiments import flag_checks, reporting
 from tfcopy.experiments.config import (
     RunConfig,
+    config_for_system,
     expected_minutes,
     from_flags,
     identity,
     located,
     name_of,
-    of_system,
     origin,
     run_name,
 )
@@ -131,7 +131,7 @@ class Run:
         )
         for kind in config.systems if config.init_from else ():
             own = name_of(config, kind)
-            check_sizes(config.init_from, own, of_system(config, own))
+            check_sizes(config.init_from, own, config_for_system(config, own))
         if "head" in vars(config):
             flag_checks.check_head(config.head)
         check_place(folder, config.log_dir)
@@ -155,7 +155,7 @@ class Run:
         if not config.fresh:
             self._own_folder.check(
                 config.recipe,
-                lambda name: identity(of_system(config, name)),
+                lambda name: identity(config_for_system(config, name)),
             )
         # The chief may be there before others.
         if self.is_chief:
@@ -269,7 +269,7 @@ class Run:
             trained = make_trained(model) if make_trained else model
         folder = os.path.join(self.folder, part, name)
         shared = self._own_folder.path(os.path.join(part, name))
-        config = of_system(self.config, name)
+        config = config_for_system(self.config, name)
         own_identity = {
             **self._data_identity,
             **more_identity,
@@ -312,7 +312,8 @@ class Run:
         Args:
             choice: `ExportChoice` of one of the `systems`; `None` if there is
                 nothing to export.
-            paper: The paper's figures, by system; see `reporting.beside`.
+            paper: The paper's figures, by system; see
+                `reporting.comparable_paper_scores`.
             score: The chosen system's score on the test set, which the export
                 remembers; by default the figure that chose it.
             **more: What else results.json holds. `of_dev`, if given, names

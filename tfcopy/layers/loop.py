@@ -51,7 +51,7 @@ else:
     scan = unrolled_scan
 
 
-def beside(x, rows):
+def expand_beams(x, rows):
     """Adds a beam axis to a per-sentence tensor if the step's rows have one.
 
     Args:

@@ -112,13 +112,14 @@ class Perplexity(keras.metrics.Metric):
 
     ```python
     model = models.copynet(9, 9, **sizes)
-    model.compile("adam", metrics=[models.Perplexity(losses.marginal)])
+    perplexity = models.Perplexity(losses.marginal_copy_loss)
+    model.compile("adam", metrics=[perplexity])
     model.evaluate(data, return_dict=True, verbose=0)["perplexity"]
     ```
 
     Args:
         loss: Callable `(batch, distribution)` that returns their costs,
-            `(B, T)`, such as `tfcopy.losses.marginal`.
+            `(B, T)`, such as `tfcopy.losses.marginal_copy_loss`.
     """
 
     def __init__(self, loss: Callable, name: str = "perplexity", **kwargs):

@@ -106,11 +106,11 @@ def prepare(config, folder):
 
     corpus = translation_data.load_corpus(config, demo_catalogs)
     if config.init_from is not None:
-        config, corpus = _continued(config, corpus)
+        config, corpus = _extend_base(config, corpus)
     return translation_systems.prepare(config, corpus, folder)
 
 
-def _continued(config, corpus):
+def _extend_base(config, corpus):
     """Takes the subwords of --init_from, and adds some of its texts."""
     from tfcopy.data.corpora.corpus import fingerprint
     from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer

@@ -20,7 +20,7 @@ import sys
 from typing import Literal
 
 from tfcopy.experiments import command_line, config
-from tfcopy.experiments.config import from_flags, head_of, name_of
+from tfcopy.experiments.config import from_flags, head_for_kind, name_of
 from tfcopy.experiments.pairs import corpus_flags, model_flags
 from tfcopy.flags import NonNegativeFloat, NonNegativeInt, PositiveInt
 
@@ -137,11 +137,11 @@ class Config(
         800, replaced=True
     )
     systems: list[Literal[SYSTEMS]] = config.systems(list(SYSTEMS))
-    head: config.PointingHead = config.part.common("pointer_generator")
-    encoder: Literal["lstm", "transformer"] = config.part.common(
+    head: config.PointingHead = config.variant_flag.common("pointer_generator")
+    encoder: Literal["lstm", "transformer"] = config.variant_flag.common(
         "lstm", replaced=True
     )
-    decoder: Literal["lstm", "transformer"] = config.part.common(
+    decoder: Literal["lstm", "transformer"] = config.variant_flag.common(
         "lstm", replaced=True
     )
     initializers: Literal["keras", "paper"] = config.model(
@@ -195,7 +195,7 @@ def run(config):
 
     references = test.reference_rates()
     summary_data.print_examples(test, answers)
-    paper = reporting.beside(config, PAPER)
+    paper = reporting.comparable_paper_scores(config, PAPER)
     rows = {**run.results, "the references": references}
     reporting.print_table(rows, COLUMNS, paper)
     print(
@@ -271,7 +271,7 @@ def build(run, name, data):
 
     def make_model(config):
         options = {
-            "head": head_of(config, kind),
+            "head": head_for_kind(config, kind),
             "coverage": coverage,
             "coverage_enabled": False,
         }

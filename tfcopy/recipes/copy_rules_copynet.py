@@ -97,18 +97,18 @@ def run(config):
     """Trains, compares, shows and exports; returns the results."""
     from tfcopy.evaluation import translations
     from tfcopy.experiments import reporting
-    from tfcopy.experiments.pairs import copynet_steps
+    from tfcopy.experiments.pairs import copynet_systems
     from tfcopy.experiments.run import Run
 
-    copynet_steps.check(config)
+    copynet_systems.check(config)
     run = Run(config)
     data, rules = prepare(config, run.data_folder)
     test = choose_test(config, data.test, rules)
 
     answers = {}
     for name in run.each(data.identity):
-        system = copynet_steps.build(run, name, data)
-        trained = copynet_steps.train(system, data)
+        system = copynet_systems.build(run, name, data)
+        trained = copynet_systems.train(system, data)
         answers[name], scores = answer(system.served, test)
         run.results[name] = {**trained, **scores}
 
@@ -142,11 +142,11 @@ def prepare(config, folder):
         `(data, rules)`: `PairData` and `RulesCorpus`.
     """
     from tfcopy.data.text.tokenization import Tokenizer
-    from tfcopy.experiments.pairs import copynet_steps
+    from tfcopy.experiments.pairs import copynet_systems
 
     rules = load_rules(config)
     tokenizer = Tokenizer(mode="space", language="other")
-    data = copynet_steps.prepare(config, rules.corpus, tokenizer, folder)
+    data = copynet_systems.prepare(config, rules.corpus, tokenizer, folder)
     return data, rules
 
 

@@ -107,11 +107,11 @@ def run(config):
     """Trains, compares, shows and exports; returns the results."""
     from tfcopy.evaluation import translations
     from tfcopy.experiments import flag_checks, reporting
-    from tfcopy.experiments.pairs import copynet_steps
+    from tfcopy.experiments.pairs import copynet_systems
     from tfcopy.experiments.run import Run
 
     flag_checks.check_corpus(config)
-    copynet_steps.check(config)
+    copynet_systems.check(config)
     run = Run(config)
     ceilings, pairs = {}, {}
     for part, (corpus, ceiling) in load(config).items():
@@ -121,10 +121,10 @@ def run(config):
         answers = {}
         for name in run.each(data.identity, part):
             limits = config.max_source_length, config.max_target_length
-            system = copynet_steps.build(
+            system = copynet_systems.build(
                 run, name, data, limits=limits, part=part, dataset=part
             )
-            trained = copynet_steps.train(system, data)
+            trained = copynet_systems.train(system, data)
             answers[name], scores = answer(system.served, data)
             run.results.setdefault(name, {})[part] = {**trained, **scores}
         reporting.print_marked_examples(
@@ -141,7 +141,7 @@ def run(config):
     best = run.best_answers("top1", data, score, part)
     return run.finish(
         best,
-        paper=reporting.beside(config, PAPER),
+        paper=reporting.comparable_paper_scores(config, PAPER),
         pairs=pairs,
         ceilings={
             part: {"top1": top1} for part, top1 in ceilings.items() if top1
@@ -181,11 +181,11 @@ def load(config):
 def prepare(config, corpus, folder):
     """Encodes a corpus as ids, kept in a folder: `PairData`."""
     from tfcopy.data.text.tokenization import Tokenizer
-    from tfcopy.experiments.pairs import copynet_steps
+    from tfcopy.experiments.pairs import copynet_systems
 
     of_words = config.tokenization == "words"
     mode = "moses" if of_words else "characters"
-    return copynet_steps.prepare(
+    return copynet_systems.prepare(
         config,
         corpus,
         Tokenizer(mode, "en", config.lowercase),

@@ -141,10 +141,10 @@ def load_corpus(config):
 def prepare(config, corpus, folder):
     """Encodes the graphs as ids, kept in a folder: `PairData`."""
     from tfcopy.data.text.tokenization import Tokenizer
-    from tfcopy.experiments.pairs import copynet_steps
+    from tfcopy.experiments.pairs import copynet_systems
 
     tokenizer = Tokenizer(mode="space", language="other")
-    return copynet_steps.prepare(config, corpus, tokenizer, folder)
+    return copynet_systems.prepare(config, corpus, tokenizer, folder)
 
 
 def answer(translator, test):

@@ -25,7 +25,7 @@ import sys
 from typing import Literal
 
 from tfcopy.experiments import command_line, config
-from tfcopy.experiments.config import head_of, run_name
+from tfcopy.experiments.config import head_for_kind, run_name
 from tfcopy.experiments.pairs import corpus_flags, model_flags
 from tfcopy.flags import PositiveInt
 
@@ -133,7 +133,7 @@ class Config(
     source_vectors: str | None = config.file(replaced=True)
     target_vectors: str | None = config.file(replaced=True)
     systems: list[Literal[SYSTEMS]] = config.systems(list(SYSTEMS))
-    head: config.PointingHead = config.part.common(
+    head: config.PointingHead = config.variant_flag.common(
         "pointer_softmax",
         f"Output head of the system that points: {config.POINTING}",
     )
@@ -175,7 +175,7 @@ def run(config):
 
     summary_data.print_examples(test, answers)
     paper, pointers = (
-        reporting.beside(config, figures[config.pointers])
+        reporting.comparable_paper_scores(config, figures[config.pointers])
         for figures in (PAPER, PAPER_POINTERS)
     )
     counted = headlines.pointers_per_100(data)
@@ -195,7 +195,7 @@ def run(config):
 def build(run, name, data):
     """Builds a system, text in and text out."""
     from tfcopy.data.text.entities import placeholder_ids
-    from tfcopy.experiments.pairs import pointer_softmax_steps
+    from tfcopy.experiments.pairs import pointer_softmax_systems
 
     config = run.config
     placeholders = ()
@@ -209,10 +209,10 @@ def build(run, name, data):
     }
 
     entities = data.entities and dataclasses.asdict(data.entities)
-    return pointer_softmax_steps.build(
+    return pointer_softmax_systems.build(
         run,
         name,
-        head_of(config, run.kinds[name]),
+        head_for_kind(config, run.kinds[name]),
         data,
         search,
         {"entities": entities},
@@ -231,12 +231,12 @@ def train_and_score(system, data, test):
     from tfcopy.experiments.pairs import (
         headlines,
         pair_training,
-        pointer_softmax_steps,
+        pointer_softmax_systems,
     )
 
     config = system.config
-    head = head_of(config, system.kind)
-    options = pointer_softmax_steps.training_options(system, head, data)
+    head = head_for_kind(config, system.kind)
+    options = pointer_softmax_systems.training_options(system, head, data)
     _, trainer_result, trained = pair_training.train(system, data, **options)
     answers, scores = test.answer(system.served)
     dev = data.validation

@@ -122,10 +122,10 @@ class Config(model_flags.CopyNetConfig, corpus_flags.CaseConfig):
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
     from tfcopy.experiments import reporting
-    from tfcopy.experiments.pairs import copynet_steps
+    from tfcopy.experiments.pairs import copynet_systems
     from tfcopy.experiments.run import Run
 
-    copynet_steps.check(config)
+    copynet_systems.check(config)
     if not config.tokenizations:
         raise ValueError("--tokenizations must name characters, words or both.")
     run = Run(config)
@@ -136,7 +136,7 @@ def run(config):
     for part, (data, limits) in prepared.items():
         answers = {}
         for name in run.each(data.identity, part):
-            system = copynet_steps.build(
+            system = copynet_systems.build(
                 run,
                 name,
                 data,
@@ -145,7 +145,7 @@ def run(config):
                 part=part,
                 tokenization=part,
             )
-            trained = copynet_steps.train(system, data)
+            trained = copynet_systems.train(system, data)
             answers[name], scores = answer(system.served, data)
             run.results.setdefault(name, {})[part] = {**trained, **scores}
         reporting.print_marked_examples(data.test, answers, unit=part)
@@ -209,7 +209,7 @@ def prepare(config, tokenization, folder):
         a summary.
     """
     from tfcopy.data.generated import newsgen
-    from tfcopy.experiments.pairs import copynet_steps
+    from tfcopy.experiments.pairs import copynet_systems
 
     corpus = load_corpus(config, tokenization)
     language = corpus.source_language
@@ -219,7 +219,7 @@ def prepare(config, tokenization, folder):
         "words": config.word_vocabulary_size,
     }
     tokenizer = make_tokenizer(tokenization, language, config.lowercase)
-    data = copynet_steps.prepare(
+    data = copynet_systems.prepare(
         config,
         corpus,
         tokenizer,

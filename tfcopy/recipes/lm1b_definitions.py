@@ -136,7 +136,7 @@ def run(config):
     from tfcopy.experiments.definitions import (
         definition_data,
         definition_pictures,
-        next_word_steps,
+        next_word_systems,
         text_systems,
     )
     from tfcopy.experiments.run import Run
@@ -150,7 +150,7 @@ def run(config):
         trainer, trained = train(system, data)
 
         def score(texts):
-            return next_word_steps.score(
+            return next_word_systems.score(
                 text_systems.predict(trainer, system, texts)
             )
 
@@ -165,7 +165,9 @@ def run(config):
             ),
         }
 
-    next_word_steps.print_examples(data.test, costs, system.features.vocabulary)
+    next_word_systems.print_examples(
+        data.test, costs, system.features.vocabulary
+    )
     paper = {}
     if config.corpus == "lm1b":
         paper = {
@@ -209,17 +211,20 @@ def load_corpus(config):
 
 def prepare(config):
     """Reads the sentences, and what the systems need: `DefinitionData`."""
-    from tfcopy.experiments.definitions import definition_data, next_word_steps
+    from tfcopy.experiments.definitions import (
+        definition_data,
+        next_word_systems,
+    )
 
     def read(split, tokenizer, _):
-        return next_word_steps.read(split, tokenizer, config.max_length)
+        return next_word_systems.read(split, tokenizer, config.max_length)
 
     return definition_data.prepare(config, load_corpus(config), read, SYSTEMS)
 
 
 def build(run, name, data):
     """Builds a system that predicts the next word: `TextSystem`."""
-    from tfcopy.experiments.definitions import next_word_steps, text_systems
+    from tfcopy.experiments.definitions import next_word_systems, text_systems
     from tfcopy.models import lstm_language_model
     from tfcopy.serving.servables.text_model import WordPredictor
 
@@ -230,7 +235,7 @@ def build(run, name, data):
         data,
         lstm_language_model,
         WordPredictor,
-        finish=next_word_steps.finish_batch,
+        finish=next_word_systems.finish_batch,
     )
 
 
@@ -238,12 +243,12 @@ def train(text_system, data):
     """Trains a system, or resumes its training."""
     from tfcopy import losses
     from tfcopy.experiments.definitions import (
-        next_word_steps,
+        next_word_systems,
         text_systems,
     )
 
     def score_predictions(predictions):
-        scores, _ = next_word_steps.score(predictions)
+        scores, _ = next_word_systems.score(predictions)
         return {name: x for name, x in scores.items() if x is not None}
 
     return text_systems.train(
@@ -252,7 +257,7 @@ def train(text_system, data):
         losses.next_word,
         normalize="sentences",
         score_predictions=score_predictions,
-        on_eval=next_word_steps.NextWordSamples(text_system, data.validation),
+        on_eval=next_word_systems.NextWordSamples(text_system, data.validation),
     )
 
 

@@ -56,32 +56,32 @@ class Config(model_flags.RarestWordConfig):
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
     from tfcopy.experiments import reporting
-    from tfcopy.experiments.pairs import rarest_word_steps
+    from tfcopy.experiments.pairs import rarest_word_systems
     from tfcopy.experiments.run import Run
 
-    data = rarest_word_steps.prepare(config)
+    data = rarest_word_systems.prepare(config)
     run = Run(config)
     print_task(config, data)
 
     answers = {}
     texts = [text for text, _ in data.examples]
     for name in run.each({}):  # The flags identify the data.
-        task = rarest_word_steps.task_of(name, data.task)
+        task = rarest_word_systems.task_of(name, data.task)
         system = run.build(
             name,
-            lambda: rarest_word_steps.make_model(config, task),
-            lambda model: rarest_word_steps.make_translator(
+            lambda: rarest_word_systems.make_model(config, task),
+            lambda model: rarest_word_systems.make_translator(
                 model, data.task, config.litert
             ),
             texts,
             pairs=data.examples,
         )
-        run.results[name] = rarest_word_steps.train_and_test(system, data)
+        run.results[name] = rarest_word_systems.train_and_test(system, data)
         answers[name] = system.served.translate_all(texts)
 
     reporting.print_marked_examples(data.examples, answers, unit="words")
     print_comparison(config, run.results)
-    rarest_word_steps.draw(run.results, PAPER, config.num_pointed, run.folder)
+    rarest_word_systems.draw(run.results, PAPER, config.num_pointed, run.folder)
     errors = {x: run.results[x]["dev_error_rate"] for x in run.systems}
     best = reporting.best("error_rate", errors, lowest=True)
     return run.finish(

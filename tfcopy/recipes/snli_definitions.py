@@ -154,7 +154,7 @@ def run(config):
     from tfcopy.experiments.definitions import (
         definition_data,
         definition_pictures,
-        entailment_steps,
+        entailment_systems,
         text_systems,
     )
     from tfcopy.experiments.run import Run
@@ -166,22 +166,22 @@ def run(config):
     for name in run.each(data.identity):
         system = systems[name] = build(run, name, data)
         trainer, trained = train(system, data)
-        answers[name] = entailment_steps.probabilities(
+        answers[name] = entailment_systems.probabilities(
             text_systems.predict(trainer, system, data.test)
         )
-        is_right = entailment_steps.is_right(answers[name], data.test)
+        is_right = entailment_systems.is_right(answers[name], data.test)
         right[name] = is_right
         run.results[name] = {
             **trained,
-            **entailment_steps.score(is_right),
+            **entailment_systems.score(is_right),
             **definition_data.group_scores(
                 config.corpus,
                 data.test,
-                lambda rows: entailment_steps.score(is_right[rows]),
+                lambda rows: entailment_systems.score(is_right[rows]),
             ),
         }
 
-    entailment_steps.print_examples(data.test, answers)
+    entailment_systems.print_examples(data.test, answers)
     paper = {}
     columns = {"snli": 0, "multi_nli": 2}  # mismatched pairs are for testing
     if config.corpus in columns:
@@ -217,14 +217,14 @@ def prepare(config):
     from tfcopy.data.generated import demo_definitions
     from tfcopy.experiments.definitions import (
         definition_data,
-        entailment_steps,
+        entailment_systems,
     )
 
     demo = demo_definitions.entailments
     corpus = definition_data.load_labelled(config, nli, demo)
 
     def read(split, tokenizer, _):
-        return entailment_steps.read(split, tokenizer, config.max_length)
+        return entailment_systems.read(split, tokenizer, config.max_length)
 
     return definition_data.prepare(config, corpus, read, SYSTEMS)
 
@@ -250,7 +250,7 @@ def train(text_system, data):
 
     from tfcopy import losses
     from tfcopy.experiments.definitions import (
-        entailment_steps,
+        entailment_systems,
         text_systems,
     )
 
@@ -266,7 +266,7 @@ def train(text_system, data):
         targets="label",
         metrics=accuracy,
         score="accuracy",
-        on_eval=entailment_steps.EntailmentSamples(
+        on_eval=entailment_systems.EntailmentSamples(
             text_system, data.validation
         ),
     )

@@ -139,7 +139,7 @@ def run(config):
     """Trains, compares, draws and exports; returns the results."""
     from tfcopy.experiments import reporting
     from tfcopy.experiments.definitions import (
-        answering_steps,
+        answering_systems,
         definition_data,
         definition_pictures,
         text_systems,
@@ -155,14 +155,14 @@ def run(config):
     for name in run.each(data.identity):
         systems[name] = build(run, name, data, test)
         trainer, trained = train(systems[name], data, questions["validation"])
-        found = answers[name] = answering_steps.answer(
+        found = answers[name] = answering_systems.answer(
             text_systems.predict(trainer, systems[name], data.test),
             test,
             config.max_answer_length,
         )
 
         def score(rows):
-            return answering_steps.score(
+            return answering_systems.score(
                 [found[i] for i in rows], [test[i] for i in rows]
             )
 
@@ -172,7 +172,7 @@ def run(config):
             **definition_data.group_scores(config.corpus, data.test, score),
         }
 
-    answering_steps.print_examples(test, answers)
+    answering_systems.print_examples(test, answers)
     paper = {}
     if config.corpus == "squad":
         score = "independent_exact_match"
@@ -215,17 +215,20 @@ def prepare(config):
     """
     from tfcopy.data.corpora import squad
     from tfcopy.data.generated import demo_definitions
-    from tfcopy.experiments.definitions import answering_steps, definition_data
+    from tfcopy.experiments.definitions import (
+        answering_systems,
+        definition_data,
+    )
 
     demo = demo_definitions.questions
     corpus = definition_data.load_labelled(config, squad, demo)
     questions = {"train": None, "validation": [], "test": []}
 
     def read(split, tokenizer, name):
-        return answering_steps.read(split, tokenizer, questions[name])
+        return answering_systems.read(split, tokenizer, questions[name])
 
     data = definition_data.prepare(
-        config, corpus, read, SYSTEMS, answering_steps.count_once
+        config, corpus, read, SYSTEMS, answering_systems.count_once
     )
     return data, questions
 
@@ -256,19 +259,19 @@ def train(text_system, data, questions):
     from tfcopy import losses, training
     from tfcopy.experiments import training_choices
     from tfcopy.experiments.definitions import (
-        answering_steps,
+        answering_systems,
         text_systems,
     )
 
     config = text_system.system.config
 
     def answer(predictions, some):
-        return answering_steps.answer(
+        return answering_systems.answer(
             predictions, some, config.max_answer_length
         )
 
     def score_predictions(predictions):
-        scores = answering_steps.score(
+        scores = answering_systems.score(
             answer(predictions, questions), questions
         )
         return {name: scores[name] for name in ("exact_match", "f1")}
@@ -290,7 +293,7 @@ def train(text_system, data, questions):
         targets="start",
         score_predictions=score_predictions,
         score="exact_match",
-        on_eval=answering_steps.AnswerSamples(
+        on_eval=answering_systems.AnswerSamples(
             text_system, questions, data.validation, answer
         ),
     )

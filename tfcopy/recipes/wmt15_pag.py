@@ -175,7 +175,9 @@ def run(config):
         run.results[name] = {**trained, **scores}
 
     reporting.print_marked_examples(data.test, answers, range(3), "characters")
-    paper = reporting.beside(config, PAPER.get(config.target_language, {}))
+    paper = reporting.comparable_paper_scores(
+        config, PAPER.get(config.target_language, {})
+    )
     translation_systems.print_comparison(
         run.results,
         {name: paper[name] for name in run.results if name in paper},

@@ -7,7 +7,7 @@ import queue
 import sys
 import threading
 
-from tfcopy import file_forms
+from tfcopy import file_formats
 from tfcopy.flags import File, PositiveInt
 from tfcopy.runtime import ask_texts
 from tfcopy.runtime.signatures import ModelError
@@ -181,7 +181,7 @@ def _iter_batches(stream, batch_size):
 
     def read():
         try:
-            for line in file_forms.open_text(stream, "standard input"):
+            for line in file_formats.open_text(stream, "standard input"):
                 lines.put(line.rstrip(b"\r\n"))
             lines.put(None)
         except Exception as error:
@@ -198,7 +198,7 @@ def _iter_batches(stream, batch_size):
         end = b"" if isinstance(batch[-1], bytes) else batch.pop()
         if batch:
             yield batch
-        if isinstance(end, file_forms.FormError):
+        if isinstance(end, file_formats.FormError):
             raise ModelError(str(end))
         if isinstance(end, Exception):
             raise ModelError(f"standard input: {one_line(end)}.")

@@ -2,8 +2,8 @@
 
 import json
 
-from tfcopy import file_forms
-from tfcopy.file_forms import JsonError, parse_json
+from tfcopy import file_formats
+from tfcopy.file_formats import JsonError, parse_json
 from tfcopy.flags import reading
 from tfcopy.runtime.signatures import ModelError, encode_text
 from tfcopy.terminal import shown
@@ -61,7 +61,7 @@ def read_dictionary(path, flag="--dictionary", form="headword<TAB>definition"):
     Returns:
         List of `bytes`.
     """
-    with reading(flag, path, ModelError), file_forms.open_plain(path) as file:
+    with reading(flag, path, ModelError), file_formats.open_plain(path) as file:
         lines = file.read().splitlines()
     definitions = []
     for number, line in enumerate(lines, start=1):
@@ -92,12 +92,12 @@ def read_glossary(model, path) -> list[bytes]:
             f"{model.name}: the model was trained without --protect, and "
             "reads no --glossary."
         )
-    if not file_forms.plain_name(path).lower().endswith(".csv"):
+    if not file_formats.plain_name(path).lower().endswith(".csv"):
         return read_dictionary(path, "--glossary", "phrase<TAB>translation")
     pair = tuple(map(model.config.get, ("source_language", "target_language")))
     lines = []
     with reading("--glossary", path, ModelError):
-        for place, *fields in file_forms.read_csv_terms(path, pair):
+        for place, *fields in file_formats.read_csv_terms(path, pair):
             # Bytes are split at ASCII's blanks alone.
             term = [b" ".join(x.encode().split()) for x in fields]
             if not all(term):

@@ -16,7 +16,7 @@ from urllib.parse import SplitResult, quote, urlsplit
 
 import numpy as np
 
-from tfcopy.file_forms import JsonError, parse_json
+from tfcopy.file_formats import JsonError, parse_json
 from tfcopy.flags import reading
 from tfcopy.runtime import signatures
 from tfcopy.runtime.signatures import ModelError

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from typing import Annotated
 
 from tfcopy import filesystem, terminal
-from tfcopy.file_forms import parse_json
+from tfcopy.file_formats import parse_json
 from tfcopy.flags import Check, Parser
 from tfcopy.runtime import ask_texts
 from tfcopy.runtime.exported_model import ExportedModel

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from tfcopy import filesystem, terminal
-from tfcopy.flags import Folder, Parser, PositiveInt, flag, form
+from tfcopy.flags import Folder, Parser, PositiveInt, flag, matching
 from tfcopy.runtime.litert_engine import LITERT_PRECISIONS
 from tfcopy.runtime.versions import read_config
 from tfcopy.serving import run_folder
@@ -44,7 +44,7 @@ may be moved.
 Try the export: python -m tfcopy.serving.ask FOLDER"""
 
 
-_Setting = form("NAME=VALUE", "(?s).*=.*")
+_Setting = matching("NAME=VALUE", "(?s).*=.*")
 
 
 @dataclasses.dataclass(kw_only=True)

@@ -13,8 +13,8 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tfcopy import file_forms, filesystem
-from tfcopy.file_forms import JsonError, parse_json
+from tfcopy import file_formats, filesystem
+from tfcopy.file_formats import JsonError, parse_json
 from tfcopy.runtime import ask_texts
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.terminal import one_line
@@ -273,7 +273,7 @@ class Part:
 
 def kind_of(path) -> str:
     """Returns the kind of a file by its name, compressed or not."""
-    _, end = os.path.splitext(file_forms.plain_name(path))
+    _, end = os.path.splitext(file_formats.plain_name(path))
     return _KINDS.get(end, "text")
 
 
@@ -286,7 +286,7 @@ def output_name(path, number: int) -> str:
     """
     name = os.path.basename(path)
     end = ".gz" * name.endswith(".gz")
-    stem, extension = os.path.splitext(file_forms.plain_name(name))
+    stem, extension = os.path.splitext(file_formats.plain_name(name))
     if kind_of(path) == "text" and extension not in ("", ".txt"):
         stem, extension = stem + extension, ".txt"
     return f"{stem}-{number:05d}{extension}{end}"
@@ -298,7 +298,7 @@ def check(path) -> None:
     try:
         with filesystem.open(path, "rb") as file:
             if kind in ("text", "jsonl"):
-                file_forms.open_text(file, path).close()
+                file_formats.open_text(file, path).close()
             elif kind == "parquet" and file.peek(4)[:4] != b"PAR1":
                 raise ModelError(f"{path}: not a Parquet file.")
     except OSError as error:
@@ -315,7 +315,7 @@ def parts(path, size: int) -> list[Part]:
     found, offset = [], 0
     with (
         filesystem.open(path, "rb") as raw,
-        file_forms.open_text(raw, path, keep_mark=True) as file,
+        file_formats.open_text(raw, path, keep_mark=True) as file,
     ):
         if file is not raw:
             return [Part(path)]
@@ -343,7 +343,7 @@ def read(part: Part, size: int) -> Iterator[Block]:
         for records in itertools.islice(blocks, part.blocks):
             yield block(part.path, number, number * size, records)
             number += 1
-    except (ModelError, file_forms.FormError):
+    except (ModelError, file_formats.FormError):
         raise
     except Exception as error:  # raised by three libraries
         raise ModelError(
@@ -355,7 +355,7 @@ def read(part: Part, size: int) -> Iterator[Block]:
 def _read_lines(part, size):
     with (
         filesystem.open(part.path, "rb") as raw,
-        file_forms.open_text(raw, part.path, keep_mark=True) as file,
+        file_formats.open_text(raw, part.path, keep_mark=True) as file,
     ):
         if file is raw:
             file.seek(part.offset)

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from tfcopy import filesystem, terminal
 from tfcopy.atomic_files import write_atomically
-from tfcopy.flags import Parser, PositiveInt, form
+from tfcopy.flags import Parser, PositiveInt, matching
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.runtime.versions import find_models
 from tfcopy.terminal import printable
@@ -43,7 +43,7 @@ then:
     localhost:8501/v1/models/europarl_ps:predict"""
 
 _SAFE = re.compile(r"[\w.-]+", re.ASCII)
-_Label = form("NAME:LABEL=V", r"[^:=]+:[\w.-]+=\d+")
+_Label = matching("NAME:LABEL=V", r"[^:=]+:[\w.-]+=\d+")
 
 
 @dataclasses.dataclass(kw_only=True)

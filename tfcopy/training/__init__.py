@@ -15,7 +15,7 @@ batch = {
 }
 batches = tf.data.Dataset.from_tensors(batch)
 trainer = training.Trainer(
-    model, losses.marginal, "adam", batches, epochs=1, verbose=False
+    model, losses.marginal_copy_loss, "adam", batches, epochs=1, verbose=False
 )
 ```
 """

@@ -14,7 +14,7 @@ import numpy as np
 
 from tfcopy import atomic_files, checked_files, filesystem
 from tfcopy.checked_files import DamagedFileError
-from tfcopy.file_forms import parse_json
+from tfcopy.file_formats import parse_json
 from tfcopy.training.checkpoint_arrays import (
     CheckpointError,
     as_arrays,

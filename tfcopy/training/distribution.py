@@ -6,7 +6,7 @@ import re
 
 import tensorflow as tf
 
-from tfcopy.file_forms import parse_json
+from tfcopy.file_formats import parse_json
 
 PRECISIONS = ("float32", "mixed_bfloat16")
 

@@ -136,7 +136,8 @@ class Trainer:
 
     ```python
     trainer = training.Trainer(
-        model, losses.marginal, training.Adam(1e-3), batches, epochs=2,
+        model, losses.marginal_copy_loss, training.Adam(1e-3), batches,
+        epochs=2,
         log_dir="run", verbose=False,
     )
     result = trainer.fit()  # resumes if it was interrupted

@@ -14,10 +14,10 @@ from tfcopy.data.definitions import (
 from tfcopy.data.generated import demo_definitions
 from tfcopy.data.generated.demo_definitions_lexicon import plain_words
 from tfcopy.experiments.definitions import (
-    answering_steps,
+    answering_systems,
     definition_data,
-    entailment_steps,
-    next_word_steps,
+    entailment_systems,
+    next_word_systems,
 )
 from tfcopy.experiments.definitions.text_systems import (
     make_features,
@@ -48,17 +48,17 @@ def test_words_of_definitions_count_as_often_as_what_they_define():
         (
             lm1b_definitions,
             demo_definitions.sentences(**NUMBERS),
-            lambda split, cut, _: next_word_steps.read(split, cut, 20),
+            lambda split, cut, _: next_word_systems.read(split, cut, 20),
         ),
         (
             snli_definitions,
             demo_definitions.entailments(**NUMBERS),
-            lambda split, cut, _: entailment_steps.read(split, cut, 20),
+            lambda split, cut, _: entailment_systems.read(split, cut, 20),
         ),
         (
             squad_definitions,
             demo_definitions.questions(**NUMBERS),
-            lambda split, cut, _: answering_steps.read(split, cut),
+            lambda split, cut, _: answering_systems.read(split, cut),
         ),
     ],
     ids=["lm", "nli", "qa"],

@@ -16,10 +16,10 @@ from tfcopy.data.definitions import TextBatches, word_texts
 from tfcopy.data.definitions.word_texts import WordTexts
 from tfcopy.experiments import reporting
 from tfcopy.experiments.definitions import (
-    answering_steps,
+    answering_systems,
     definition_pictures,
-    entailment_steps,
-    next_word_steps,
+    entailment_systems,
+    next_word_systems,
 )
 from tfcopy.serving.servables.text_model import LABELS
 
@@ -32,7 +32,7 @@ def build(name, examples, reader="mean"):
     texts = WordTexts.from_examples(examples)
     finish = None
     if name == "language":
-        finish = functools.partial(next_word_steps.finish_batch, features)
+        finish = functools.partial(next_word_systems.finish_batch, features)
     batches = TextBatches(features, texts.words, finish)
     built = types.SimpleNamespace(
         model=model, features=features, batches=batches
@@ -76,7 +76,7 @@ def test_pairs_show_labels_and_what_is_defined(tmp_path):
     ]
     built, texts = build("entailment", examples)
     images, lines = show(
-        tmp_path, entailment_steps.EntailmentSamples(built, texts)
+        tmp_path, entailment_systems.EntailmentSamples(built, texts)
     )
     if reporting.figures is not None:
         assert set(images) == {f"alignment/{i}" for i in range(4)}
@@ -98,11 +98,11 @@ def test_words_are_as_probable_as_the_model_says(tmp_path):
     examples = [({"text": text.split()}, {}) for text in TEXTS]
     built, texts = build("language", examples)
     images, lines = show(
-        tmp_path, next_word_steps.NextWordSamples(built, texts)
+        tmp_path, next_word_systems.NextWordSamples(built, texts)
     )
     if reporting.figures is not None:
         assert set(images) == {f"next_words/{i}" for i in range(4)}
-    _, found = next_word_steps.score([run(built, texts)])
+    _, found = next_word_systems.score([run(built, texts)])
     rows = lines["examples/0"][2:]
     marked = ["the", "**zebra**", "runs", r"\."]
     assert len(rows) == 4
@@ -135,16 +135,16 @@ def test_answers_are_marked_in_their_contexts(tmp_path):
         for q in questions
     ]
     built, texts = build("answers", examples)
-    samples = answering_steps.AnswerSamples(
+    samples = answering_systems.AnswerSamples(
         built,
         questions,
         texts,
-        functools.partial(answering_steps.answer, max_length=2),
+        functools.partial(answering_systems.answer, max_length=2),
     )
     images, lines = show(tmp_path, samples)
     if reporting.figures is not None:
         assert set(images) == {f"attention/{i}" for i in range(4)}
-    (found,) = answering_steps.answer([run(built, texts)], questions, 2)
+    (found,) = answering_systems.answer([run(built, texts)], questions, 2)
     answer = found.text
     context, question, told, reference = (
         cell.strip() for cell in lines["examples"][2].strip("|").split(" | ")
@@ -168,6 +168,6 @@ def test_a_text_without_words_has_no_picture(tmp_path):
         for text in ("", "the dog")
     ]
     built, texts = build("entailment", examples, None)
-    samples = entailment_steps.EntailmentSamples(built, texts)
+    samples = entailment_systems.EntailmentSamples(built, texts)
     images, lines = show(tmp_path, samples)
     assert "alignment/0" not in images and len(lines["examples"]) == 4

@@ -5,7 +5,7 @@ import types
 import pytest
 import tensorflow as tf
 
-from tfcopy.experiments.pairs import copynet_steps, translation_data
+from tfcopy.experiments.pairs import copynet_systems, translation_data
 from tfcopy.recipes import dialogue_copynet, europarl_ps, lcsts_copynet
 
 
@@ -26,7 +26,7 @@ def test_words_are_looked_up_as_the_flag_says(monkeypatch, lowercase):
 
     found = []
     monkeypatch.setattr(
-        copynet_steps, "prepare", lambda *x, **_: found.append(x[2])
+        copynet_systems, "prepare", lambda *x, **_: found.append(x[2])
     )
     config = dialogue_copynet.Config(lowercase=lowercase)
     dialogue_copynet.prepare(config, None, None)

@@ -13,11 +13,11 @@ from tfcopy import models
 from tfcopy.decoding import SearchOptions
 from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs import (
-    copynet_steps,
+    copynet_systems,
     corpus_flags,
     model_flags,
     planning,
-    pointer_softmax_steps,
+    pointer_softmax_systems,
 )
 from tfcopy.experiments.pairs.model_flags import PairsConfig
 from tfcopy.layers import (
@@ -66,11 +66,11 @@ class ModelsOnly:
 def make_model(family, config):
     """The model of a recipe's system that points."""
     if family == "translator":
-        pointer_softmax_steps.check(config)
-        return pointer_softmax_steps.make_model(config, DATA, config.head)
+        pointer_softmax_systems.check(config)
+        return pointer_softmax_systems.make_model(config, DATA, config.head)
     if family == "copynet":
-        copynet_steps.check(config)
-        return copynet_steps.make_model(config, DATA, "copynet")
+        copynet_systems.check(config)
+        return copynet_systems.make_model(config, DATA, "copynet")
     if family == "planner":
         planning.check(config)
         return planning.make_model(config, DATA, "baseline")

@@ -16,7 +16,7 @@ from tfcopy.data.corpora.catalog_lines import (
     lines_of,
     unescaped,
 )
-from tfcopy.serving.catalogs.entries import Left, Suggestion, filled
+from tfcopy.serving.catalogs.entries import Skipped, Suggestion, filled
 
 TEXTS = st.text(
     st.sampled_from('aé漢 "\\\n\t%{}`#~msgid')
@@ -106,10 +106,10 @@ def test_what_is_left_is_told_once():
     key = (None, "a")
     before = HEADER + 'msgid "a"\nmsgstr ""'
     remark = "# tfcopy: left as it is: too long\n"
-    after = filled_text(before, {key: Left("too long")})
+    after = filled_text(before, {key: Skipped("too long")})
     assert after == HEADER + remark + 'msgid "a"\nmsgstr ""'
-    assert filled_text(after, {key: Left("too long")}) == after
-    other = filled_text(after, {key: Left("\x1bwhy")})
+    assert filled_text(after, {key: Skipped("too long")}) == after
+    other = filled_text(after, {key: Skipped("\x1bwhy")})
     assert other == after.replace("too long", " why")
     assert filled_text(after, {key: Suggestion({0: "b"}, 0.0)}) == HEADER + (
         '# tfcopy: score 0.00\n#, fuzzy\nmsgid "a"\nmsgstr "b"'

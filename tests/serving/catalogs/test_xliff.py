@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfcopy.serving.catalogs.catalog_file import CatalogFile
-from tfcopy.serving.catalogs.entries import Left, Suggestion
+from tfcopy.serving.catalogs.entries import Skipped, Suggestion
 from tfcopy.serving.catalogs.xliff import filled, units_of
 
 FIRST = """<?xml version="1.0" encoding="UTF-8"?>
@@ -112,7 +112,7 @@ def test_a_filled_file_of_version_2():
 @pytest.mark.parametrize("text", [FIRST, SECOND, FIRST.replace("\n", "\r\n")])
 def test_what_is_left_says_why_once(text):
     def left(_):
-        return Left("too long")
+        return Skipped("too long")
 
     once = filled("f", text, outcomes(text, left))
     assert once.count("left as it is: too long") == 3

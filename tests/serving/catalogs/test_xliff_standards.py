@@ -14,7 +14,7 @@ from tests.serving.catalogs.xliff_standards import FIRST, SECOND, TEXTS
 from tfcopy.data.corpora import text_pairs
 from tfcopy.data.text import xml_units
 from tfcopy.data.text.exchange_formats import read_memory
-from tfcopy.serving.catalogs.entries import Left, Suggestion
+from tfcopy.serving.catalogs.entries import Skipped, Suggestion
 from tfcopy.serving.catalogs.xliff import filled, units_of
 
 FILE = (
@@ -194,7 +194,7 @@ def test_what_xml_cannot_hold_spoils_no_file():
     assert again.target_text == "A\r\nB"
     for char in "\0\x1f\ud800\ufffe\uffff":
         assert unit.objection(f"a{char}b") is not None
-        new = filled("f", text, {unit.key: Left(f"a{char}b")})
+        new = filled("f", text, {unit.key: Skipped(f"a{char}b")})
         assert ElementTree.fromstring(new).find(".//note") is not None
 
 

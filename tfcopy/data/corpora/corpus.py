@@ -9,7 +9,7 @@ import random
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from tfcopy import file_forms
+from tfcopy import file_formats
 
 SPLITS = ("train", "validation", "test")
 _HELD_OUT_SHARE = 20  # one example in twenty
@@ -149,7 +149,7 @@ def reading(path) -> Iterator[None]:
     """Raises a CorpusError that names the file if it cannot be read."""
     try:
         yield
-    except file_forms.FormError as error:
+    except file_formats.FormError as error:
         raise CorpusError(str(error)) from error
     except OSError as error:
         raise CorpusError(

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from tfcopy import file_forms, filesystem
+from tfcopy import file_formats, filesystem
 from tfcopy.data.corpora import compiled_catalogs
 from tfcopy.data.corpora.catalog_lines import (
     Entry,
@@ -206,13 +206,13 @@ def read_catalog(path) -> Catalog:
     """
     path = os.fspath(path)
     with reading(path):
-        content = file_forms.read_regular(path, _LARGEST)
+        content = file_formats.read_regular(path, _LARGEST)
     if content[:4] in compiled_catalogs.MAGIC:
         text = None
         charset, entries = compiled_catalogs.entries_of(path, content)
     else:
         with reading(path):
-            file_forms.check_plain(content[:512], path)
+            file_formats.check_plain(content[:512], path)
         text, charset = decoded(path, content)
         entries = entries_of(path, text.split("\n"))
     return Catalog(text, charset, read_header(path, entries), entries)

@@ -33,7 +33,7 @@ import warnings
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tfcopy import file_forms, filesystem
+from tfcopy import file_formats, filesystem
 from tfcopy.data.corpora.corpus import (
     CheckedPairs,
     CorpusError,
@@ -70,7 +70,7 @@ def encoding_of(path: str | os.PathLike) -> str:
     # The first lines may be valid in both by chance.
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        with reading(path), file_forms.open_plain(path) as file:
+        with reading(path), file_formats.open_plain(path) as file:
             while block := file.read(_BLOCK):
                 decoder.decode(block)
             decoder.decode(b"", final=True)
@@ -137,7 +137,7 @@ def read_records(
 
 def _lines(path, encoding) -> Iterator[tuple[int, str]]:
     """Yields the lines that are not blank, stripped, with their numbers."""
-    with reading(path), file_forms.open_plain(path) as file:
+    with reading(path), file_formats.open_plain(path) as file:
         for number, line in enumerate(file, start=1):
             try:
                 text = line.decode(encoding).lstrip("\ufeff").strip()
@@ -150,7 +150,7 @@ def _lines(path, encoding) -> Iterator[tuple[int, str]]:
 def _encoding_error(path, number, encoding):
     places = [f"line {number:,} is not {encoding.upper()}"]
     if encoding != "utf-8":
-        with reading(path), file_forms.open_plain(path) as file:
+        with reading(path), file_formats.open_plain(path) as file:
             for other, line in enumerate(file, start=1):
                 try:
                     line.decode()

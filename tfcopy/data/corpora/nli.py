@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tfcopy import file_forms
+from tfcopy import file_formats
 from tfcopy.data.corpora import tfds_corpora
 from tfcopy.data.corpora.corpus import (
     CheckedPairs,
@@ -124,7 +124,7 @@ def load_tfds(
 
 
 def _check(path):
-    is_tsv = file_forms.plain_name(path).endswith(".txt")
+    is_tsv = file_formats.plain_name(path).endswith(".txt")
     # Rows have as many labels as there were annotators.
     options = {"format": "tsv" if is_tsv else None, "is_ragged": True}
     names = Table.of(path, (), **options).names()

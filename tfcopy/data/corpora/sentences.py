@@ -8,7 +8,7 @@ import re
 import zipfile
 from collections.abc import Iterable, Iterator
 
-from tfcopy import file_forms, filesystem
+from tfcopy import file_formats, filesystem
 from tfcopy.data.corpora import corpus, tfds_corpora
 from tfcopy.data.corpora.corpus import (
     CheckedPairs,
@@ -149,7 +149,7 @@ def _files(path: PathLike) -> list[PathLike]:
             (
                 file
                 for file in found
-                if file_forms.is_visible(
+                if file_formats.is_visible(
                     filesystem.relpath(file, path).split(os.sep)
                 )
                 and filesystem.isfile(file)
@@ -170,7 +170,7 @@ def _members(path: str) -> list[zipfile.Path]:
     archive = zipfile.ZipFile(filesystem.open(path, "rb"))
     return [
         zipfile.Path(archive, name)
-        for name in file_forms.visible_members(archive)
+        for name in file_formats.visible_members(archive)
     ]
 
 

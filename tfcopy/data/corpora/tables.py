@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from tfcopy import file_forms
+from tfcopy import file_formats
 from tfcopy.data.corpora.corpus import (
     CheckedPairs,
     CorpusError,
@@ -14,7 +14,7 @@ from tfcopy.data.corpora.corpus import (
     translation_corpus,
 )
 from tfcopy.data.corpora.text_pairs import read_lines
-from tfcopy.file_forms import JsonError, parse_json, shortened
+from tfcopy.file_formats import JsonError, parse_json, shortened
 
 _SUFFIXES = {
     ".csv": "csv",
@@ -330,7 +330,7 @@ def _is_blank(row):
 
 
 def _format(path):
-    suffix = os.path.splitext(file_forms.plain_name(path))[1]
+    suffix = os.path.splitext(file_formats.plain_name(path))[1]
     if suffix not in _SUFFIXES:
         raise CorpusError(
             f"{path}: its name does not show its format. Its end must be one "

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from tfcopy import file_forms, filesystem
+from tfcopy import file_formats, filesystem
 from tfcopy.data.corpora.corpus import (
     SPLITS,
     CheckedPairs,
@@ -36,7 +36,7 @@ def read_lines(
     errors: str = "strict",
     once: bool = False,
 ) -> Iterator[str]:
-    r"""Yields the lines of a UTF-8 file, as `file_forms.open_text` reads it.
+    r"""Yields the lines of a UTF-8 file, as `file_formats.open_text` reads it.
 
     Lines end at "\n" alone, and come without their ends ("\n" or "\r\n")
     unless `keep_ends`; other line separators of Unicode stay inside the line.
@@ -53,7 +53,7 @@ def read_lines(
     """
     with reading(path):
         if not once and not isinstance(path, zipfile.Path):
-            file_forms.check_regular(path)
+            file_formats.check_regular(path)
         yield from decoded_lines(path, keep_ends, errors)
 
 
@@ -71,7 +71,7 @@ def decoded_lines(
     """
     number = 0
     try:
-        with file_forms.open_plain(path) as file:
+        with file_formats.open_plain(path) as file:
             for number, line in enumerate(file, start=1):
                 if not keep_ends:
                     line = line.removesuffix(b"\n").removesuffix(b"\r")
@@ -266,7 +266,7 @@ def _read_aligned(
 ) -> Iterator[tuple[str, str]]:
     if len(paths) == 1:
         with reading(paths[0]):
-            file_forms.check_regular(paths[0])
+            file_formats.check_regular(paths[0])
             try:
                 yield from exchange_formats.read_memory(
                     *paths, *languages, report

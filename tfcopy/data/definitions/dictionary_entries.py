@@ -35,7 +35,7 @@ from tfcopy.atomic_files import write_atomically
 from tfcopy.data.corpora.corpus import fingerprint
 from tfcopy.data.corpora.text_pairs import line_error, read_lines
 from tfcopy.data.text.tokenization import Tokenizer, token_rows
-from tfcopy.file_forms import parse_json
+from tfcopy.file_formats import parse_json
 
 # By part of speech, (pattern, rewrite) pairs; the first that yields a headword
 # of that part of speech counts. Adverbs have none.

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tfcopy import file_forms
+from tfcopy import file_formats
 from tfcopy import tokens as special
 from tfcopy.data.text.vocabulary import Vocabulary
 
@@ -98,7 +98,7 @@ def checksum(matrix: np.ndarray) -> str:
 
 def _read(path, dim, wanted) -> Iterator[tuple[bytes, np.ndarray]]:
     """Yields the words that are `wanted`, and their vectors."""
-    with file_forms.open_plain(path) as file:
+    with file_formats.open_plain(path) as file:
         line, number = file.readline(_LONGEST), 1
         header = _header(line)
         _check_size(path, header[1] if header else len(line.split()) - 1, dim)

@@ -221,7 +221,9 @@ def _write_texts(corpus, settings, work, size):
 
     with contextlib.suppress(FileNotFoundError, checked_files.DamagedFileError):
         texts = checked_files.read_json(record)
-        if checked_files.is_sealed(seal, paths(texts["sizes"], *corpus.splits)):
+        if checked_files.match_checksums(
+            seal, paths(texts["sizes"], *corpus.splits)
+        ):
             return texts
     sizes, num_unlike = {}, 0
 
@@ -257,7 +259,7 @@ def _write_texts(corpus, settings, work, size):
     }
     texts = {"sizes": sizes, "num_unlike": num_unlike, "checksums": checksums}
     checked_files.write_json(record, texts)
-    checked_files.seal(seal, paths(sizes, *corpus.splits))
+    checked_files.write_checksums(seal, paths(sizes, *corpus.splits))
     return texts
 
 

@@ -252,9 +252,9 @@ def _once(paths, make):
         return
     # TensorFlow's memory has no two names one of which begins the other.
     record = f"{os.path.splitext(paths[0])[0]}.sha256"
-    if not checked_files.is_sealed(record, paths):
+    if not checked_files.match_checksums(record, paths):
         make()
-        checked_files.seal(record, paths)
+        checked_files.write_checksums(record, paths)
 
 
 # A process encodes many shards.

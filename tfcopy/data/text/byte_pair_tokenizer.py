@@ -35,7 +35,7 @@ from tfcopy.data.text.sentencepiece_tokenizer import (
 )
 from tfcopy.data.text.tokenization import normalize_blanks
 from tfcopy.data.text.vocabulary import Vocabulary
-from tfcopy.file_forms import parse_json
+from tfcopy.file_formats import parse_json
 from tfcopy.tokens import BLANK, EDGE, SPAN, START
 
 _WORD = rf"'s|'t|'re|'ve|'m|'ll|'d| ?\pL+| ?\pN+| ?[^ \pL\pN{SPAN}]+|{SPAN}| "

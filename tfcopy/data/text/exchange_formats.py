@@ -12,7 +12,7 @@ import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from tfcopy import file_forms
+from tfcopy import file_formats
 from tfcopy.data.text.languages import (
     base_language,
     best_language,
@@ -35,7 +35,7 @@ _DECLARED = re.compile(rb"""^<\?xml[^>]*encoding=["']utf-?(?:16|32)""", re.I)
 
 def is_memory(path) -> bool:
     """Returns whether a file is named as TMX or XLIFF, compressed or not."""
-    return file_forms.plain_name(path).lower().endswith((".tmx", *XLIFF))
+    return file_formats.plain_name(path).lower().endswith((".tmx", *XLIFF))
 
 
 @dataclasses.dataclass
@@ -94,7 +94,7 @@ def read_memory(
     report = MemoryReport() if report is None else report
     languages = source_language, target_language
     counts = [collections.Counter() for _ in languages]
-    is_xliff = file_forms.plain_name(path).lower().endswith(XLIFF)
+    is_xliff = file_formats.plain_name(path).lower().endswith(XLIFF)
     reader = _XliffReader(path) if is_xliff else _TextReader(path, skips=True)
     report.faults, report.languages, seen = reader.faults, counts, set()
     for unit in _read(reader):
@@ -143,8 +143,8 @@ def read_terms(
         OSError: If the file cannot be read.
         ValueError: naming the file, if it is no such file.
     """
-    if not file_forms.plain_name(path).lower().endswith(".tbx"):
-        yield from file_forms.read_csv_terms(path, languages, base_language)
+    if not file_formats.plain_name(path).lower().endswith(".tbx"):
+        yield from file_formats.read_csv_terms(path, languages, base_language)
         return
     if None in languages:
         raise ValueError(f"{path}: the languages of its terms are not known.")
@@ -157,7 +157,7 @@ def read_terms(
 
 def _read(reader):
     """Yields the units that a reader finds in its file."""
-    with file_forms.open_plain(reader.path) as file:
+    with file_formats.open_plain(reader.path) as file:
         if _DECLARED.match(file.peek(200)[:200]):
             reader.encoding = "utf-8"  # UTF-16 has become UTF-8.
         yield from reader.read(file)

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 import tensorflow as tf
 
-from tfcopy import file_forms
+from tfcopy import file_formats
 from tfcopy.data.corpora.text_pairs import decoded_lines, line_error
 from tfcopy.data.ragged_rows import join
 from tfcopy.data.text import exchange_formats
@@ -61,7 +61,7 @@ class Glossary:
             ValueError: naming the file and the line of a bad term.
         """
         path, terms, left_out = os.fspath(path), {}, 0
-        form = os.path.splitext(file_forms.plain_name(path))[1].lower()
+        form = os.path.splitext(file_formats.plain_name(path))[1].lower()
         read = _lines
         if form in (".csv", ".tbx"):
             read = functools.partial(

@@ -58,7 +58,7 @@ def markup_of(text: str) -> list[str] | None:
     return [_LINK.sub(r"\1", x) for x in raw]
 
 
-def apart(text: str, spans: Iterable[str]) -> str:
+def separate_markup(text: str, spans: Iterable[str]) -> str:
     """Inserts blanks around inline markup where docutils needs them.
 
     The blank before a plural's letter is one that is not shown.

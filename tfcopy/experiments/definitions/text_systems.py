@@ -22,7 +22,7 @@ from tfcopy.data.definitions.text_batches import TextShapes
 from tfcopy.data.definitions.word_texts import WordTexts
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
-from tfcopy.experiments.config import from_flags, of_system
+from tfcopy.experiments.config import config_for_system, from_flags
 from tfcopy.experiments.definitions.definition_data import (
     NUM_SPECIALS,
     DefinitionData,
@@ -96,7 +96,7 @@ def build(
         examples: Texts that an export is asked first; by default the data's.
         finish: As in `TextBatches`, with the features as first argument.
     """
-    config: DefinitionsConfig = of_system(run.config, name)
+    config: DefinitionsConfig = config_for_system(run.config, name)
     begin, end = kind.marks
     features = make_features(config, sources, data, begin=begin, end=end)
 

@@ -10,11 +10,11 @@ from tfcopy.experiments.config import (
     data,
     file,
     group,
-    part,
     results,
     search,
     systems,
     training,
+    variant_flag,
 )
 from tfcopy.experiments.pairs.model_flags import PointerSoftmaxConfig
 from tfcopy.flags import (
@@ -308,7 +308,7 @@ class TranslatorConfig(PointerSoftmaxConfig, TranslationConfig, CaseConfig):
     max_length: PositiveInt = data(50)
     systems: list[Literal[SYSTEMS]] = systems(list(SYSTEMS))
     plain = ("nmt",)
-    head: PointingHead = part.common(
+    head: PointingHead = variant_flag.common(
         "pointer_softmax",
         "Output head of the system that points, which is named after it: "
         f"{POINTING}",

@@ -21,7 +21,7 @@ from tfcopy.experiments import flag_checks
 from tfcopy.experiments.config import given_corpora
 from tfcopy.experiments.pairs import (
     pair_data,
-    pointer_softmax_steps,
+    pointer_softmax_systems,
     summary_data,
 )
 from tfcopy.experiments.pairs.corpus_flags import EntitiesConfig
@@ -40,7 +40,7 @@ def check(config: EntitiesConfig, points):
         config: The flags.
         points: Whether a system points at words.
     """
-    pointer_softmax_steps.check(config)
+    pointer_softmax_systems.check(config)
     summary_data.check(config)
     if config.preset == "paper" and not given_corpora(config, True):
         raise ValueError(

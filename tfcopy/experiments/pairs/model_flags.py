@@ -12,16 +12,16 @@ from tfcopy.experiments.config import (
     Share,
     TrainingConfig,
     VocabularySize,
-    aside,
     data,
     file,
     from_flags,
     group,
     model,
-    part,
     search,
     systems,
     training,
+    unrecorded,
+    variant_flag,
 )
 from tfcopy.flags import (
     NonNegativeFloat,
@@ -60,10 +60,14 @@ class TransformerConfig(ModelConfig):
             too.
     """
 
-    encoder: Literal["gru", "transformer"] = part.common("gru", replaced=True)
+    encoder: Literal["gru", "transformer"] = variant_flag.common(
+        "gru", replaced=True
+    )
     encoder_layers: PositiveInt = model(2, replaced=True)
     encoder_heads: PositiveInt = model(4, replaced=True)
-    decoder: Literal["gru", "transformer"] = part.common("gru", replaced=True)
+    decoder: Literal["gru", "transformer"] = variant_flag.common(
+        "gru", replaced=True
+    )
     decoder_layers: PositiveInt = model(2, replaced=True)
     decoder_heads: PositiveInt = model(4, replaced=True)
     feedforward_units: PositiveInt | None = model(None, replaced=True)
@@ -72,7 +76,7 @@ class TransformerConfig(ModelConfig):
     )
     num_positions: PositiveInt = model(512, replaced=True)
     normalize_first: bool = model(True, replaced=True)
-    pointing: Literal["heads", "additive"] = part("heads")
+    pointing: Literal["heads", "additive"] = variant_flag("heads")
     tied_embeddings: bool = model(False, replaced=True)
 
 
@@ -167,7 +171,7 @@ class ProgramsConfig:
             exports without programs.
     """
 
-    litert: Literal["int8", "float32", "none"] = aside("int8")
+    litert: Literal["int8", "float32", "none"] = unrecorded("int8")
 
 
 @group
@@ -236,7 +240,7 @@ class BackboneConfig:
             instead of the network itself (LoRA).
     """
 
-    backbone: str | None = part.common(None, role="input")
+    backbone: str | None = variant_flag.common(None, role="input")
     freeze: Literal["none", "encoder", "all"] = model("none")
     lora_rank: PositiveInt | None = model(None)
 
@@ -312,7 +316,7 @@ class CopyNetConfig(PairsConfig, AttentionConfig):
 
     plain = "enc_dec", "rnnsearch", "rnn_context"
 
-    head: PointingHead = part.common("copynet")
+    head: PointingHead = variant_flag.common("copynet")
     end_mark: bool = data(False)
     position_one_hot: NonNegativeInt = model(0)
     coverage: bool = model(False)
@@ -349,8 +353,10 @@ class PlannerConfig(PairsConfig):
         baseline_learning_rate: The baseline's --learning_rate, if it differs.
     """
 
-    decoder: Literal["gru", "biscale", "transformer"] = part.common("gru")
-    head: Head = part.common(
+    decoder: Literal["gru", "biscale", "transformer"] = variant_flag.common(
+        "gru"
+    )
+    head: Head = variant_flag.common(
         "softmax",
         f"Output head: softmax, or one that can copy, {POINTING}",
     )
@@ -363,7 +369,7 @@ class PlannerConfig(PairsConfig):
     update_gate: bool = model(False)
     switch: Literal["previous", "current"] = model("previous")
     resample: bool = model(False)
-    always_replan: bool = part(False)
+    always_replan: bool = variant_flag(False)
     commitment_penalty: NonNegativeFloat = training(3e-5)
     initializers: Literal["keras", "dl4mt"] = model("keras")
     baseline_learning_rate: PositiveFloat | None = training(None)

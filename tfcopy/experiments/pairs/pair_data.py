@@ -301,11 +301,11 @@ def make_once(folder, names, parts, make, load=vocabulary.Vocabulary.load):
     names = [name.format(key) for name in names]
     paths = [os.path.join(folder, name) for name in names]
     record = f"{os.path.splitext(paths[0])[0]}.sha256"
-    if checked_files.is_sealed(record, paths):
+    if checked_files.match_checksums(record, paths):
         with contextlib.suppress(OSError, ValueError):
             return tuple(map(load, paths))
     made = tuple(words.save(path) for words, path in zip(make(), paths))
-    checked_files.seal(record, paths)
+    checked_files.write_checksums(record, paths)
     return made
 
 

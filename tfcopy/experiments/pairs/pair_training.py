@@ -8,7 +8,7 @@ from tfcopy import losses, tokens, training
 from tfcopy.data.pairs import pipeline
 from tfcopy.decoding import SearchOptions
 from tfcopy.experiments import reporting
-from tfcopy.experiments.config import from_flags, of_system
+from tfcopy.experiments.config import config_for_system, from_flags
 from tfcopy.experiments.pairs.model_flags import PairsConfig
 from tfcopy.experiments.pairs.pair_data import as_text
 from tfcopy.experiments.reporting import figures
@@ -181,7 +181,7 @@ def build(run, name, data, make_model, search, own=dict, **options) -> System:
             system's folder is checked.
         **options: More arguments of `Run.build`.
     """
-    config: PairsConfig = of_system(run.config, name)
+    config: PairsConfig = config_for_system(run.config, name)
     return run.build(
         name,
         lambda: make_model(config),

@@ -9,8 +9,8 @@ import tensorflow as tf
 from tfcopy import losses, models, tokens
 from tfcopy.data.pairs import copy_ids
 from tfcopy.experiments import reporting
-from tfcopy.experiments.config import of_system
-from tfcopy.experiments.pairs import copynet_steps, model_flags, pair_training
+from tfcopy.experiments.config import config_for_system
+from tfcopy.experiments.pairs import copynet_systems, model_flags, pair_training
 from tfcopy.experiments.pairs.model_flags import PlannerConfig
 from tfcopy.experiments.reporting import figures
 from tfcopy.layers import PlannedDistribution
@@ -37,7 +37,7 @@ def build(run, name, data, max_target_length):
 def check(config: PlannerConfig):
     """Raises a ValueError that names flags which do not go together."""
     for name in config.systems:
-        own = of_system(config, name)
+        own = config_for_system(config, name)
         model_flags.check(own, encoder_units=own.encoder_units)
     others = set(config.systems) - {"baseline", "baseline_ln"}
     if config.decoder == "transformer" and others:
@@ -77,7 +77,7 @@ def train(system, data):
             options["penalty"] = losses.CommitmentPenalty(
                 config.commitment_penalty
             )
-    return copynet_steps.train(system, data, **options)
+    return copynet_systems.train(system, data, **options)
 
 
 def plan_metrics(batch, distribution):

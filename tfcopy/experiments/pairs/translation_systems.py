@@ -9,11 +9,11 @@ from tfcopy.data.generated import demo_catalogs
 from tfcopy.data.pairs.encoding import SampledCuttings
 from tfcopy.evaluation import calibration, translations
 from tfcopy.experiments import earlier_run, reporting
-from tfcopy.experiments.config import head_of
+from tfcopy.experiments.config import head_for_kind
 from tfcopy.experiments.pairs import (
     pair_data,
     pair_training,
-    pointer_softmax_steps,
+    pointer_softmax_systems,
     translation_data,
 )
 from tfcopy.experiments.pairs.corpus_flags import (
@@ -46,9 +46,9 @@ def run(config: TranslatorConfig, prepare, columns, *, paper, note, examples):
     data = prepare(config, run.data_folder)
     answers = {}
     for name in run.each(data.identity):
-        head = head_of(config, run.kinds[name])
+        head = head_for_kind(config, run.kinds[name])
         system = build(run, name, head, data)
-        options = pointer_softmax_steps.training_options(system, head, data)
+        options = pointer_softmax_systems.training_options(system, head, data)
         *_, trained = pair_training.train(system, data, **options)
         for variant, translator in variants(system.served, head).items():
             found, scores = answer(translator, data, bleu_tokenize(config))
@@ -58,7 +58,7 @@ def run(config: TranslatorConfig, prepare, columns, *, paper, note, examples):
             else:
                 run.results[name][variant] = scores
     print_examples(data, answers)
-    beside = reporting.beside(config, paper)
+    beside = reporting.comparable_paper_scores(config, paper)
     print_comparison(run.results, beside, columns, note if beside else "")
     reporting.print_lead(run.results)
     reporting.draw(run.results, run.folder, "nats per sentence")
@@ -225,7 +225,7 @@ def print_answers(translator, sources):
 
 def check(config: TranslatorConfig):
     """Raises an error that names a flag which makes no sense."""
-    pointer_softmax_steps.check(config)
+    pointer_softmax_systems.check(config)
     translation_data.load_dictionary(
         config.output_dictionary, "--output_dictionary"
     )
@@ -311,7 +311,7 @@ def build(run, name, head, data):
         "target_language": config.target_language,
     }
     corpus = data.corpus.unmixed or data.corpus.fingerprint
-    return pointer_softmax_steps.build(
+    return pointer_softmax_systems.build(
         run,
         name,
         head,

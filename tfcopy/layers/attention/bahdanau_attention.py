@@ -8,7 +8,7 @@ from keras import ops
 
 from tfcopy.layers.attention.pointing_attention import PointingAttention
 from tfcopy.layers.configured import Configured, Initializer, check_positive
-from tfcopy.layers.loop import beside
+from tfcopy.layers.loop import expand_beams
 from tfcopy.layers.products import dense, multiply, of_rows
 
 
@@ -152,7 +152,7 @@ class BahdanauAttention(Configured, PointingAttention):
             the logs of the attention weights, about `MASKED` on padding.
             With `read` the context is `[attended ; read]`.
         """
-        keys = beside(memory.sentences["keys"], query)
+        keys = expand_beams(memory.sentences["keys"], query)
         hidden = keys + ops.expand_dims(query, -2)
         hidden = self._add_state(hidden, state, memory)
         scores = ops.squeeze(self._scores(hidden, memory), -1)

@@ -9,7 +9,7 @@ from keras import ops
 
 from tfcopy.layers.attention.bahdanau_attention import BahdanauAttention
 from tfcopy.layers.configured import Initializer, check_choice, check_positive
-from tfcopy.layers.loop import Product, beside
+from tfcopy.layers.loop import Product, expand_beams
 from tfcopy.layers.tensors import (
     add_norms,
     argmax,
@@ -341,7 +341,7 @@ class PlanAttention(BahdanauAttention):
         )
         if self.always_replan:
             replan = ops.ones_like(replan)
-        keys = beside(memory.sentences["keys"], query)
+        keys = expand_beams(memory.sentences["keys"], query)
         hidden = keys + ops.expand_dims(hidden, -2)
         old = state["alignment"]
         if self._plans:
@@ -376,7 +376,7 @@ class PlanAttention(BahdanauAttention):
         new = self._scores(hidden, memory)
         if not self._has_gate:
             return new
-        gate_keys = beside(memory.sentences["gate_keys"], gate)
+        gate_keys = expand_beams(memory.sentences["gate_keys"], gate)
         keep = ops.sigmoid(ops.expand_dims(gate, -2) + gate_keys)
         return new + keep * (old - new)
 

@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from tfcopy.layers.copying import MASKED
-from tfcopy.layers.loop import Memory, Product, beside, scan
+from tfcopy.layers.loop import Memory, Product, expand_beams, scan
 from tfcopy.layers.products import multiply
 from tfcopy.layers.tensors import or_all
 
@@ -92,7 +92,7 @@ class PointingAttention(keras.layers.Layer):
         Returns:
             `(context, log_weights, weights)`; see `step`.
         """
-        mask_bias = beside(memory.sentences["mask_bias"], scores)
+        mask_bias = expand_beams(memory.sentences["mask_bias"], scores)
         log_weights = masked_log_softmax(scores, mask_bias)
         return self._weigh(log_weights, memory, read)
 

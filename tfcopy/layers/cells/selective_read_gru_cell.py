@@ -9,7 +9,7 @@ from keras import ops
 from tfcopy.layers.cells.attentional_gru_cell import AttentionalGRUCell
 from tfcopy.layers.copying import MASKED
 from tfcopy.layers.heads.copynet_head import copy_keys
-from tfcopy.layers.loop import Product, beside
+from tfcopy.layers.loop import Product, expand_beams
 from tfcopy.layers.tensors import or_all
 
 
@@ -99,7 +99,7 @@ class SelectiveReadGRUCell(AttentionalGRUCell):
             `(outputs, state)`; `outputs` is as in `AttentionalGRUCell`, with
             `copy_scores` `(B, S)`, about `MASKED` on padding.
         """
-        mask = beside(memory.sentences["copy_mask"], state["hidden"])
+        mask = expand_beams(memory.sentences["copy_mask"], state["hidden"])
         matches = inputs["matches"] * mask
         read = selective_weights(state["copy_scores"], matches)
         outputs, state = self._step(inputs, state, memory, read)

@@ -8,7 +8,7 @@ import os
 import shutil
 from collections.abc import Mapping
 
-from tfcopy import file_forms, filesystem
+from tfcopy import file_formats, filesystem
 from tfcopy.atomic_files import replacement
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving.catalogs import entries, xliff
@@ -43,7 +43,7 @@ class CatalogFile:
         is_there = filesystem.exists(self._target)
         for file in {self.path, self._target} if is_there else [self.path]:
             with contextlib.suppress(FileNotFoundError):
-                file_forms.check_regular(file)
+                file_formats.check_regular(file)
         self._form = xliff if xliff.is_xliff(path) else entries
         catalog = self._form.read(self.path)
         _check_header(self.path, catalog, language)
@@ -83,7 +83,7 @@ class CatalogFile:
         """Fills the open entries; returns whether the file changed.
 
         Args:
-            outcomes: Dict from keys of entries to a `Suggestion` or `Left`.
+            outcomes: Dict from keys of entries to a `Suggestion` or `Skipped`.
 
         Raises:
             CorpusError: If it is not a catalogue any more.

@@ -22,7 +22,7 @@ from tfcopy.runtime.translation_records import (
     read_translations,
 )
 from tfcopy.serving.catalogs.catalog_file import CatalogFile
-from tfcopy.serving.catalogs.entries import Left, Suggestion
+from tfcopy.serving.catalogs.entries import Skipped, Suggestion
 from tfcopy.serving.catalogs.entry_texts import EntryTexts
 from tfcopy.serving.catalogs.memory import Memory
 
@@ -135,10 +135,10 @@ class Row(NamedTuple):
 
     file: str
     entry: Entry
-    outcome: Suggestion | Left
+    outcome: Suggestion | Skipped
 
 
-class Filled(NamedTuple):
+class CatalogReport(NamedTuple):
     """Outcomes for a catalogue.
 
     Attributes:
@@ -157,21 +157,21 @@ class Filled(NamedTuple):
     def left(self) -> Mapping[str, int]:
         """Returns the number of entries left open, by reason."""
         outcomes = (row.outcome for row in self.rows)
-        reasons = [x.reason for x in outcomes if isinstance(x, Left)]
+        reasons = [x.reason for x in outcomes if isinstance(x, Skipped)]
         return collections.Counter(reasons + [_CREDITS] * self.num_credits)
 
     @property
     def is_flawless(self) -> bool:
         """Returns whether all entries are filled, without any remarks."""
         outcomes = [row.outcome for row in self.rows]
-        return not (self.left or any(x.lost or x.told for x in outcomes))
+        return not (self.left or any(x.lost or x.issues for x in outcomes))
 
     def __str__(self):
         if not self.rows and not self.num_credits:
             return f"{self.name}: nothing to fill."
         outcomes = [row.outcome for row in self.rows]
-        done = [x for x in outcomes if not isinstance(x, Left)]
-        told = [x for x in done if x.told and not x.lost]
+        done = [x for x in outcomes if not isinstance(x, Skipped)]
+        told = [x for x in done if x.issues and not x.lost]
         noun = "entry" if len(done) == 1 else "entries"
         text = f"{self.name}: {len(done)} {noun} filled"
         for some, what in (
@@ -192,7 +192,7 @@ def fill_all(
     model: CatalogModel | None,
     memory: Memory,
     options,
-    report: Callable[[Filled], None],
+    report: Callable[[CatalogReport], None],
 ):
     """Fills catalogues, one after the other.
 
@@ -206,9 +206,9 @@ def fill_all(
         options: Options of the command, of which `fuzzy`, the minimum
             likeness of texts of the memory that are mentioned, and `min_score`
             are used.
-        report: Function of the `Filled` of each catalogue.
+        report: Function of the `CatalogReport` of each catalogue.
     """
-    works = [_Work(file, model, memory, options) for file in files]
+    works = [CatalogJob(file, model, memory, options) for file in files]
     answers = {x: None for work in works for x in work.too_long}
     total = len(set().union(*(work.questions for work in works)) - {*answers})
     with make_progress_bar(total) as bar:
@@ -238,7 +238,7 @@ def _ask(work, answers, model, bar):
             pause = max(_INTERVAL, _TIMES * (written - begin))
 
 
-class _Work:
+class CatalogJob:
     """A catalogue, and the texts of its open entries."""
 
     def __init__(self, file, model, memory, options):
@@ -281,7 +281,7 @@ class _Work:
     def _considered(self, text, answers):
         """Applies --min_score and --fuzzy to the model's outcome."""
         outcome = text.outcome(answers)
-        if isinstance(outcome, Left):
+        if isinstance(outcome, Skipped):
             return outcome
         scores = [answers[x].score for x in text.questions]
         outcome = outcome._replace(confidence=self._model.confidence(scores))
@@ -289,7 +289,7 @@ class _Work:
         if least is not None and least >= 0:
             score = score if outcome.confidence is None else outcome.confidence
         if least is not None and score < least:
-            return Left(UNLIKELY, is_told=False, suggestion=outcome)
+            return Skipped(UNLIKELY, has_remark=False, suggestion=outcome)
         if self._options.fuzzy is None:
             return outcome
         known = self._memory.near(text.entry.singular, self._options.fuzzy)
@@ -318,7 +318,7 @@ class _Work:
             entry, (_, mark, letter) = text.entry, text.marked
             if mark and _menu(entry) in waiting:
                 found.pop(entry.key, None)
-            elif mark and not isinstance(found[entry.key], Left):
+            elif mark and not isinstance(found[entry.key], Skipped):
                 form = found[entry.key].forms[0]
                 if mark not in text.marked.text:
                     form = form.replace(mark, "")
@@ -331,23 +331,25 @@ class _Work:
         """Returns the outcome, or the reason why it cannot be written."""
         forms = outcome.forms.values()
         for objection in filter(None, map(entry.objection, forms)):
-            return Left(objection)
+            return Skipped(objection)
         try:
             "".join(forms).encode(self.file.charset)
         except UnicodeEncodeError:
-            return Left(f"{self.file.charset} lacks letters of its translation")
+            return Skipped(
+                f"{self.file.charset} lacks letters of its translation"
+            )
         return outcome
 
     def write(self, answers):
         outcomes = self.outcomes(answers).items()
-        self.file.write({k: x for k, x in outcomes if x.is_told})
+        self.file.write({k: x for k, x in outcomes if x.has_remark})
 
     def done(self, answers):
         name, outcomes = self.file.name, self.outcomes(answers)
         entries = self.file.open_entries
         rows = [Row(name, entry, outcomes[entry.key]) for entry in entries]
         quality = self._model and self._model.quality
-        return Filled(name, rows, self.file.num_credits, quality)
+        return CatalogReport(name, rows, self.file.num_credits, quality)
 
 
 _CREDITS = "for translators' names"

@@ -21,7 +21,7 @@ from tfcopy.evaluation.calibration import level
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.terminal import printable
 
-__all__ = ["Left", "Suggestion", "content_of", "decoded", "filled", "read"]
+__all__ = ["Skipped", "Suggestion", "content_of", "decoded", "filled", "read"]
 
 # Prefix of remarks about an entry.
 _REMARK = "# tfcopy: "
@@ -36,7 +36,7 @@ class Suggestion(NamedTuple):
         score: Lowest log-probability of the model's answers in it; `None` for
             other sources.
         lost: Spans of the source that it lacks.
-        told: Other problems, in words.
+        issues: Other problems, in words.
         origin: Its source, or a similar text, in words; "" if none.
         confidence: Probability that it needs no edit; `None` if unknown.
     """
@@ -44,15 +44,15 @@ class Suggestion(NamedTuple):
     forms: dict[int, str]
     score: float | None
     lost: tuple[str, ...] = ()
-    told: tuple[str, ...] = ()
+    issues: tuple[str, ...] = ()
     origin: str = ""
     confidence: float | None = None
-    is_told = True
+    has_remark = True
 
     @property
     def is_fuzzy(self) -> bool:
         """Returns whether translators have to check it."""
-        return bool(self.score is not None or self.lost or self.told)
+        return bool(self.score is not None or self.lost or self.issues)
 
     @property
     def trust(self) -> str:
@@ -69,23 +69,23 @@ class Suggestion(NamedTuple):
             lines.insert(0, f"score {self.score:.2f}{trust}")
         if self.lost:
             lines.append(f"lost {', '.join(self.lost)}")
-        return [*lines, *self.told]
+        return [*lines, *self.issues]
 
 
-class Left(NamedTuple):
+class Skipped(NamedTuple):
     """A reason to leave an entry as it is.
 
     Attributes:
         reason: The reason, in words.
-        is_told: Whether a remark states the reason; otherwise no line changes.
+        has_remark: Whether a remark states the reason; if not, no line changes.
         suggestion: The rejected translation, or `None`.
     """
 
     reason: str
-    is_told: bool = True
+    has_remark: bool = True
     suggestion: Suggestion | None = None
     # Same attributes as `Suggestion`.
-    forms, score, lost, told, confidence, trust = {}, None, (), (), None, ""
+    forms, score, lost, issues, confidence, trust = {}, None, (), (), None, ""
 
     @property
     def remarks(self) -> list[str]:
@@ -139,7 +139,7 @@ def filled(path, text: str, outcomes: Mapping) -> str:
     Args:
         path: Path of the catalogue, for messages.
         text: Its content.
-        outcomes: Dict from keys of entries to a `Suggestion` or `Left`.
+        outcomes: Dict from keys of entries to a `Suggestion` or `Skipped`.
 
     Raises:
         CorpusError: If it is not a catalogue.

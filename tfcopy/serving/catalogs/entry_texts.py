@@ -23,7 +23,7 @@ from tfcopy.data.text.span_patterns import (
     with_texts,
 )
 from tfcopy.runtime.translation_records import Translation
-from tfcopy.serving.catalogs.entries import Left, Suggestion
+from tfcopy.serving.catalogs.entries import Skipped, Suggestion
 from tfcopy.terminal import printable
 from tfcopy.tokens import PLACES, SYNTAX
 
@@ -129,7 +129,7 @@ class EntryTexts:
 
     def outcome(
         self, answers: Mapping[str, Translation | None]
-    ) -> Suggestion | Left:
+    ) -> Suggestion | Skipped:
         """Returns the `Suggestion` for the entry, or why it is left open.
 
         Accelerators are not restored yet.
@@ -139,19 +139,19 @@ class EntryTexts:
                 texts that are too long.
         """
         if not self.fits:
-            return Left(WRONG_FORMS)
+            return Skipped(WRONG_FORMS)
         asked = [answers[question] for question in self.questions]
         if None in asked:
-            return Left(TOO_LONG)
+            return Skipped(TOO_LONG)
         texts = {
             question: _plain(answer.text)
             for question, answer in zip(self.questions, asked)
         }
         if not all(texts.values()):
-            return Left(NO_ANSWER)
+            return Skipped(NO_ANSWER)
         made = {n: x.translation(texts) for n, x in self._forms.items()}
         if None in made.values():
-            return Left(SWAPPED)
+            return Skipped(SWAPPED)
         texts = {n: x.text for n, x in self._forms.items()}
         forms = {n: x.whole(made[n]) for n, x in self._forms.items()}
         score = min((x.score for x in asked), default=0.0)
@@ -242,7 +242,7 @@ class _Form:
             # A part of a placeholder may look like markup.
             spans = {*spans_of(self.text, self.names)}
             spans &= {*spans_of(self.text, ["rst"])}
-            text = rst_markup.apart(text, spans)
+            text = rst_markup.separate_markup(text, spans)
         return self._in_order(text) if self.ordered else text
 
     @functools.cached_property

@@ -14,7 +14,7 @@ from tfcopy.data.corpora.gettext_catalogs import of_language, read_catalog
 from tfcopy.data.text import exchange_formats
 
 
-class Known(NamedTuple):
+class MemoryMatch(NamedTuple):
     """An existing translation.
 
     Attributes:
@@ -92,20 +92,20 @@ class Memory:
 
     def _add(self, key, forms, name):
         found = self._known[key].setdefault(
-            tuple(sorted(forms.items())), [0, Known(key[1], forms, name)]
+            tuple(sorted(forms.items())), [0, MemoryMatch(key[1], forms, name)]
         )
         found[0] += 1
         if key[2] is None:
             self._texts.setdefault(key[1], key)
 
-    def exact(self, entry: Entry) -> Known | None:
+    def exact(self, entry: Entry) -> MemoryMatch | None:
         """Returns the translation of the same text, with as many forms."""
         texts = entry.singular, entry.plural
         numbers = entry.translations.keys()
         own = self._most((entry.context, *texts), numbers)
         return own or self._most((None, *texts), numbers)
 
-    def near(self, text: str, least: float) -> Known | None:
+    def near(self, text: str, least: float) -> MemoryMatch | None:
         """Returns the most similar text that has a translation.
 
         Args:

@@ -9,7 +9,7 @@ import string
 from collections.abc import Sequence
 
 from tfcopy.atomic_files import write_atomically
-from tfcopy.serving.catalogs.entries import Left
+from tfcopy.serving.catalogs.entries import Skipped
 from tfcopy.terminal import printable
 
 _COLUMNS = ("file", "line", "source", "translation", "score", "remarks")
@@ -50,9 +50,9 @@ _FORMULA = re.compile(r"\A\s*[-=+@＝＋－＠](?![0-9]+\.[0-9]+\Z)")
 
 
 def _kind(row):
-    if isinstance(row.outcome, Left):
+    if isinstance(row.outcome, Skipped):
         return "left"
-    if row.outcome.lost or row.outcome.told:
+    if row.outcome.lost or row.outcome.issues:
         return "told"
     return "model" if row.outcome.score is not None else "memory"
 

@@ -113,7 +113,7 @@ def filled(path, text: str, outcomes: Mapping) -> str:
     Args:
         path: Path of the file, for messages.
         text: Its content.
-        outcomes: Dict from keys of units to a `Suggestion` or `Left`.
+        outcomes: Dict from keys of units to a `Suggestion` or `Skipped`.
 
     Raises:
         XmlError: If it is not XLIFF.

@@ -7,7 +7,7 @@ from limits import RateLimitItemPerMinute
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
 
-from tfcopy import file_forms
+from tfcopy import file_formats
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving.http_server.api_messages import ApiError
 
@@ -28,9 +28,9 @@ def read_keys(path) -> dict[bytes, int | None]:
         ModelError: If it cannot be read; the message names file and line.
     """
     try:
-        with file_forms.open_plain(path) as file:
+        with file_formats.open_plain(path) as file:
             lines = file.read().decode().splitlines()
-    except (OSError, UnicodeDecodeError, file_forms.FormError) as error:
+    except (OSError, UnicodeDecodeError, file_formats.FormError) as error:
         reason = getattr(error, "strerror", None) or "not a file of keys"
         raise ModelError(
             f"--api_keys: cannot read {path} ({reason})."

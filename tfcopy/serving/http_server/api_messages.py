@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from tfcopy.data.text.span_patterns import NAMES
-from tfcopy.file_forms import JsonError, parse_json
+from tfcopy.file_formats import JsonError, parse_json
 
 _MOST_FIELDS = 10_000
 _MOST_ALTERNATIVES = 20

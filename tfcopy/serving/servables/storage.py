@@ -163,11 +163,14 @@ def load(
     filesystem.check_utf8(folder)
     path = os.path.join(os.fspath(folder), FILE_NAME)
     content = _content_of(path)
-    with _damage_is_told(path):
+    with _errors_as_storage_error(path):
         values = settings.parse(content, changes or {})
         settings.change_model(content["model"], values)
         precision = values.get("precision", content["precision"])
-    with _damage_is_told(path), keras_internals.dtype_policy(precision):
+    with (
+        _errors_as_storage_error(path),
+        keras_internals.dtype_policy(precision),
+    ):
         model = _make_model(content["model"])
         trained = model
         if content["trained_model"] is not None:
@@ -254,7 +257,7 @@ def _content_of(path):
 
 
 @contextlib.contextmanager
-def _damage_is_told(path):
+def _errors_as_storage_error(path):
     try:
         yield
     except (CheckpointError, StorageError, settings.SettingError):

@@ -22,7 +22,7 @@ from tfcopy.data.text.entities import restore
 from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.tokenization import normalize_blanks, readable_text
 from tfcopy.decoding import Candidates, SearchResult, beam_search, search_among
-from tfcopy.decoding.required_words import GOES_ON
+from tfcopy.decoding.required_tokens import GOES_ON
 from tfcopy.layers.copying import MASKED
 
 

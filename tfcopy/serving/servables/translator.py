@@ -510,7 +510,7 @@ class Translator:
             attention = result.attention[:, :, :longest, : source.longest]
             outputs["attention"] = tf.where(is_word[..., None], attention, 0.0)
         if count > 1:
-            outputs = _told_once(outputs)
+            outputs = _drop_duplicates(outputs)
         return outputs | {
             "text": outputs["texts"][:, 0],
             "score": outputs["scores"][:, 0],
@@ -529,7 +529,7 @@ def _first(batch, count):
     )
 
 
-def _told_once(found):
+def _drop_duplicates(found):
     """Removes hypotheses with the text of a better one.
 
     They are moved behind the others, as if not found. Different words may be

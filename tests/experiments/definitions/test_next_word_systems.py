@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tfcopy.experiments.definitions import next_word_steps
+from tfcopy.experiments.definitions import next_word_systems
 from tfcopy.tokens import PAD, UNK
 
 
@@ -21,7 +21,7 @@ def test_perplexities_are_of_the_words_they_are_named_after():
         "target_ids": target.astype("int32"),
         "text_ids": read.astype("int32"),
     }
-    scores, costs = next_word_steps.score([(batch, logits.astype("f4"))])
+    scores, costs = next_word_systems.score([(batch, logits.astype("f4"))])
 
     def perplexity(*values):
         return pytest.approx(np.exp(-np.mean(np.log(values))), rel=1e-4)
@@ -40,6 +40,6 @@ def test_no_perplexity_of_no_word():
         "target_ids": np.array([[4]], "int32"),
         "text_ids": np.array([[2]], "int32"),
     }
-    scores, _ = next_word_steps.score([(batch, np.zeros((1, 1, 6), "f4"))])
+    scores, _ = next_word_systems.score([(batch, np.zeros((1, 1, 6), "f4"))])
     assert scores["after_oov"] is None
     assert scores["perplexity"] == pytest.approx(6)

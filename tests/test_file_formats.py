@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfcopy import checked_files, file_forms
+from tfcopy import checked_files, file_formats
 from tfcopy.data import Dictionary, Vocabulary
 from tfcopy.data.corpora import lcsts, squad
 from tfcopy.data.corpora.tables import Table
@@ -22,7 +22,7 @@ from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.data.definitions import word_vectors
 from tfcopy.data.definitions.dictionary_entries import Definitions
 from tfcopy.data.text.glossary import Glossary
-from tfcopy.file_forms import (
+from tfcopy.file_formats import (
     FormError,
     JsonError,
     check_plain,
@@ -68,7 +68,7 @@ def read(data):
 
 
 @given(
-    st.text().filter(lambda x: file_forms._form(x.encode()) is None),
+    st.text().filter(lambda x: file_formats._form(x.encode()) is None),
     st.sampled_from([None, *COMPRESS]),
     st.sampled_from([None, *ENCODINGS]),
 )
@@ -173,7 +173,7 @@ def test_a_plain_file_is_itself_and_others_are_closed(tmp_path):
 
 
 def test_few_bytes_that_are_endless(tmp_path, monkeypatch):
-    monkeypatch.setattr(file_forms, "_LONGEST", 1 << 22)
+    monkeypatch.setattr(file_formats, "_LONGEST", 1 << 22)
     path = tmp_path / "a.gz"
     with gzip.open(path, "wb", 1) as file:
         for _ in range(64):

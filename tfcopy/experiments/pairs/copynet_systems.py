@@ -1,7 +1,7 @@
 """CopyNet and the paper's baselines: vocabulary, model, search, training."""
 
 from tfcopy import losses, models
-from tfcopy.experiments.config import head_of
+from tfcopy.experiments.config import head_for_kind
 from tfcopy.experiments.pairs import model_flags, pair_data, pair_training
 from tfcopy.experiments.pairs.model_flags import CopyNetConfig
 
@@ -63,7 +63,7 @@ def check(config: CopyNetConfig):
 
 def make_model(config: CopyNetConfig, data, system):
     """Builds the model of `system`, one of `models.copynet.SYSTEMS`."""
-    head = head_of(config, system)
+    head = head_for_kind(config, system)
     return model_flags.made(
         models.copynet, config, data, system=system, head=head
     )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tfcopy.data.definitions.word_texts import WordTexts
-from tfcopy.experiments.definitions import answering_steps
+from tfcopy.experiments.definitions import answering_systems
 
 
 def test_answers_are_cut_out_of_their_contexts():
@@ -21,7 +21,7 @@ def test_answers_are_cut_out_of_their_contexts():
     ends[0, 3] = ends[1, 2] = 5
     ends[1, 4] = 4
     batch = {"start": np.array([1, 3]), "end": np.array([3, 4])}
-    answers = answering_steps.answer(
+    answers = answering_systems.answer(
         [(batch, {"start": starts, "end": ends})], questions, 30
     )
     assert [x.text for x in answers] == ["bit of", "Text"]
@@ -31,7 +31,7 @@ def test_answers_are_cut_out_of_their_contexts():
         pytest.approx(0, abs=1e-4),
         pytest.approx(-np.log1p(np.e), abs=1e-4),
     ]
-    assert answering_steps.score(answers, questions) == {
+    assert answering_systems.score(answers, questions) == {
         "exact_match": 100.0,
         "f1": 100.0,
         "independent_exact_match": 50.0,
@@ -49,7 +49,7 @@ def test_a_context_is_counted_once_for_all_of_its_questions():
             (["a", "dog"], ["who"]),
         )
     )
-    assert answering_steps.count_once(texts) == {
+    assert answering_systems.count_once(texts) == {
         "a": 2,
         "cat": 1,
         "dog": 1,
