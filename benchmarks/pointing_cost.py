@@ -32,7 +32,6 @@ from tfcopy.layers import (
 from tfcopy.layers.attention.pointing_attention import PointingAttention
 from tfcopy.models import Seq2Seq
 from tfcopy.models.assembly import (
-    POINTING,
     make_embedding,
     make_head,
     transformer_cell,
@@ -60,7 +59,9 @@ def main():
     parser.add_argument(
         "--head", choices=POINTING_HEADS, default="pointer_generator"
     )
-    parser.add_argument("--pointing", choices=POINTING, default="heads")
+    parser.add_argument(
+        "--pointing", choices=("heads", "additive"), default="heads"
+    )
     parser.add_argument("--coverage", action="store_true")
     parser.add_argument(
         "--limit", type=float, default=1.15, help="largest ratio wanted"

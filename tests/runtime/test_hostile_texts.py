@@ -10,9 +10,13 @@ import time
 import numpy as np
 import pytest
 
-from tests.runtime.text_sides import Sides, translator_of
+from tests.runtime.text_sides import Sides, protected, translator_of
 from tfcopy.checked_files import DamagedFileError
+from tfcopy.data import Tokenizer
+from tfcopy.data.text import glossary
 from tfcopy.runtime.text_functions import FILE_NAME, TextFunctions
+from tfcopy.runtime.text_rules import Glossary
+from tfcopy.runtime.text_tokenizers import make
 
 HUGE = "x" * (1 << 22)
 CASES = ["must copy and glossary", "common entities", "bart in pieces"]
@@ -71,7 +75,14 @@ def changed(facts, path, value):
 
 SOURCE, TARGET = ("source", "tokenizer"), ("target", "tokenizer")
 SPANS = {"kind": "spans", "inner": {"kind": "spans"}}
+WHOLE_SPANS = protected(Tokenizer("characters"), ("rst",)).declare({})
 GREEDY = {
+    "many groups": ((*SOURCE, "cut"), [["(" * 10**5 + ")" * 10**5, ""]]),
+    "growing blanks": (
+        SOURCE,
+        {**WHOLE_SPANS, "ascii": {x: "e" * 20_000 for x in ("e", "ee")}},
+    ),
+    "long marks": (SOURCE, {**WHOLE_SPANS, "marks": [HUGE, "x", "x"]}),
     "growing rules": ((*SOURCE, "cut"), [[".", r"\0\0\0\0"]] * 50),
     "growing rules of answers": ((*TARGET, "join"), [[".", r"\0\0"]] * 50),
     "many rules": ((*SOURCE, "cut"), [["a", "a"]] * 10**5),
@@ -89,6 +100,14 @@ def test_what_grows_is_refused(name, facts, tmp_path):
     told = answer(tmp_path, changed(facts, *GREEDY[name]))
     assert "damaged" in told
     assert time.process_time() - begin < 5 and _peak() - peak < 500 << 10
+
+
+def test_long_blanks_and_marks_make_no_long_text():
+    facts = {**WHOLE_SPANS, "plural_blank": HUGE}
+    with pytest.raises(ValueError, match="becomes too long"):
+        make(facts, {}).detokenize([b"``a``", b"s", b"."] * 20)
+    with pytest.raises(ValueError, match="is not one character"):
+        Glossary({**glossary.declare(None), "edges": [HUGE, "x"]}, None)
 
 
 def _peak():

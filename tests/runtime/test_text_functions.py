@@ -1,6 +1,7 @@
 """Functions of texts without TensorFlow beside those with it."""
 
 import random
+import time
 
 import hypothesis
 import pytest
@@ -10,10 +11,13 @@ from tests.runtime.text_sides import (
     HUB,
     ODD,
     OPTIONS,
+    SIDES,
     TOKENIZERS,
     Sides,
+    protected,
     translator_of,
 )
+from tfcopy.data import Tokenizer
 
 PIECES = (
     "the session of is open . , ` `` <b> </b> %s {x} ' $ @ ￨ ( ) é Σ É".split()
@@ -73,6 +77,23 @@ def test_odd_texts(sides):
 @hypothesis.given(texts=strategies.lists(TEXTS, max_size=5))
 def test_open_texts(sides, texts):
     assert sides.difference(texts) is None
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_one_side_with_spans(side, tmp_path, monkeypatch):
+    options = {side: protected(Tokenizer("space"))}
+    monkeypatch.setitem(OPTIONS, "one side", options)
+    sides = Sides(translator_of("one side", tmp_path), tmp_path)
+    assert sides.difference([b"the %s of ``is`` %d", b"a%sb", b""]) is None
+
+
+def test_a_long_text_with_terms(tmp_path):
+    sides = Sides(translator_of("glossary", tmp_path), tmp_path)
+    texts = [b"the session is of x , " * (1 << 16), b"is"]
+    assert sides.difference(texts) is None
+    begin = time.process_time()
+    sides.functions.read(texts, [[b"session is\tx"]] * 2)
+    assert time.process_time() - begin < 2
 
 
 @pytest.mark.slow

@@ -169,14 +169,16 @@ class TextFunctions:
 
     def _read_texts(self, texts, lines):
         facts, terms, needed = self._facts, None, None
+        marks = [bytes] * len(texts)
         if facts["must_copy"]:
             needed = self._source.needed
         if lines is not None or (self._glossary and self._glossary.is_always):
             lines = [()] * len(texts) if lines is None else lines
-            texts, terms = self._glossary.mark(texts, lines)
+            marks, terms = self._glossary.marks(lines)
             needed = needed or self._glossary.is_mark
         longest = facts["max_source_length"]
-        whole = [self._source.tokenize(self._readable(x)) for x in texts]
+        pairs = zip(texts, marks, strict=True)
+        whole = [self._begin(text, mark) for text, mark in pairs]
         tokens = [x[:longest] for x in whole]
         is_blank = [not x for x in tokens]
         protected = keys = None
@@ -197,18 +199,23 @@ class TextFunctions:
             *(tokens, keys, terms, is_blank),
         )
 
-    def _readable(self, text):
-        """Cuts off a text far behind its first tokens, as `readable_text`."""
+    def _begin(self, text, mark):
+        """Tokenizes the part of a text that `readable_text` keeps, marked.
+
+        Terms are marked in that part alone: with thousands of them, a text of
+        megabytes would take minutes.
+        """
         count = self._facts["max_source_length"] + self._facts["reach"]
         size = _BYTES * count
         while len(text) > size:
             begun = text[:size]
             if self._source.cuts_words:
                 begun = self._last_word.replace(begun, b"", everywhere=False)
-            if len(self._source.tokenize(begun)) >= count:
-                return begun
+            tokens = self._source.tokenize(mark(begun))
+            if len(tokens) >= count:
+                return tokens
             size *= _GROWTH
-        return text
+        return self._source.tokenize(mark(text))
 
     def _encode(self, tokens):
         """Returns ids and copy ids of tokens, as `encode_source`."""
@@ -350,8 +357,8 @@ class TextFunctions:
 
     def _beside_of(self, tokens):
         """Returns the further arguments of `detokenize`."""
-        find = getattr(self._source, "beside_letters", None)
-        return [find(tokens)] if find else []
+        # Only where both tokenizers have spans, a glossary is declared.
+        return [self._source.beside_letters(tokens)] if self._glossary else []
 
 
 def strings(values, shape=-1) -> np.ndarray:

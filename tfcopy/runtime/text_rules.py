@@ -4,6 +4,7 @@ These are the twins of code in `tfcopy.data.text` that is part of graphs: here
 they take one text. Texts and tokens are bytes of UTF-8.
 """
 
+import functools
 import re
 from collections.abc import Mapping, Sequence
 
@@ -51,7 +52,10 @@ class Pattern:
             self._compiled = re2.compile(pattern.encode(), options)
         except re2.error as error:
             raise ValueError(f"no regular expression: {error}") from None
-        self._size = self._compiled.programsize
+        # Its work grows with the groups, too; rewrites have ten at most.
+        self._size = self._compiled.programsize * (
+            1 + self._compiled.groups // 10
+        )
 
     def matches(self, text: bytes) -> bool:
         """Returns whether all of a text matches."""
@@ -146,6 +150,13 @@ def joined(parts, separator: bytes = b"") -> bytes:
     return separator.join(parts)
 
 
+def check_characters(texts) -> None:
+    """Raises a ValueError if a text is not one character."""
+    for text in texts:
+        if len(text) != 1:
+            raise ValueError(f"{text[:80]!r} is not one character")
+
+
 def decode(text: bytes) -> bytes:
     """Makes a text valid UTF-8: other bytes become U+FFFD."""
     return text if text.isascii() else text.decode(errors="replace").encode()
@@ -208,6 +219,7 @@ class Glossary:
             Pattern(facts[x]) for x in ("mark", "word", "private")
         )
         self._open, self._close = (x.encode() for x in facts["edges"])
+        check_characters(facts["edges"])
         self._escape = Rules(facts["phrase"])
         self._blanks, self._kept = (
             Blanks(facts["blanks"]),
@@ -221,30 +233,34 @@ class Glossary:
         self.is_mark = self._mark.matches
         self._phrases = self._phrases_of(self._terms)
 
-    def mark(self, texts: Sequence[bytes], lines: Sequence[Sequence[bytes]]):
-        """Replaces phrases in texts by marks.
+    def marks(self, lines: Sequence[Sequence[bytes]]):
+        """Makes functions that replace phrases in texts by marks.
 
         Args:
-            texts: The texts.
             lines: For each text lines `phrase<TAB>translation`, which come
                 before the export's terms; lines of any other form are ignored.
 
         Returns:
-            The texts, and all terms by the numbers of their marks.
+            A function for each text, and all terms by the numbers of their
+            marks.
         """
-        terms, marked = [], []
-        for text, row in zip(texts, lines, strict=True):
-            text = self._tokenizer.blanks.normalize(text)
-            text = self._private.replace(text, LOST.encode())
-            own = [self._term_of(line) for line in row]
-            phrases = self._phrases_of(own)
-            marked.append(self._mark_phrases(text, phrases, len(terms)))
-            terms += own
-        marked = [
-            self._mark_phrases(text, self._phrases, len(terms))
-            for text in marked
-        ]
-        return marked, [*terms, *self._terms]
+        own = [[*map(self._term_of, row)] for row in lines]
+        terms, marks, count = [x for row in own for x in row], [], 0
+        for row in own:
+            phrases = (
+                (self._phrases_of(row), count),
+                (self._phrases, len(terms)),
+            )
+            marks.append(functools.partial(self._mark_all, phrases))
+            count += len(row)
+        return marks, [*terms, *self._terms]
+
+    def _mark_all(self, phrases, text):
+        text = self._tokenizer.blanks.normalize(text)
+        text = self._private.replace(text, LOST.encode())
+        for some, first in phrases:
+            text = self._mark_phrases(text, some, first)
+        return text
 
     def _term_of(self, line):
         phrase, translation = [*line.split(b"\t"), b""][:2]

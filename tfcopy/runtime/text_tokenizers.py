@@ -13,6 +13,7 @@ from tfcopy.runtime.text_rules import (
     Blanks,
     Pattern,
     Rules,
+    check_characters,
     decode,
     join,
     joined,
@@ -164,6 +165,8 @@ class Spans:
     def __init__(self, facts, files):
         if facts["inner"]["kind"] == "spans":
             raise ValueError("spans within spans")
+        for characters in (*facts["ascii"].items(), facts["marks"]):
+            check_characters(characters)
         self._inner = make(facts["inner"], files)
         self.blanks, self.cuts_words = (
             self._inner.blanks,
@@ -268,13 +271,14 @@ class Spans:
             return int(self._is["mark"](word))
         return self.is_span(word) * (2 if self._is["ordered"](word) else 1)
 
-    def detokenize(self, tokens, beside):
+    def detokenize(self, tokens, beside=None):
         """Joins tokens.
 
         Args:
             tokens: The tokens.
             beside: Result of `beside_letters` for the source. Any other
                 placeholder with a letter right beside it gets a blank there.
+                If not given, none does.
         """
         parts, spans = self._parts_of(tokens)
         text, had = [], False
@@ -289,13 +293,16 @@ class Spans:
             if had and part == b"":
                 before = b""
             had = behind != b""
-            letter_before, letter_after = self._touches(part, span, after)
+            letter_before, letter_after = (
+                beside is not None and x
+                for x in self._touches(part, span, after)
+            )
             if letter_before and (b"<", span) not in beside:
                 before = b" "
             if letter_after and (b">", span) not in beside:
                 behind = b" "
             text += [part, before, span, behind]
-        return b"".join(text)
+        return joined(text)
 
     def beside_letters(self, tokens) -> set:
         """Returns the placeholders with a letter right before or after them."""

@@ -4,7 +4,7 @@ import pytest
 
 from tests.growth import check_linear
 from tfcopy.data.text.answer_check import check, have_same_spans
-from tfcopy.data.text.rst_markup import apart, markup_of
+from tfcopy.data.text.rst_markup import markup_of, separate_markup
 
 ALL = ["rst", "html", "printf", "brace"]
 AFTER = "a letter right after %s"
@@ -212,28 +212,34 @@ def test_blanks_are_put_where_docutils_needs_them_alone():
     for sign in SIGNS:
         glued = f"a{sign}{literal} b"
         is_read = literal in markup_of(glued)
-        assert (apart(glued, [literal]) == glued) == is_read, sign
-        assert literal in markup_of(apart(glued, [literal])), sign
+        assert (separate_markup(glued, [literal]) == glued) == is_read, sign
+        assert literal in markup_of(separate_markup(glued, [literal])), sign
         glued = f"b {literal}{sign}a"
         is_read = literal in markup_of(glued)
-        assert (apart(glued, [literal]) == glued) == is_read, sign
-        assert literal in markup_of(apart(glued, [literal])), sign
+        assert (separate_markup(glued, [literal]) == glued) == is_read, sign
+        assert literal in markup_of(separate_markup(glued, [literal])), sign
 
 
 def test_markup_is_put_apart():
     spans = ["``a``", ":f:`b`", "|xy|", "``a``"]
-    assert apart("y``a``:f:`b`z", spans) == "y ``a`` :f:`b` z"
-    assert apart("(``a``), |xy|s «``a``»-``a``", spans) == (
+    assert separate_markup("y``a``:f:`b`z", spans) == "y ``a`` :f:`b` z"
+    assert separate_markup("(``a``), |xy|s «``a``»-``a``", spans) == (
         "(``a``), |xy|\\ s «``a``»-``a``"
     )
-    assert markup_of(apart("|xy|s, |xy|s", spans)) == ["|xy|", "|xy|"]
-    assert apart("``a``sé|xy|", spans) == "``a`` sé |xy|"
-    assert apart("b%sc", ["%s"]) == "b%sc" and apart("", spans) == ""
-    assert markup_of(apart("y``a````a``z", spans)) == ["``a``", "``a``"]
+    assert markup_of(separate_markup("|xy|s, |xy|s", spans)) == ["|xy|", "|xy|"]
+    assert separate_markup("``a``sé|xy|", spans) == "``a`` sé |xy|"
+    assert (
+        separate_markup("b%sc", ["%s"]) == "b%sc"
+        and separate_markup("", spans) == ""
+    )
+    assert markup_of(separate_markup("y``a````a``z", spans)) == [
+        "``a``",
+        "``a``",
+    ]
     target = "<https://a.org/x>`_"
-    assert apart(f"y`b c {target}z", [target]) == f"y `b c {target} z"
-    assert apart(f"(`b {target}).", [target]) == f"(`b {target})."
-    assert markup_of(apart(f"y`b {target}z", [target])) == [target]
+    assert separate_markup(f"y`b c {target}z", [target]) == f"y `b c {target} z"
+    assert separate_markup(f"(`b {target}).", [target]) == f"(`b {target})."
+    assert markup_of(separate_markup(f"y`b {target}z", [target])) == [target]
 
 
 def test_texts_with_the_same_placeholders():

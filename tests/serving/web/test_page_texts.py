@@ -13,8 +13,10 @@ import pytest
 import re2
 import sentencepiece
 
+from tests.runtime import text_sides
 from tests.runtime.test_text_functions import cases, draw_texts
-from tests.runtime.text_sides import ODD, Sides, translator_of
+from tests.runtime.text_sides import ODD, OPTIONS, SIDES, Sides, translator_of
+from tfcopy.data import Tokenizer, Vocabulary
 from tfcopy.runtime.text_functions import FILE_NAME
 from tfcopy.serving.servables.text_export import arrays_of
 
@@ -64,6 +66,24 @@ def test_many_texts(name, tmp_path):
     sides = Sides(translator_of(name, tmp_path), tmp_path)
     texts = itertools.product(["serving_default"], draw_texts(1800))
     compare(sides, texts, tmp_path)
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_one_side_with_spans(side, tmp_path, monkeypatch):
+    options = {side: text_sides.protected(Tokenizer("space"))}
+    monkeypatch.setitem(OPTIONS, "one side", options)
+    sides = Sides(translator_of("one side", tmp_path), tmp_path)
+    texts = ["the %s of ``is`` %d", "a%sb", ""]
+    compare(sides, itertools.product(sides.functions.kinds, texts), tmp_path)
+
+
+def test_words_that_objects_know_and_long_words(tmp_path, monkeypatch):
+    words = [*text_sides.TARGET.words, "constructor", "__proto__"]
+    monkeypatch.setattr(text_sides, "TARGET", Vocabulary(words))
+    monkeypatch.setattr(text_sides, "ODD", [b"x"])
+    sides = Sides(translator_of("characters en", tmp_path), tmp_path)
+    texts = ["xx xx", " ".join(["x" * 300_000] * 2)]
+    compare(sides, itertools.product(["serving_default"], texts), tmp_path)
 
 
 def compare(sides, texts, tmp_path):

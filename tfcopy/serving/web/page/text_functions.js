@@ -47,13 +47,13 @@ export class TextFunctions {
   read(text, lines = null) {
     const { max_source_length: longest, append_eos } = this.facts;
     let needed = null;
-    let terms = null;
+    let [mark, terms] = [(x) => x, null];
     if (this.facts.must_copy) needed = (x) => this.source.needed(x);
     if (lines || this.glossary?.terms) {
-      ({ text, terms } = this.glossary.marked(text, lines ?? []));
+      ({ mark, terms } = this.glossary.marks(lines ?? []));
       needed ??= (x) => Number(this.glossary.isMark(x));
     }
-    const whole = this.source.tokenize(this.readable(text));
+    const whole = this.begin(text, mark);
     let tokens = whole.slice(0, longest);
     const found = { isBlank: !tokens.length, terms };
     if (needed) found.protected = this.required(whole.map(needed));
@@ -66,14 +66,15 @@ export class TextFunctions {
     return { ...found, ...encoded, tokens };
   }
 
-  /** Cuts off a text far behind its first tokens. */
-  readable(text) {
+  /** Tokenizes a text, which is cut off far behind its first tokens. */
+  begin(text, mark) {
     const count = this.facts.max_source_length + this.facts.reach;
     for (let size = UNITS * count; text.length > size; size *= GROWTH) {
-      const begun = text.slice(0, size).replace(/\S*$/, "");
-      if (this.source.tokenize(begun).length >= count) return begun;
+      const [begun] = text.slice(0, size).match(/^[^]*\s/) ?? [""];
+      const tokens = this.source.tokenize(mark(begun));
+      if (tokens.length >= count) return tokens;
     }
-    return text;
+    return this.source.tokenize(mark(text));
   }
 
   encode(tokens) {

@@ -99,17 +99,16 @@ export class Glossary {
     return this.mark.matches(token);
   }
 
-  /** Replaces phrases in a text by marks; returns it, and all terms. */
-  marked(text, lines) {
-    const normal = this.tokenizer.blanks.normalize(text);
-    const plain = this.private.replace(normal, "\ufffd");
+  /** Returns the function that replaces phrases by marks, and all terms. */
+  marks(lines) {
     const own = lines.map((line) => this.termOf(line));
     const others = this.terms ?? [];
-    const first = this.markPhrases(plain, own, 0);
-    return {
-      text: this.markPhrases(first, others, own.length),
-      terms: [...own, ...others],
+    const mark = (text) => {
+      const normal = this.tokenizer.blanks.normalize(text);
+      const plain = this.private.replace(normal, "\ufffd");
+      return this.markPhrases(this.markPhrases(plain, own, 0), others, own.length);
     };
+    return { mark, terms: [...own, ...others] };
   }
 
   termOf(line) {

@@ -5,6 +5,8 @@ import { SentencePiece } from "./sentencepiece.js";
 import { Blanks, Pattern, bytesOf, lower, ruled, strip } from "./text_rules.js";
 
 const [SPAN, BLANK, START] = ["\ue000", "▁", "⟨s⟩"];
+const SWAPPED = new Map([[" ", BLANK], [BLANK, BLANK + BLANK]]);
+const TYPED = new Map([...SWAPPED].map(([x, y]) => [y, x]));
 const BYTES = /^(<0x[0-9A-F]{2}>)+$/;
 export const make = (facts, files) => new KINDS[facts.kind](facts, files);
 const parsed = (bytes) => JSON.parse(new TextDecoder().decode(bytes));
@@ -31,14 +33,12 @@ class Words extends Tokenizer {
     const cut = this.cut(this.blanks.normalize(text));
     if (!this.facts.characters)
       return cut.split(/[ \t\n\v\f\r]+/).filter(Boolean);
-    const swapped = { " ": BLANK, [BLANK]: BLANK + BLANK };
-    return [...cut].map((x) => swapped[x] ?? x);
+    return [...cut].map((x) => SWAPPED.get(x) ?? x);
   }
 
   detokenize(tokens) {
     const { characters, edge, separator } = this.facts;
-    const swapped = { [BLANK]: " ", [BLANK + BLANK]: BLANK };
-    const parts = characters ? tokens.map((x) => swapped[x] ?? x) : tokens;
+    const parts = characters ? tokens.map((x) => TYPED.get(x) ?? x) : tokens;
     const text = this.join(edge + parts.join(separator) + edge);
     return edge ? strip(text) : text;
   }
@@ -213,7 +213,7 @@ export class Spans extends Tokenizer {
       if (had && !part) blanks[0] = "";
       had = blanks[1] !== "";
       this.touched(part, span, after).forEach((is, side) => {
-        if (is && !beside.has("<>"[side] + span)) blanks[side] = " ";
+        if (is && beside && !beside.has("<>"[side] + span)) blanks[side] = " ";
       });
       text += part + blanks[0] + span + blanks[1];
     });
