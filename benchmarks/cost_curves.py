@@ -150,11 +150,9 @@ def time_training(sizes, repeats):
     @tf.function(autograph=False)
     def step(batch):
         with tf.GradientTape() as tape:
-            inputs = {name: batch[name] for name in model.input}
-            cost = losses.observed_copy_loss(
-                batch, model(inputs, training=True)
-            )
-            cost = tf.reduce_mean(cost)
+            outputs = model({x: batch[x] for x in model.input}, training=True)
+            costs = losses.observed_copy_loss(batch, outputs)
+            cost = tf.reduce_mean(costs)
         variables = model.trainable_variables
         optimizer.apply(tape.gradient(cost, variables), variables)
         return cost

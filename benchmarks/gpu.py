@@ -334,10 +334,8 @@ def time_peer(options):
     ours = {}
     for precision in options.precisions:
         model, _ = make("europarl_ps", precision, "multi30k")
-        batch = random_batch(model, 16, 16, 64)
-        training = compiled_functions.Training(
-            model, losses.observed_copy_loss, batch
-        )
+        loss, batch = losses.observed_copy_loss, random_batch(model, 16, 16, 64)
+        training = compiled_functions.Training(model, loss, batch)
         training()
         seconds = _times(training, options.steps)["median"]
         ours[precision] = 64 * 16 / seconds

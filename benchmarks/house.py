@@ -104,9 +104,9 @@ def code_lines(source):
 
 def script_lines(root, ending):
     """The number of lines of a language that are no comments and not blank."""
-    texts = [x.read_text("utf-8") for x in root.glob(f"tfcopy/**/*.{ending}")]
-    code = re.sub(r"(?s)/\*.*?\*/", "", "\n".join(texts))
-    return sum(x.strip()[:2] not in ("", "//") for x in code.splitlines())
+    code = [x.read_text("utf-8") for x in root.glob(f"tfcopy/**/*.{ending}")]
+    lines = re.sub(r"(?s)/\*.*?\*/", "", "\n".join(code)).splitlines()
+    return sum(x.strip()[:2] not in ("", "//") for x in lines)
 
 
 def passing(function):

@@ -59,9 +59,8 @@ def main():
     parser.add_argument(
         "--head", choices=POINTING_HEADS, default="pointer_generator"
     )
-    parser.add_argument(
-        "--pointing", choices=("heads", "additive"), default="heads"
-    )
+    kinds = ("heads", "additive")
+    parser.add_argument("--pointing", choices=kinds, default="heads")
     parser.add_argument("--coverage", action="store_true")
     parser.add_argument(
         "--limit", type=float, default=1.15, help="largest ratio wanted"

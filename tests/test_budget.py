@@ -12,8 +12,8 @@ from tests import time_budget
 ROOT = pathlib.Path(__file__).parents[1]
 # At most. Docstrings and comments are free.
 FILES = 304
-LINES = {"tfcopy": 42_980, "tests": 44_900, "benchmarks": 5_590}
-LINES |= {"JavaScript": 2_209, "C": 523}
+LINES = {"tfcopy": 42_990, "tests": 44_900, "benchmarks": 5_590}
+LINES |= {"JavaScript": 2_130, "C": 523}
 
 
 def test_the_project_keeps_its_budget():

@@ -228,14 +228,10 @@ def test_markup_is_put_apart():
     )
     assert markup_of(separate_markup("|xy|s, |xy|s", spans)) == ["|xy|", "|xy|"]
     assert separate_markup("``a``sé|xy|", spans) == "``a`` sé |xy|"
-    assert (
-        separate_markup("b%sc", ["%s"]) == "b%sc"
-        and separate_markup("", spans) == ""
-    )
-    assert markup_of(separate_markup("y``a````a``z", spans)) == [
-        "``a``",
-        "``a``",
-    ]
+    assert separate_markup("b%sc", ["%s"]) == "b%sc"
+    assert separate_markup("", spans) == ""
+    separated = separate_markup("y``a````a``z", spans)
+    assert markup_of(separated) == ["``a``", "``a``"]
     target = "<https://a.org/x>`_"
     assert separate_markup(f"y`b c {target}z", [target]) == f"y `b c {target} z"
     assert separate_markup(f"(`b {target}).", [target]) == f"(`b {target})."

@@ -21,7 +21,7 @@ from tfcopy.data import (
 from tfcopy.data.text.answer_check import touched
 from tfcopy.data.text.blanks import KEPT
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
-from tfcopy.data.text.rst_markup import markup_of, separate_markup
+from tfcopy.data.text.rst_markup import markup_of
 from tfcopy.data.text.span_patterns import spans_of
 from tfcopy.tokens import SPAN
 
@@ -165,7 +165,7 @@ _WRITTEN = [*"a9. 的을", "بو", "%s", "%d", "{name}", "<b>"]
 
 
 @pytest.fixture(scope="module")
-def separate_markup(pieces):
+def apart(pieces):
     """Graph of sources and pieces: the texts, and as without a source."""
     tokenizer = ProtectedTokenizer(pieces, _KINDS)
 
@@ -187,7 +187,7 @@ def separate_markup(pieces):
 def test_placeholders_do_not_become_parts_of_words(apart, sources, said):
     said = [[*x, *[""] * 99][:99] for x in said[: len(sources)]]
     said = np.array(said, object).reshape(len(sources), 99)
-    found = separate_markup(tf.constant(sources, tf.string), said)
+    found = apart(tf.constant(sources, tf.string), said)
     for source, *both in zip(sources, *(x.numpy() for x in found)):
         text, before = (x.decode() for x in both)
         assert text.replace(" ", "") == before.replace(" ", "")
