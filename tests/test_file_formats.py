@@ -24,7 +24,6 @@ from tfcopy.data.definitions.dictionary_entries import Definitions
 from tfcopy.data.text.glossary import Glossary
 from tfcopy.file_formats import (
     FormError,
-    JsonError,
     check_plain,
     open_plain,
     open_text,
@@ -272,7 +271,7 @@ def test_values_are_those_of_json(value, is_ascii):
 def test_whatever_is_no_json_is_one_error(text):
     try:
         parse_json(text)
-    except JsonError as error:
+    except FormError as error:
         assert str(error) and "\n" not in str(error)
 
 
@@ -287,7 +286,7 @@ def test_whatever_is_no_json_is_one_error(text):
     ],
 )
 def test_an_error_tells_where(text, message, line):
-    with pytest.raises(JsonError, match=message) as caught:
+    with pytest.raises(FormError, match=message) as caught:
         parse_json(text)
     assert caught.value.line == line
 
@@ -303,7 +302,7 @@ def test_what_is_read_can_be_shown():
     for depth in range(800, 1000):
         try:
             value = parse_json("[" * depth + "]" * depth)
-        except JsonError:
+        except FormError:
             break
         assert len(shortened(value, 40)) <= 44
     assert shortened([1, 2], 40) == "[1, 2]"

@@ -56,7 +56,15 @@ _LONGEST = 1 << 30
 
 
 class FormError(ValueError):
-    """A file cannot be read as text; the message names its format."""
+    """A file cannot be read as text, or a text as JSON; the message says why.
+
+    Attributes:
+        line: The number of the line, from 1, or `None` if it is no one line.
+    """
+
+    def __init__(self, reason: str, line: int | None = None):
+        super().__init__(reason)
+        self.line = line
 
 
 def open_plain(path):
@@ -348,18 +356,6 @@ def _csv_rows(path, text):
     )
 
 
-class JsonError(ValueError):
-    """A text is not valid JSON; the message says why.
-
-    Attributes:
-        line: The number of the line, from 1, or `None` if it is no one line.
-    """
-
-    def __init__(self, reason: str, line: int | None = None):
-        super().__init__(reason)
-        self.line = line
-
-
 def parse_json(text: str | bytes) -> Any:
     """Parses a text as the module `json` does.
 
@@ -371,7 +367,7 @@ def parse_json(text: str | bytes) -> Any:
             (of UTF-8).
 
     Raises:
-        JsonError: If it is not valid JSON, or nested too deep.
+        FormError: If it is not valid JSON, or nested too deep.
     """
     try:
         if isinstance(text, bytes):
@@ -379,12 +375,12 @@ def parse_json(text: str | bytes) -> Any:
         return json.loads(text, parse_int=_integer)
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        raise JsonError("not valid UTF-8", line) from error
+        raise FormError("not valid UTF-8", line) from error
     except json.JSONDecodeError as error:
         reason = f"{error.msg} at character {error.colno}"
-        raise JsonError(reason, error.lineno) from error
+        raise FormError(reason, error.lineno) from error
     except RecursionError as error:
-        raise JsonError("it is nested too deep") from error
+        raise FormError("it is nested too deep") from error
 
 
 def shortened(value, length: int) -> str:

@@ -189,7 +189,7 @@ def test_a_run_imports_nothing(evil, package):
             {**content["model"], "config": {"source_embedding": part}},
         ):
             write_json(path, {**content, "model": model})
-            with pytest.raises(storage.StorageError, match="is damaged"):
+            with pytest.raises(RunError, match="is damaged"):
                 storage.load(system)
     assert not has_run(evil)
 

@@ -26,7 +26,6 @@ from tests.serving.servables.translators import copier
 from tfcopy.data import Tokenizer
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.runtime.local_model import LocalModel
-from tfcopy.runtime.remote_model import RequestError
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving import serve
 from tfcopy.serving.http_server import (
@@ -214,7 +213,7 @@ def test_a_model_that_loads_or_is_gone_holds_up_no_other():
         may_load.set()
         assert slow.result(20) == [b"A"]
     # Its batch is not tried again, text by text.
-    with pytest.raises(RequestError, match="^gone: no such folder.$"):
+    with pytest.raises(ModelError, match="^gone: no such folder.$"):
         ask("gone")
     assert ask("fast") == ask("slow") == [b"A"]
 

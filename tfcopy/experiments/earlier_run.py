@@ -23,8 +23,6 @@ from tfcopy.serving.run_folder import (
     FORMAT,
     RESULTS_NAME,
     SERVABLE_NAME,
-    ForeignFileError,
-    FormatError,
     RunError,
     RunFolder,
     checkpoints_of,
@@ -66,8 +64,6 @@ class OwnFolder(RunFolder):
     def __init__(self, folder, names=()):
         try:
             super().__init__(folder)
-        except FormatError:
-            raise
         except RunError:
             self.recipe = None
             self.values, self.begun, self.results = {}, [], {}
@@ -75,8 +71,8 @@ class OwnFolder(RunFolder):
                 try:
                     run_folder.read(self.folder, name)
                 except RunError as error:
-                    is_own = not isinstance(error, ForeignFileError)
-                    if not (is_own and self._found(names)):
+                    is_damaged = isinstance(error.__cause__, DamagedFileError)
+                    if not (is_damaged and self._found(names)):
                         raise RunError(
                             f"{error} Choose another --run."
                         ) from error

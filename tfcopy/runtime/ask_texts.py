@@ -3,7 +3,7 @@
 import json
 
 from tfcopy import file_formats
-from tfcopy.file_formats import JsonError, parse_json
+from tfcopy.file_formats import FormError, parse_json
 from tfcopy.flags import reading
 from tfcopy.runtime.signatures import ModelError, encode_text
 from tfcopy.terminal import shown
@@ -121,7 +121,7 @@ def parse_line(line: bytes, number: int, texts) -> dict:
         return {texts[0]: line, "dictionary": []}
     try:
         example = parse_json(line)
-    except JsonError:
+    except FormError:
         example = None
     if not isinstance(example, dict) or not all(
         isinstance(example.get(name), str) for name in texts

@@ -174,8 +174,7 @@ class ExportedModel:
 
         Raises:
             ModelError: If the model has no such signature, takes other inputs,
-                or fails.
-            RequestError: If a server does not answer.
+                or fails, or a server does not answer.
         """
         arrays, lengths = text_arrays(self, signature, inputs)
         if len(lengths) <= self.batch_size:

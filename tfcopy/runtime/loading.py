@@ -48,8 +48,8 @@ def load(
             `deadline`, `retries`, `root_certificate`.
 
     Raises:
-        ModelError: If there is no such model, or it cannot be loaded.
-        RequestError: If the server does not answer; a subclass of `ModelError`.
+        ModelError: If there is no such model, it cannot be loaded, or the
+            server does not answer.
     """
     where = os.fspath(where)
     if model is None:

@@ -29,18 +29,6 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.2, 10.0  # seconds
 _EXPLAIN = 5.0
 
 
-class RequestError(ModelError):
-    """A request to a server failed.
-
-    Attributes:
-        code: Name of the status, such as "NOT_FOUND".
-    """
-
-    def __init__(self, message: str, code: str):
-        super().__init__(message)
-        self.code = code
-
-
 class Connection:
     """A connection to a model of TensorFlow Serving, by REST.
 
@@ -123,7 +111,7 @@ class Connection:
                 is_final = failure.code != UNAVAILABLE or tries > self.retries
                 if is_final or time.monotonic() + wait >= end:
                     message = self._explain(failure, what, tries)
-                    raise RequestError(message, failure.code) from None
+                    raise ModelError(message, failure.code) from None
             time.sleep(wait)
 
     def _explain(self, failure, what, tries):
@@ -208,8 +196,7 @@ class RemoteModel(ExportedModel):
             `retries`, `root_certificate`.
 
     Raises:
-        RequestError: If the server does not answer.
-        ModelError: If the arguments are wrong.
+        ModelError: If the server does not answer, or an argument is wrong.
     """
 
     def __init__(

@@ -16,7 +16,7 @@ from urllib.parse import SplitResult, quote, urlsplit
 
 import numpy as np
 
-from tfcopy.file_formats import JsonError, parse_json
+from tfcopy.file_formats import FormError, parse_json
 from tfcopy.flags import reading
 from tfcopy.runtime import signatures
 from tfcopy.runtime.signatures import ModelError
@@ -342,7 +342,7 @@ def _error(response, content):
     """Returns the server's message of an error."""
     try:
         return str(parse_json(content)["error"])
-    except (JsonError, LookupError, TypeError):
+    except (FormError, LookupError, TypeError):
         return f"HTTP {response.status} {response.reason}: {content[:200]}"
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tfcopy import file_formats, filesystem
-from tfcopy.file_formats import JsonError, parse_json
+from tfcopy.file_formats import FormError, parse_json
 from tfcopy.runtime import ask_texts
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.terminal import one_line
@@ -208,7 +208,7 @@ class TableBlock(Block):
 def _json_object(line):
     try:
         value = parse_json(line)
-    except JsonError:
+    except FormError:
         return None
     return value if isinstance(value, dict) else None
 

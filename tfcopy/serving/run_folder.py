@@ -33,15 +33,10 @@ _LESS_IS_BETTER = ("error_rate", "perplexity")
 
 
 class RunError(ValueError):
-    """A folder is not a run's, or damaged; the message names it."""
+    """A folder is not a run's or a system's, or damaged; the message names it.
 
-
-class FormatError(RunError):
-    """A folder was written by a later release of tfcopy."""
-
-
-class ForeignFileError(RunError):
-    """A file of another program has the name of a run's file."""
+    Its cause is a `DamagedFileError` if a new run may replace the file.
+    """
 
 
 class RunFolder:
@@ -67,12 +62,6 @@ class RunFolder:
         config = read(self.folder, CONFIG_NAME)
         if config is None:
             raise RunError(self._no_run())
-        number = config.get("format", FORMAT)
-        if number != FORMAT:
-            raise FormatError(
-                f"{self.folder} is of another release of tfcopy (format "
-                f"{number!r}; this one reads format {FORMAT}). Update tfcopy."
-            )
         self.recipe, self.values = config["recipe"], config["config"]
         self.begun = config.get("begun") or []
         self.results = read(self.folder, RESULTS_NAME) or {}
@@ -176,20 +165,24 @@ def read(folder, name) -> dict | None:
     """Reads `config.json` or `results.json`; `None` if it is not there.
 
     Raises:
-        ForeignFileError: If no run has written it.
-        RunError: If it is damaged.
+        RunError: If it is damaged, of another release, or not a run's.
     """
     path = os.path.join(folder, name)
     try:
         content = checked_files.read_json(path)
         if not {"recipe", "config"} <= content.keys():
-            raise ForeignFileError(
+            raise RunError(
                 f"{path} is damaged, or not a run's (it names no recipe or no "
                 "config)."
             )
-        if content.get("format", FORMAT) == FORMAT:
-            checked_files.check_fields(path, content, *_FIELDS)
-            checked_files.check_inside(path, content.get("begun") or ())
+        number = content.get("format", FORMAT)
+        if number != FORMAT:
+            raise RunError(
+                f"{folder} is of another release of tfcopy (format {number!r}; "
+                f"this one reads format {FORMAT}). Update tfcopy."
+            )
+        checked_files.check_fields(path, content, *_FIELDS)
+        checked_files.check_inside(path, content.get("begun") or ())
     except FileNotFoundError:
         return None
     except checked_files.DamagedFileError as error:

@@ -11,10 +11,6 @@ from tfcopy.file_formats import parse_json
 PRECISIONS = ("float32", "mixed_bfloat16")
 
 
-class WorkerLost(RuntimeError):
-    """Error: another worker has ended or cannot be reached."""
-
-
 def choose_strategy(devices: str | None = None):
     """Returns the strategy in whose scope to build model and optimizer.
 
@@ -167,7 +163,7 @@ class Replicas:
             advice: Function that returns a sentence about the last checkpoint.
 
         Raises:
-            WorkerLost: If a worker is lost; the message names it.
+            RuntimeError: If a worker is lost; the message names it.
         """
         try:
             yield
@@ -177,7 +173,7 @@ class Replicas:
                 raise
             task = re.search(r"/task:(\d+)", reason)
             who = f"Worker {task[1]}" if task else "Another worker"
-            raise WorkerLost(
+            raise RuntimeError(
                 f"{who} has ended or cannot be reached. {advice()} Start all "
                 "workers again to resume."
             ) from error

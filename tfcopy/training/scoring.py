@@ -1,6 +1,7 @@
 """Scoring of a model on whole data sets."""
 
 import dataclasses
+from concurrent.futures import CancelledError
 
 import numpy as np
 import tensorflow as tf
@@ -98,12 +99,12 @@ class Scorer:
         def predictions():
             for pair in self.predict(self._dev_data):
                 if cancelled():
-                    raise _Cancelled
+                    raise CancelledError
                 yield pair
 
         try:
             values = dict(self._score_predictions(predictions()))
-        except _Cancelled:
+        except CancelledError:
             return None
         # The scores of the first worker count, since all workers must select
         # the same weights.
@@ -116,7 +117,3 @@ class Scorer:
 
 def _add(totals, more):
     return tf.nest.map_structure(np.add, totals, more)
-
-
-class _Cancelled(Exception):
-    """Raised if scoring is cancelled during predictions."""

@@ -256,7 +256,7 @@ class Trainer:
                 is saved.
             TrainingDiverged: If loss or gradients are not finite.
             CheckpointError: If a checkpoint cannot be used.
-            WorkerLost: If another worker has ended or cannot be reached.
+            RuntimeError: If another worker has ended or cannot be reached.
         """
         self.state = state = self.saver.resume() or self.state
         if self.dev_data is None:

@@ -9,7 +9,6 @@ from tfcopy.runtime import signatures
 from tfcopy.runtime.batches import join_padded
 from tfcopy.runtime.remote_model import (
     RemoteModel,
-    RequestError,
 )
 from tfcopy.runtime.rest_transport import TensorInfo
 from tfcopy.runtime.signatures import ModelError
@@ -23,7 +22,7 @@ DEEP = "[" * 100_000 + "]" * 100_000
 
 def line_of(question, *arguments):
     """The message of a question that fails."""
-    with pytest.raises(RequestError) as error:
+    with pytest.raises(ModelError) as error:
         question(*arguments)
     message = str(error.value)
     assert message == one_line(message) and len(message) < 1000

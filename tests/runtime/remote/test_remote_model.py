@@ -18,7 +18,6 @@ from tfcopy.runtime.batches import join_padded
 from tfcopy.runtime.remote_model import (
     Connection,
     RemoteModel,
-    RequestError,
 )
 from tfcopy.runtime.signatures import ModelError
 
@@ -30,9 +29,7 @@ def test_a_server_that_is_not_ready_is_asked_again(server, model):
     assert len(server.calls) == 3
     server.reset()
     server.fail(9, "UNAVAILABLE")
-    with pytest.raises(
-        RequestError, match="not ready .*asked 6 times"
-    ) as error:
+    with pytest.raises(ModelError, match="not ready .*asked 6 times") as error:
         model.ask("single", {"text": ["a"]})
     assert error.value.code == "UNAVAILABLE"
     assert len(server.calls) == 6
@@ -44,7 +41,7 @@ def test_a_server_that_is_not_ready_is_asked_again(server, model):
 )
 def test_no_other_failure_is_tried_again(server, model, code):
     server.fail(1, code, "because\nof this")
-    with pytest.raises(RequestError) as error:
+    with pytest.raises(ModelError) as error:
         model.ask("single", {"text": ["a"]})
     assert error.value.code == code
     assert len(server.calls) == 1
@@ -60,9 +57,7 @@ def test_the_deadline_holds(server):
     server.calls.clear()
     server.delay = lambda call: 2
     begin = time.monotonic()
-    with pytest.raises(
-        RequestError, match="no answer .* within 0.3 s"
-    ) as error:
+    with pytest.raises(ModelError, match="no answer .* within 0.3 s") as error:
         model.ask("single", {"text": ["a"]})
     assert 0.25 < time.monotonic() - begin < 1.5
     assert error.value.code == "DEADLINE_EXCEEDED"
@@ -72,7 +67,7 @@ def test_the_deadline_holds(server):
     server.fail(1000, "UNAVAILABLE")
     model = Connection(address, "echo", deadline=0.3, retries=1000)
     begin = time.monotonic()
-    with pytest.raises(RequestError, match="not ready"):
+    with pytest.raises(ModelError, match="not ready"):
         model.signatures()
     assert time.monotonic() - begin < 1.5
     assert 1 < len(server.calls) < 1000
@@ -100,7 +95,7 @@ def test_the_deadline_holds_for_an_answer_that_drips(listening, head, drop):
                 return
 
     address, begin = listening(drip), time.monotonic()
-    with pytest.raises(RequestError, match="within 0.3 s"):
+    with pytest.raises(ModelError, match="within 0.3 s"):
         Connection(address, "echo", deadline=0.3).signatures()
     assert time.monotonic() - begin < 1.5
 
@@ -111,7 +106,7 @@ def test_a_server_that_comes_back_is_found(local, monkeypatch):
     address = server.address
     model = RemoteModel(address, "echo", retries=8)
     server.stop()
-    with pytest.raises(RequestError) as error:
+    with pytest.raises(ModelError) as error:
         Connection(address, "echo", retries=1).signatures()
     assert str(error.value).startswith(f"{address}: no server answers (")
     assert "asked 2 times" in str(error.value)
@@ -164,7 +159,7 @@ def test_options_are_checked(tmp_path):
     ],
 )
 def test_what_is_no_http_is_told(answering, head, body, message):
-    with pytest.raises(RequestError, match=message):
+    with pytest.raises(ModelError, match=message):
         answering(body, head).signatures()
 
 
@@ -205,7 +200,7 @@ def test_tls_is_for_those_who_know_the_certificate(secure):
     model = RemoteModel(address, "echo", root_certificate=certificate)
     assert model.ask("single", {"text": ["a"]})["text"].tolist() == [b"a"]
     stranger = Connection(address, "echo", retries=0)
-    with pytest.raises(RequestError, match="no server answers"):
+    with pytest.raises(ModelError, match="no server answers"):
         stranger.signatures()
 
 
@@ -295,7 +290,7 @@ def test_the_first_failure_of_a_batch_ends_the_question(server, model):
     before = {*threading.enumerate()}
     server.fail(1, "INTERNAL")
     server.delay = lambda call: 0.02
-    with pytest.raises(RequestError, match="INTERNAL"):
+    with pytest.raises(ModelError, match="INTERNAL"):
         model.ask("single", {"text": ["a"] * 300})
     for thread in {*threading.enumerate()} - before:
         if thread.name.endswith("(work)") and thread.is_alive():
@@ -307,7 +302,7 @@ def test_errors_say_what_is_missing(server, model):
     address = server.address
 
     def error(model="echo", **options):
-        with pytest.raises(RequestError) as error:
+        with pytest.raises(ModelError) as error:
             RemoteModel(address, model, **options)
         assert "\n" not in str(error.value)
         return str(error.value)

@@ -8,10 +8,8 @@ import time
 import pytest
 
 from tests.serving.http_server.capitals import options_of
-from tfcopy.runtime.remote_model import RequestError
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving.http_server.request_batches import (
-    QueueFull,
     RequestBatches,
 )
 
@@ -136,7 +134,7 @@ def test_too_many_are_refused_at_once():
         # More than may wait, but nobody else does.
         second = asyncio.create_task(batches.ask(["y"] * 6))
         await until(lambda: batches.num_waiting == 6)
-        with pytest.raises(QueueFull):
+        with pytest.raises(asyncio.QueueFull):
             await batches.ask(["z"])
         model.may_answer.set()
         assert (await first, await second) == (["X"], ["Y"] * 6)
@@ -164,8 +162,8 @@ def test_a_question_that_fails_is_the_end_of_no_other():
 
 def test_a_server_that_is_gone_is_asked_once():
     async def test(batches, model):
-        error = RequestError("no server answers", "UNAVAILABLE")
-        with pytest.raises(RequestError):
+        error = ModelError("no server answers", "UNAVAILABLE")
+        with pytest.raises(ModelError):
             await batches.ask([error, "a", "b"])
         assert len(model.asked) == 1
         with pytest.raises(TypeError):  # whatever it is

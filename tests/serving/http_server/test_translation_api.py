@@ -11,7 +11,6 @@ from tests.serving.http_server.capitals import (
     served,
     translate,
 )
-from tfcopy.runtime.remote_model import RequestError
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving.http_server import served_models, translation_service
 from tfcopy.serving.http_server.api_access import Access, read_keys
@@ -352,7 +351,7 @@ def test_a_server_that_loads_is_alive_and_not_ready():
     "failure, status, error",
     [
         (ModelError("/secret/path: cannot"), 500, "Cannot translate text"),
-        (RequestError("host:1", "UNAVAILABLE"), 503, "cannot be reached"),
+        (ModelError("host:1", "UNAVAILABLE"), 503, "cannot be reached"),
         (ZeroDivisionError("trace"), 500, "The server has failed"),
     ],
 )

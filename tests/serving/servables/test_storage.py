@@ -43,6 +43,7 @@ from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.decoding import Ensemble, SearchOptions
 from tfcopy.layers import DefinitionEmbedding
 from tfcopy.models import esim
+from tfcopy.serving.run_folder import RunError
 from tfcopy.serving.servables import storage
 from tfcopy.serving.servables.settings import SettingError
 from tfcopy.serving.servables.text_model import EntailmentClassifier
@@ -214,10 +215,10 @@ def test_words_that_changed_are_refused(system):
     path = system.parent / "data" / "vocabulary.source.txt"
     words = list(SOURCE.words)
     Vocabulary([*words[:-2], words[-1], words[-2]]).save(path)
-    with pytest.raises(storage.StorageError, match=f"^{path} .*has changed"):
+    with pytest.raises(RunError, match=f"^{path} .*has changed"):
         storage.load(system)
     path.unlink()
-    with pytest.raises(storage.StorageError, match=f"^{path}: no such file"):
+    with pytest.raises(RunError, match=f"^{path}: no such file"):
         storage.load(system)
 
 
@@ -237,19 +238,19 @@ def test_a_damaged_file_is_refused(system):
     ]
     for text in damaged:
         path.write_text(text, errors="surrogatepass")
-        with pytest.raises(storage.StorageError, match=f"^{path} is damaged"):
+        with pytest.raises(RunError, match=f"^{path} is damaged"):
             storage.load(system)
     for key, value in (("warmup_texts", {}), ("details", 3), ("model", [])):
         path.write_text(json.dumps({**content, key: value}))
         message = f'damaged ."{key}" must be an? (list|object). Received: '
-        with pytest.raises(storage.StorageError, match=message):
+        with pytest.raises(RunError, match=message):
             storage.load(system)
     message = "is from another release of tfcopy .format 9"
     path.write_text(json.dumps({**content, "format": 9}))
-    with pytest.raises(storage.StorageError, match=message):
+    with pytest.raises(RunError, match=message):
         storage.load(system)
     path.unlink()
-    with pytest.raises(storage.StorageError, match=f"^{path}: no such file"):
+    with pytest.raises(RunError, match=f"^{path}: no such file"):
         storage.load(system)
 
 
@@ -269,7 +270,7 @@ def test_a_stored_model_brings_no_code(system, tmp_path, monkeypatch):
         | {"registered_name": "theirs>Theirs"},
     ):
         path.write_text(json.dumps({**content, "model": layer}))
-        with pytest.raises(storage.StorageError, match="damaged"):
+        with pytest.raises(RunError, match="damaged"):
             storage.load(system)
     assert not (tmp_path / "theirs.ran").exists()
 
@@ -285,7 +286,7 @@ def test_files_of_other_folders_are_not_read(system, tmp_path):
     (tmp_path / "secret").write_text("secret")
     reference = files.write(b"secret", "file.{}.txt")
     assert files.path(reference).startswith(files.shared)
-    with pytest.raises(storage.StorageError, match="secret: not a file of"):
+    with pytest.raises(RunError, match="secret: not a file of"):
         files.path({**reference, "file": "../../secret"})
 
 

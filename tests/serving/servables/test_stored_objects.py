@@ -16,10 +16,10 @@ from tfcopy.data.definitions import (
     DefinitionLookup,
     DefinitionPacker,
 )
+from tfcopy.serving.run_folder import RunError
 from tfcopy.serving.servables.storage import (
     Decoder,
     Encoder,
-    StorageError,
     StoredFiles,
 )
 
@@ -80,13 +80,13 @@ def test_a_file_is_kept_once_and_checked(files):
     assert first["file"].startswith("../data/x.")
     with open(path, "wb") as file:
         file.write(b"b")
-    with pytest.raises(StorageError, match=f"^{path} is damaged or has ch"):
+    with pytest.raises(RunError, match=f"^{path} is damaged or has ch"):
         files.path(first)
     # It is mended by the next run, whose content it is.
     files.write(b"a", "x.{}.txt")
     assert files.path(first) == path
     os.remove(path)
-    with pytest.raises(StorageError, match=f"^{path}: no such file"):
+    with pytest.raises(RunError, match=f"^{path}: no such file"):
         files.path(first)
 
 

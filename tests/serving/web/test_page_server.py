@@ -63,7 +63,7 @@ def test_no_file_may_be_sent(path):
 def test_a_deep_request_is_refused():
     server = demo.PageServer(models=None)
     status, _, content = server._answer("POST", ANSWER[1:], b"[" * 200_000)
-    assert (status, content) == (400, b"not a request of the page (JsonError)")
+    assert (status, content) == (400, b"not a request of the page (FormError)")
 
 
 def test_requests_have_a_largest_size(monkeypatch):

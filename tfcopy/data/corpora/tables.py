@@ -14,7 +14,7 @@ from tfcopy.data.corpora.corpus import (
     translation_corpus,
 )
 from tfcopy.data.corpora.text_pairs import read_lines
-from tfcopy.file_formats import JsonError, parse_json, shortened
+from tfcopy.file_formats import FormError, parse_json, shortened
 
 _SUFFIXES = {
     ".csv": "csv",
@@ -113,7 +113,7 @@ class Node:
         try:
             place = f"{path}, line {line}" if line else path
             return cls(place, "", parse_json(text))
-        except JsonError as error:
+        except FormError as error:
             number = line or error.line
             place = f"{path}, line {number}" if number else path
             advice = "Mend it, or fetch the file again"

@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from tfcopy.data.text.span_patterns import NAMES
-from tfcopy.file_formats import JsonError, parse_json
+from tfcopy.file_formats import FormError, parse_json
 
 _MOST_FIELDS = 10_000
 _MOST_ALTERNATIVES = 20
@@ -227,7 +227,7 @@ def _reason(error):
 def _json(body):
     try:
         fields = parse_json(body)
-    except JsonError as error:
+    except FormError as error:
         raise ApiError(400, f"Invalid JSON format: {error}") from None
     if not isinstance(fields, dict):
         raise ApiError(400, "Invalid JSON format")
@@ -282,7 +282,7 @@ def _fields(pairs):
     if len(fields.get("q", [])) == 1:
         (fields["q"],) = fields["q"]
         if fields["q"].startswith("["):
-            with contextlib.suppress(JsonError):
+            with contextlib.suppress(FormError):
                 texts = parse_json(fields["q"])
                 if all(isinstance(x, str) for x in texts):
                     fields["q"] = texts

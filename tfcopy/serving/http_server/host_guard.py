@@ -20,10 +20,6 @@ _DRAINED = 64
 _HELD = 128
 
 
-class _HasGone(Exception):
-    """The client has closed the connection."""
-
-
 class HostGuard:
     """ASGI middleware that refuses foreign and oversized requests.
 
@@ -61,7 +57,7 @@ class HostGuard:
             return await self._app(
                 scope, _replay_body(bytes(body), receive), send
             )
-        except _HasGone:
+        except asyncio.IncompleteReadError:
             return None  # No client is left.
         finally:
             self._held -= len(body)
@@ -104,7 +100,7 @@ class HostGuard:
                 while is_unfinished:
                     message = await receive()
                     if message["type"] == "http.disconnect":
-                        raise _HasGone
+                        raise asyncio.IncompleteReadError(b"", None)
                     part = message.get("body", b"")
                     is_unfinished = message.get("more_body")
                     size += len(part)

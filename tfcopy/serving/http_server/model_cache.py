@@ -5,7 +5,6 @@ import threading
 from collections.abc import Callable
 
 from tfcopy.runtime.exported_model import ExportedModel
-from tfcopy.runtime.remote_model import RequestError
 from tfcopy.runtime.rest_transport import UNAVAILABLE
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.terminal import one_line
@@ -68,5 +67,5 @@ class EvictableModel(ExportedModel):
             model = self._cache.get(self.reopen)
         except (ModelError, OSError) as error:
             # No fault of a text, so that the batch is not tried text by text.
-            raise RequestError(one_line(error), UNAVAILABLE) from error
+            raise ModelError(one_line(error), UNAVAILABLE) from error
         return model._ask_batch(signature, arrays)

@@ -12,12 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from typing import Any, NamedTuple
 
-from tfcopy.runtime.remote_model import RequestError
 from tfcopy.runtime.signatures import ModelError
-
-
-class QueueFull(Exception):
-    """The queue is full."""
 
 
 class _Waiting(NamedTuple):
@@ -72,14 +67,14 @@ class RequestBatches:
         """Returns the results for the segments of a request.
 
         Raises:
-            QueueFull: If the queue is full.
+            asyncio.QueueFull: If the queue is full.
             ModelError: If the model cannot answer.
         """
         if not segments:
             return []
         waiting = self.num_waiting
         if waiting and waiting + len(segments) > self._options.queue_size:
-            raise QueueFull
+            raise asyncio.QueueFull
         create = asyncio.get_running_loop().create_future
         request = collections.deque(_Waiting(x, create()) for x in segments)
         answers = [x.answer for x in request]
@@ -156,9 +151,7 @@ class RequestBatches:
             pairs = list(zip(batch, answers, strict=True))
         except Exception as error:
             # One bad segment must not fail all others.
-            may_be_one = isinstance(error, ModelError) and not isinstance(
-                error, RequestError
-            )
+            may_be_one = isinstance(error, ModelError) and error.code is None
             if may_be_one and len(batch) > 1:
                 for waiting in batch:
                     await self._try([waiting])

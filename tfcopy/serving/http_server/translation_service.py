@@ -22,7 +22,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from tfcopy.data.text.blanks import normalized
 from tfcopy.data.text.span_patterns import NAMES, PATTERNS, lost_spans
-from tfcopy.runtime.remote_model import RemoteModel, RequestError
+from tfcopy.runtime.remote_model import RemoteModel
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving.http_server.api_messages import (
     ApiError,
@@ -31,7 +31,6 @@ from tfcopy.serving.http_server.api_messages import (
 )
 from tfcopy.serving.http_server.html_parts import HtmlText
 from tfcopy.serving.http_server.request_batches import (
-    QueueFull,
     RequestBatches,
 )
 from tfcopy.serving.http_server.served_models import (
@@ -315,7 +314,7 @@ class TranslationService:
         """Logs errors with details, and raises an `ApiError` without them."""
         try:
             yield
-        except QueueFull:
+        except asyncio.QueueFull:
             raise ApiError(
                 503, "Too many texts wait already; ask again later", 1
             ) from None
@@ -326,11 +325,11 @@ class TranslationService:
                 "at once, or later",
                 1,
             ) from None
-        except RequestError as error:
-            self._log(one_line(error))
-            raise ApiError(503, "The model cannot be reached", 5) from None
         except ModelError as error:
             self._log(one_line(error))
+            if error.code is not None:
+                reason = "The model cannot be reached"
+                raise ApiError(503, reason, 5) from None
             raise ApiError(500, "Cannot translate text") from None
 
     async def close(self):

@@ -50,7 +50,7 @@ from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.decoding import Ensemble, SearchOptions
 from tfcopy.models import rarest_word_model  # noqa: F401 registers classes
-from tfcopy.serving.run_folder import SERVABLE_NAME, checkpoints_of
+from tfcopy.serving.run_folder import SERVABLE_NAME, RunError, checkpoints_of
 from tfcopy.serving.servables import settings
 from tfcopy.serving.servables.text_model import (
     AnswerFinder,
@@ -74,10 +74,6 @@ KINDS = {
     kind.__name__: kind
     for kind in (AnswerFinder, EntailmentClassifier, Translator, WordPredictor)
 }
-
-
-class StorageError(ValueError):
-    """A stored servable cannot be read; the message says why."""
 
 
 class StoredServable(NamedTuple):
@@ -154,7 +150,7 @@ def load(
             the weights of the newest checkpoint.
 
     Raises:
-        StorageError: naming the file that is missing or damaged.
+        RunError: naming the file that is missing or damaged.
         OSError: naming the folder, if its name is not UTF-8.
         CheckpointError: If there are no such weights, or they do not belong
             to the model.
@@ -238,19 +234,19 @@ def _content_of(path):
         content = read_json(path)
         number, kind = content["format"], content["kind"]
         if number != FORMAT or str(kind) not in KINDS:
-            raise StorageError(
+            raise RunError(
                 f"{path} is from another release of tfcopy (format {number!r}, "
                 f"kind {kind!r}; this one reads format {FORMAT} of "
                 f"{', '.join(KINDS)}). Update tfcopy."
             )
         check_fields(path, content, *_FIELDS)
     except FileNotFoundError:
-        raise StorageError(
+        raise RunError(
             f"{path}: no such file. Repeat the recipe's command: it writes the "
             "file, and exports a finished run without training it again."
         ) from None
     except DamagedFileError as error:
-        raise StorageError(str(error)) from error
+        raise RunError(str(error)) from error
     except KeyError as error:
         raise _damaged(path, error) from error
     return content
@@ -260,7 +256,7 @@ def _content_of(path):
 def _errors_as_storage_error(path):
     try:
         yield
-    except (CheckpointError, StorageError, settings.SettingError):
+    except (CheckpointError, RunError, settings.SettingError):
         raise
     except (
         *(AttributeError, ImportError, LookupError),
@@ -270,7 +266,7 @@ def _errors_as_storage_error(path):
 
 
 def _damaged(path, error):
-    return StorageError(f"{path} is damaged ({_reason(error)}).")
+    return RunError(f"{path} is damaged ({_reason(error)}).")
 
 
 def _reason(error):
@@ -340,16 +336,16 @@ class StoredFiles:
         """Returns the path of a file that was stored.
 
         Raises:
-            StorageError: If it is missing, or its content has changed.
+            RunError: If it is missing, or its content has changed.
         """
         path = filesystem.abspath(os.path.join(self.folder, reference["file"]))
         if os.path.dirname(path) != self.shared:
-            raise StorageError(f"{path}: not a file of {self.shared}.")
+            raise RunError(f"{path}: not a file of {self.shared}.")
         data = _read(path)
         if data is None:
-            raise StorageError(f"{path}: no such file, or not readable.")
+            raise RunError(f"{path}: no such file, or not readable.")
         if _checksum(data) != reference["sha256"]:
-            raise StorageError(
+            raise RunError(
                 f"{path} is damaged or has changed since the run began."
             )
         return path
@@ -465,7 +461,7 @@ class Decoder:
         """Builds the object that JSON describes.
 
         Raises:
-            StorageError: If a file is missing or has changed.
+            RunError: If a file is missing or has changed.
             KeyError, TypeError, ValueError: If it is damaged.
         """
         if isinstance(content, list):
