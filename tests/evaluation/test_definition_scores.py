@@ -3,6 +3,7 @@ import pytest
 
 from tfcopy.evaluation import definition_scores
 from tfcopy.evaluation.definition_scores import category_scores, project
+from tfcopy.terminal import one_line
 
 
 @pytest.mark.parametrize(
@@ -152,5 +153,6 @@ def test_few_or_equal_vectors_can_be_projected(shape):
 
 def test_the_missing_extra_is_named(without):
     without("sklearn")
-    with pytest.raises(ImportError, match=r'-e "\.\[projection\]"'):
+    with pytest.raises(ImportError) as told:
         project(np.eye(5))
+    assert '-e ".[projection]"' in one_line(told.value)

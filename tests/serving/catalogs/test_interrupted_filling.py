@@ -142,7 +142,7 @@ def test_a_full_disk_leaves_the_catalogue(tmp_path, fill, monkeypatch):
 
     monkeypatch.setattr(atomic_files, "_sync", sync)
     status, _, error = fill(path)
-    assert status == 2 and f"{path}: cannot be written (No space" in error
+    assert status == 1 and f"{path}: cannot be written (No space" in error
     assert pathlib.Path(path).read_text() == HEADER + BODY
     assert os.listdir(tmp_path) == ["a.po"]
 
