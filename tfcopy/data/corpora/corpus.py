@@ -358,7 +358,7 @@ def splits(
     """
     pairs_of = {"validation": validation, "test": test}
     missing = [name for name, pairs in pairs_of.items() if pairs is None]
-    held_out = draw(
+    held_out = sample_held_out(
         train.num_pairs,
         missing,
         num_held_out,
@@ -385,7 +385,7 @@ def is_blank(texts: tuple[str, ...]) -> bool:
     )
 
 
-def draw(
+def sample_held_out(
     total: int,
     names: list[str],
     num_held_out: int | None,

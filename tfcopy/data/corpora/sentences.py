@@ -178,7 +178,7 @@ def _with_held_out(files, num_held_out, seed):
     """Moves whole files of "train" to the splits that have none."""
     missing = [x for x in ("validation", "test") if x not in files]
     train = files["train"]
-    owners = corpus.draw(
+    owners = corpus.sample_held_out(
         len(train),
         missing,
         num_held_out,

@@ -481,12 +481,12 @@ class Translator:
         source_words = source.words[:, : source.longest]
         all_words = tf.reshape(words, [-1, tf.shape(words)[2]])
         lengths = tf.reshape(lengths, [-1])
-        said = [tf.RaggedTensor.from_tensor(all_words, lengths)]
+        tokens = [tf.RaggedTensor.from_tensor(all_words, lengths)]
         if self.protects:
             read = tf.repeat(source_words, count, axis=0)
             read = tf.RaggedTensor.from_tensor(read, padding="")
-            said.append(self.source_tokenizer.beside_letters(read))
-        texts = self.target_tokenizer.detokenize(*said)
+            tokens.append(self.source_tokenizer.beside_letters(read))
+        texts = self.target_tokenizer.detokenize(*tokens)
         texts = tf.reshape(texts, [-1, count])
         if getattr(self.source_tokenizer, "in_pieces", False):
             words, source_words = map(unmarked, (words, source_words))
@@ -552,8 +552,8 @@ def _drop_duplicates(found):
     }
 
     def once(name, x):
-        said = again[(..., *[None] * (x.shape.rank - 2))]
-        x = tf.where(said, nothing.get(name, 0.0), x)
+        is_again = again[(..., *[None] * (x.shape.rank - 2))]
+        x = tf.where(is_again, nothing.get(name, 0.0), x)
         return tf.gather(x, order, batch_dims=1)
 
     return {name: once(name, x) for name, x in found.items()}
