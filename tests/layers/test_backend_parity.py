@@ -20,7 +20,7 @@ from tests.layers.layer_cases import BATCH, LAYERS, V
 from tfcopy import losses
 from tfcopy.models import translator
 
-LOSSES = ("generated", "observed", "marginal")
+LOSSES = ("generation_loss", "observed_copy_loss", "marginal_copy_loss")
 # How many definitions there are is data, which nobody differentiates by; where
 # it ties with the 1 in `maximum(number, 1)` the backends do it differently.
 NUMBERS = ("counts",)

@@ -21,7 +21,7 @@ BATCH = {
     "pointers": np.array([[1, -1, -1, -1], [1, -1, -1, -1]], "int32"),
 }
 BATCH["source_copy_ids"] = BATCH["source_copy_ids"].astype("int32")
-LOSSES = ("generated", "observed", "marginal")
+LOSSES = ("generation_loss", "observed_copy_loss", "marginal_copy_loss")
 NAMES = ("source_ids", "source_copy_ids", "target_ids")
 INPUTS = {name: BATCH[name] for name in NAMES}
 

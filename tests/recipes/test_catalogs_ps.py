@@ -159,7 +159,7 @@ def continue_base(project, monkeypatch):
         monkeypatch.setattr(earlier_run, "load", lambda *_: ("", base))
         config = catalogs_ps.Config(**flags, init_from="base", mix=9.0)
         corpus = translation_data.load_corpus(config, demo_catalogs)
-        return catalogs_ps._continued(config, corpus)
+        return catalogs_ps._extend_base(config, corpus)
 
     return continued
 
