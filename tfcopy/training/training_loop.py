@@ -19,6 +19,8 @@ class TrainingDiverged(RuntimeError):
     ```
     """
 
+    exit_code = 2  # of a command: users can mend it
+
 
 class TrainingLoop:
     """Loop of one run, from its current state to the end.
