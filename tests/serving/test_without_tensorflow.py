@@ -165,6 +165,12 @@ def test_commands_name_the_extra_that_they_need(
     module, arguments, missing, int8_export, tmp_path
 ):
     names = {"model": int8_export, "tmp_path": tmp_path}
+    # A run, as far as `export` looks before its imports.
+    run = {"recipe": "europarl_ps", "config": {}}
+    (tmp_path / "config.json").write_text(json.dumps(run))
+    (tmp_path / "nmt/checkpoints").mkdir(parents=True)
+    (tmp_path / "nmt/checkpoints/checkpoint-1.npz").touch()
+    (tmp_path / "nmt/servable.json").write_text("{}")
     arguments = [x.format(**names) for x in arguments]
     done = subprocess.run(
         command("missing", module, *arguments), capture_output=True, text=True
