@@ -47,6 +47,8 @@ class Words:
         self._edge, self._separator = (
             facts[x].encode() for x in ("edge", "separator")
         )
+        if len(self._edge + self._separator) > 9:
+            raise ValueError("tokens are too far apart")
         self._swapped = self._SWAPPED if facts["characters"] else None
         self._lowercase = facts["lowercase"]
 
@@ -61,8 +63,6 @@ class Words:
         if self._swapped is not None:
             swapped = {y: x for x, y in self._swapped.items()}
             tokens = [swapped.get(x, x) for x in tokens]
-        if len(self._edge + self._separator) > 9:
-            raise ValueError("tokens are too far apart")
         text = join(tokens, self._separator)
         text = self._join(self._edge + text + self._edge)
         return text.strip(BLANKS) if self._edge else text
@@ -91,7 +91,7 @@ class SentencePieces:
         return [x.encode() for x in self._model.encode(text, out_type=str)]
 
     def detokenize(self, tokens):
-        joined(tokens)
+        joined(tokens)  # refuses what becomes too long
         text = self._model.decode([x.decode() for x in tokens]).encode()
         return text.replace(_BLANK, b" ").strip(BLANKS)
 

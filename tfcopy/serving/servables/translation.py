@@ -24,6 +24,7 @@ from tfcopy.data.text.tokenization import normalize_blanks, readable_text
 from tfcopy.decoding import Candidates, SearchResult, beam_search, search_among
 from tfcopy.decoding.required_tokens import GOES_ON
 from tfcopy.layers.copying import MASKED
+from tfcopy.runtime.text_functions import POSITIONS
 
 
 class RequestedTerms(NamedTuple):
@@ -94,8 +95,8 @@ def program_lengths(
         doubling: Whether each length is twice the last one. Otherwise there are
             more: a third of a program is padding at most.
     """
-    lengths = [_POSITIONS]
-    size = _POSITIONS
+    lengths = [POSITIONS]
+    size = POSITIONS
     while size <= longest:
         # 16, 24, 32, 48, 64 and so on.
         is_power = size & (size - 1) == 0
@@ -108,10 +109,6 @@ def program_lengths(
 
 _UNK_WORD = special.SPECIAL_TOKENS[special.UNK]
 _EOS_WORD = special.SPECIAL_TOKENS[special.EOS]
-# How sums are rounded depends on the shapes of the matrices multiplied, but, as
-# was measured to the last bit with AVX-512, not between shapes of this
-# multiple.
-_POSITIONS = 16
 
 
 class Sources(NamedTuple):
@@ -172,7 +169,7 @@ def read_sources(translator, text, rows, must_have=None) -> Sources:
         entities=translator.entities,
     )
     longest = tf.cast(ids.bounding_shape(axis=1), tf.int32)
-    width = -(-longest // _POSITIONS) * _POSITIONS
+    width = -(-longest // POSITIONS) * POSITIONS
     ids = ids.to_tensor(special.PAD, shape=tf.stack([tf.size(is_blank), width]))
     protected = None
     if needed is not None:
