@@ -145,6 +145,7 @@ msgstr ""
     for name, text in (
         ("tensorflow/__init__.py", NOISE),
         ("model/1/saved_model.pb", ""),
+        ("run/config.json", '{"recipe": "x", "config": {}}'),
         ("a", "a\n"),
         ("c.po", catalog),
     ):

@@ -163,18 +163,6 @@ def test_the_probabilities_of_words_sum_to_1(kind, head):
     helpers.assert_close(ops.mean(found, axis=0), expected, atol=1e-5)
 
 
-@pytest.mark.long
-def test_a_task_stored_without_the_option_answers_as_before():
-    task = of_special_ids("bart", "pointer_generator", normalize=False)
-    config = task.get_config()
-    assert config.pop("normalize") is False
-    again = type(task).from_config(config)
-    again.set_weights(task.get_weights())
-    _, expected = word_log_probs_of(task, "bart")
-    assert np.exp(expected[1]).sum(-1).max() < 0.8
-    np.testing.assert_array_equal(word_log_probs_of(again, "bart")[1], expected)
-
-
 def answers(task, texts, **options):
     """The rows that `generate` says after the prompt."""
     inputs = task.preprocessor.generate_preprocess(texts)
