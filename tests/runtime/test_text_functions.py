@@ -14,6 +14,7 @@ from tests.runtime.text_sides import (
     SIDES,
     TOKENIZERS,
     Sides,
+    copying_bytes,
     protected,
     translator_of,
 )
@@ -94,6 +95,12 @@ def test_a_long_text_with_terms(tmp_path):
     begin = time.process_time()
     sides.functions.read(texts, [[b"session is\tx"]] * 2)
     assert time.process_time() - begin < 2
+
+
+@pytest.mark.long
+def test_bytes_form_the_character_of_a_span(tmp_path):
+    sides = Sides(translator_of("bart in pieces", tmp_path), tmp_path)
+    assert sides.difference([copying_bytes(sides).encode()] * 2) is None
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from tests.data.text import hub_tokenizers
 from tests.serving.servables.translators import SOURCE, TARGET, Copier
+from tfcopy import tokens
 from tfcopy.data import Dictionary, Tokenizer, Vocabulary, hub_pieces
 from tfcopy.data.text.blanks import is_word
 from tfcopy.data.text.entities import Entities
@@ -20,6 +21,7 @@ from tfcopy.serving.servables import litert_export, text_export
 from tfcopy.serving.servables.translator import Translator
 
 ODD = text_export.odd_texts()
+MARKS = "".join(tokens.PIECE_MARKS).encode()
 SPANS = ("rst", "placeholders", "html", "[0-9]+")
 
 
@@ -118,6 +120,7 @@ class Sides:
     def __init__(self, translator, folder):
         folder = str(folder)
         translator = translator.with_files(folder)
+        self.translator = translator
         kinds = litert_export.signature_kinds(translator)
         text_export.write(folder, translator, kinds, folder)
         self.functions = TextFunctions(os.path.join(folder, FILE_NAME), folder)
@@ -127,3 +130,28 @@ class Sides:
     def difference(self, texts):
         """Returns the name of an array that differs for texts."""
         return text_export.find_difference(self.functions, self.graphs, texts)
+
+
+def copying_bytes(sides):
+    """Has results copy the bytes of the character that stands for a span.
+
+    Returns:
+        A text that has the bytes in another order, and a span.
+    """
+    draw = sides.graphs.draw
+
+    def draw_bytes(signature, read, rng):
+        result, words = draw(signature, read, rng), read["words"][0].tolist()
+        size = sides.translator.target_vocabulary.size
+        bytes_ = [words.index(x) for x in (b"<0xEE>", b"<0x80>", b"<0x80>")]
+        span = [i for i, x in enumerate(words) if x.lstrip(MARKS) != x]
+        places = np.array([*bytes_, *span, *bytes_])
+        result["ids"][:] = tokens.PAD
+        result["ids"][:, :, : len(places)] = places + size
+        result["ids"][:, :, len(places)] = tokens.EOS
+        result["copied_from"][:] = tokens.GENERATE
+        result["copied_from"][:, :, : len(places)] = places
+        return result
+
+    sides.graphs.draw = draw_bytes
+    return "\ue00a %s"

@@ -326,7 +326,10 @@ class Spans:
         for token, is_span in self._with_whole_spans(tokens):
             rest.append(_SPAN if is_span else token)
             spans += [token] * is_span
-        return self._inner.detokenize(rest).split(_SPAN), [*spans, b""]
+        parts = self._inner.detokenize(rest).split(_SPAN, len(spans))
+        # Bytes may form the character that stands for a span.
+        parts[-1] = parts[-1].replace(_SPAN, b"")
+        return parts, [*spans, b""]
 
     def _with_whole_spans(self, tokens):
         """Yields tokens, runs of marked pieces joined, and which are spans."""

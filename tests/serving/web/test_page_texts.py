@@ -60,6 +60,13 @@ def test_functions_are_those_of_python(name, tmp_path):
     compare(sides, itertools.product(sides.functions.kinds, texts), tmp_path)
 
 
+@pytest.mark.long
+def test_bytes_form_the_character_of_a_span(tmp_path):
+    sides = Sides(translator_of("bart in pieces", tmp_path), tmp_path)
+    text = text_sides.copying_bytes(sides)
+    compare(sides, itertools.product(sides.functions.kinds, [text]), tmp_path)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [x.values[0] for x in cases()])
 def test_many_texts(name, tmp_path):

@@ -253,7 +253,17 @@ class ProtectedTokenizer:
         rest = tokens.with_flat_values(tf.where(is_span, SPAN, values))
         text = tf.strings.split(self.inner.detokenize(rest), SPAN)
         # The span after each part, or nothing at the end.
-        return text, append(keep(tokens, is_span), "").values
+        spans = append(keep(tokens, is_span), "")
+        # Bytes may form the character that stands for a span: the parts after
+        # the last span are one.
+        rows = rows_of(text)
+        places = tf.range(tf.size(rows, tf.int64))
+        places += tf.gather(spans.row_splits[:-1] - text.row_splits[:-1], rows)
+        places = tf.minimum(places, tf.gather(spans.row_splits[1:], rows) - 1)
+        parts = tf.strings.unsorted_segment_join(
+            text.values, places, tf.size(spans.values)
+        )
+        return spans.with_values(parts), spans.values
 
     def _joined(self, tokens):
         """Joins each marked run to its span; returns which tokens are spans."""

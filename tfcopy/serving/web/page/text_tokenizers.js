@@ -259,6 +259,8 @@ export class Spans extends Tokenizer {
     const rest = whole.map(([x, isSpan]) => (isSpan ? SPAN : x));
     const spans = whole.filter(([, isSpan]) => isSpan).map(([x]) => x);
     const parts = this.inner.detokenize(rest).split(SPAN);
+    // Bytes may form the character that stands for a span.
+    parts.push(parts.splice(spans.length).join(""));
     return { parts, spans: [...spans, ""] };
   }
 
