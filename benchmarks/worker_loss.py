@@ -4,10 +4,11 @@
 
 Two processes on this machine train europarl_ps as `tfcopy worker` starts them;
 whichever ends with an error is started again, as `restart: on-failure` does. As
-soon as there is a checkpoint, one is killed with SIGKILL. Told are the seconds until the other has ended, until both are started
-again and the next update is made; which update that is; and whether the
-exported weights are those of a run that nobody has disturbed. The first worker
-is killed in one round, the second in another.
+soon as there is a checkpoint, one is killed with SIGKILL. Printed are the
+seconds until the other has ended, until both are started again and the next
+update is made; which update that is; and whether the exported weights are those
+of a run that nobody has disturbed. The first worker is killed in one round, the
+second in another.
 """
 
 import json

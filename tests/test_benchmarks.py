@@ -116,9 +116,6 @@ SLOW += ("planner_speed", "pointing_cost", "serve_under_load")
 SLOW += ("shard_training", "worker_loss")
 # By the line that names what is missing.
 LACKING = {
-    # Its figures need 20 s of training.
-    "The runs are too short to be timed": "worker_growth --workdir FOLDER "
-    "--workers 1 --updates 3 --rounds 1 --pairs_per_worker 4",
     "Eole 0.6 is not installed for ": "markup_peers eole FOLDER "
     "--workdir FOLDER --peer_python PYTHON",
     "OpenNMT-py==3.5.1 is not installed for ": "opennmt_peer --workdir FOLDER "
@@ -126,7 +123,7 @@ LACKING = {
     "Weblate's wheel cannot be fetched": "weblate_client http://[::1]:1 en fr",
 }
 # Other processes start them, or another test.
-OTHERS = {"engine_side", "engines", "opennmt_worker"}
+OTHERS = {"engine_side", "engines", "opennmt_worker", "worker_growth"}
 COPYNET = {
     **dict(rules_per_type=2, instances=12, num_symbols=20, test_pairs=4),
     **dict(longest_filling=3, longest_left=5, longest_right=2),
@@ -287,6 +284,15 @@ def test_a_peer_that_is_missing_is_named(reason, tmp_path, monkeypatch):
     assert done.returncode == 1 and not done.stdout
     (line,) = done.stderr.splitlines()
     assert line.startswith(reason)
+
+
+@pytest.mark.slow
+def test_runs_that_are_too_short_are_not_timed(tmp_path):
+    """The figures of `worker_growth` need 20 seconds of training."""
+    flags = "--workdir FOLDER --workers 1 --updates 3 --pairs_per_worker 4"
+    done = start("worker_growth", flags, tmp_path)
+    assert done.returncode == 1
+    assert "too short to be timed" in done.stderr.splitlines()[-1]
 
 
 @pytest.mark.slow
