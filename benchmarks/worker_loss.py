@@ -4,11 +4,11 @@
 
 Two processes on this machine train europarl_ps as `tfcopy worker` starts them;
 whichever ends with an error is started again, as `restart: on-failure` does. As
-soon as there is a checkpoint, one is killed with SIGKILL. Printed are the
-seconds until the other has ended, until both are started again and the next
-update is made; which update that is; and whether the exported weights are those
-of a run that nobody has disturbed. The first worker is killed in one round, the
-second in another.
+soon as there is a checkpoint and some updates after it, one is killed with
+SIGKILL. Told are the seconds until the other has ended, until both are started
+again and the next update is made; which update that is; and whether the
+exported weights are those of a run that nobody has disturbed. The first worker
+is killed in one round, the second in another.
 """
 
 import json
@@ -119,13 +119,16 @@ def measure(folder, lost, options):
     """A round in which one worker is killed; returns what is told."""
     workers = train_together(folder, options)
     checkpoints = folder / "logs" / "run" / "pointer_softmax" / "checkpoints"
-    saved = 0
-    while not saved:
+    first = saved = before = 0
+    # The first checkpoint, and some updates more.
+    while not first or before <= first + 20:
         time.sleep(0.2)
         if workers[0].ends:
             sys.exit("The run ended too soon: more --updates.")
         names = [x.stem for x in checkpoints.glob("checkpoint-*.npz")]
         saved = max((int(x.rsplit("-", 1)[1]) for x in names), default=0)
+        first = first or saved
+        before = max((x[1] for x in workers[0].updates), default=0)
     os.kill(workers[lost].process.pid, signal.SIGKILL)
     start = time.monotonic()
     for worker in workers:
@@ -135,6 +138,7 @@ def measure(folder, lost, options):
     return {
         "lost worker": lost,
         "last checkpoint": saved,
+        "update when killed": before,
         "seconds until the other ended": round(other[0] - start, 1),
         "its exit status": other[1],
         "seconds until the next update": round(after[0][0] - start, 1),

@@ -41,6 +41,10 @@ _NUMBERS = itertools.count()
 # The process that only hands out the tests does without Keras.
 
 
+def _is_first_tier(config):
+    return config.option.markexpr == time_budget.TIER
+
+
 @pytest.fixture
 def without(monkeypatch):
     """Function of the name of a package that then is not installed."""
@@ -87,7 +91,7 @@ def plain_graphs(request):
     if keras.backend.backend() == "tensorflow":
         import tensorflow as tf
 
-        is_plain = request.config.option.markexpr == time_budget.TIER
+        is_plain = _is_first_tier(request.config)
         is_plain &= not request.node.get_closest_marker("optimised_graphs")
         tf.config.optimizer.set_experimental_options(
             {"disable_meta_optimizer": is_plain}
@@ -95,14 +99,15 @@ def plain_graphs(request):
 
 
 @pytest.fixture(autouse=True, scope="module")
-def seeded_libraries():
+def seeded_libraries(request):
     # Once a file: it throws away all that TensorFlow has compiled.
     import keras
 
     # Keras collects garbage after each layer that it quantizes, and would look
-    # at all that the files before have left. What is garbage must go first, or
-    # it would stay: 11 GB of graphs after two thirds of the slow tests.
-    gc.collect()
+    # at all that the files before have left. Frozen garbage stays for ever:
+    # 11 GB of graphs after two thirds of the slow tests.
+    if not _is_first_tier(request.config):
+        gc.collect()
     gc.freeze()
 
     keras.utils.set_random_seed(0)
@@ -140,7 +145,7 @@ def pytest_collection_modifyitems(config, items):
     """
     import hypothesis
 
-    is_first = config.option.markexpr == time_budget.TIER
+    is_first = _is_first_tier(config)
     cases = collections.Counter()
     drawn = set()
     for item in items:
@@ -177,5 +182,5 @@ def pytest_collection_finish(session):
     # counts: to look through them again and again takes a quarter of the time.
     gc.collect()
     gc.freeze()
-    is_first = session.config.option.markexpr == time_budget.TIER
-    gc.set_threshold(100_000, *([1_000, 1_000] if is_first else [10, 10]))
+    rare = 1_000 if _is_first_tier(session.config) else 10
+    gc.set_threshold(100_000, rare, rare)

@@ -107,8 +107,7 @@ ALONE = {
     "serve_under_load": f"{DEMO} --loads nested --seconds 2",
     "shard_training": "--workdir FOLDER --parts speed --pairs 300 --rounds 1 "
     "--steps 1",
-    "worker_loss": "--workdir FOLDER --updates 60 --eval_every 30 "
-    "--save_every 25",
+    "worker_loss": "--workdir FOLDER",
 }
 # More than 30 s of a processor, most of it to compile.
 SLOW = ("attacks", "backbone_copying", "batch_throughput", "definition_speed")

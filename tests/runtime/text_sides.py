@@ -21,7 +21,6 @@ from tfcopy.serving.servables import litert_export, text_export
 from tfcopy.serving.servables.translator import Translator
 
 ODD = text_export.odd_texts()
-MARKS = "".join(tokens.PIECE_MARKS).encode()
 SPANS = ("rst", "placeholders", "html", "[0-9]+")
 
 
@@ -133,18 +132,18 @@ class Sides:
 
 
 def copying_bytes(sides):
-    """Has results copy the bytes of the character that stands for a span.
+    """Makes results copy the bytes of the character that stands for a span.
 
     Returns:
         A text that has the bytes in another order, and a span.
     """
-    draw = sides.graphs.draw
+    draw, marks = sides.graphs.draw, "".join(tokens.PIECE_MARKS).encode()
 
     def draw_bytes(signature, read, rng):
         result, words = draw(signature, read, rng), read["words"][0].tolist()
         size = sides.translator.target_vocabulary.size
         bytes_ = [words.index(x) for x in (b"<0xEE>", b"<0x80>", b"<0x80>")]
-        span = [i for i, x in enumerate(words) if x.lstrip(MARKS) != x]
+        span = [i for i, x in enumerate(words) if x.lstrip(marks) != x]
         places = np.array([*bytes_, *span, *bytes_])
         result["ids"][:] = tokens.PAD
         result["ids"][:, :, : len(places)] = places + size
