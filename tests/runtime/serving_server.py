@@ -33,7 +33,7 @@ _HTTP = {
     "DEADLINE_EXCEEDED": 504,
 }
 _REQUEST = re.compile(
-    r"/v1/models/([^/:]+)(?:/versions/(\d+)|/labels/([^/:]+))?"
+    r"/v1/models/([^/:]+)(?:/versions/(\d+))?"
     r"(/metadata|:predict)?"
 )
 
@@ -54,7 +54,6 @@ class ServingServer:
 
     Args:
         models: Dict of name to dict of version to `LocalModel`.
-        labels: Dict of label to version, of all models.
         tls: Optional `(key, certificate)`, paths of PEM files.
 
     Attributes:
@@ -64,9 +63,8 @@ class ServingServer:
             "NOT_FOUND" or "UNAVAILABLE"; `None` if they are.
     """
 
-    def __init__(self, models, labels=None, tls=None):
+    def __init__(self, models, tls=None):
         self.models = models
-        self.labels = labels or {}
         self.tls = tls
         self.port = 0
         self.reset()
@@ -110,7 +108,7 @@ class ServingServer:
 
     def answer(self, path, body):
         """The JSON value of a GET, whose body is `None`, or of a POST."""
-        name, version, label, what = _REQUEST.fullmatch(path).groups()
+        name, version, what = _REQUEST.fullmatch(path).groups()
         assert (what == ":predict") == (body is not None)
         request = json.loads(body or '{"inputs": {}}')
         inputs = {k: _decoded(x) for k, x in request["inputs"].items()}
@@ -122,7 +120,7 @@ class ServingServer:
         name, version = unquote(name), version and int(version)
         if what is None:
             return self._status(name, version)
-        version, model = self._find(name, version, label and unquote(label))
+        version, model = self._find(name, version)
         if what == "/metadata":
             spec = {"name": name, "signature_name": "", "version": str(version)}
             signatures = {"signature_def": signature_defs(model.name)}
@@ -155,17 +153,12 @@ class ServingServer:
         states = [{"version": str(number), **fixed} for number in numbers]
         return {"model_version_status": states}
 
-    def _find(self, name, version, label):
+    def _find(self, name, version):
         """`(version, model)`."""
         versions = self.models.get(name, {})
         if self.loading:
             raise Status(self.loading, f"Servable not found: Latest({name})")
-        if label is not None:
-            if label not in self.labels:
-                message = f"Unrecognized servable version label: {label}"
-                raise Status("INVALID_ARGUMENT", message)
-            version = self.labels[label]
-        elif version is None:
+        if version is None:
             version = max(versions, default=None)
         if version not in versions:
             raise Status("NOT_FOUND", f"Servable not found: Specific({name})")

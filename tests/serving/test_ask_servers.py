@@ -12,7 +12,6 @@ from tests.runtime.serving_server import ServingServer
 from tests.serving.servables.translators import sentences
 from tfcopy.runtime import local_model, remote_model
 from tfcopy.runtime.exported_model import ExportedModel
-from tfcopy.runtime.rest_transport import VersionStatus
 from tfcopy.runtime.signatures import Signature
 from tfcopy.serving import ask
 
@@ -21,7 +20,7 @@ SENTENCES = [x.encode() for x in sentences(9)] + [b"", b"\xff\xfe is \x00"]
 
 @pytest.fixture(scope="module")
 def running(copier_model):
-    server = ServingServer({"translator": {2: copier_model}}, {"best": 2})
+    server = ServingServer({"translator": {2: copier_model}})
     yield server
     server.stop()
 
@@ -46,20 +45,10 @@ def test_a_server_answers_lines_as_a_folder_does(
     assert found[0] == 0 and len(found[1]) == len(SENTENCES)
 
 
-def test_the_status_has_a_line_a_version(told, server):
-    arguments = [f"{server.address}/translator", "--status"]
-    assert told(ask.main, arguments) == (0, ["2\tAVAILABLE"], "")
-    server.loading = "NOT_FOUND"
-    assert told(ask.main, arguments) == (0, ["2\tLOADING"], "")
-    _, (line,), _ = told(ask.main, [*arguments, "--version=2", "--json"])
-    assert json.loads(line) == {"version": 2, "state": "LOADING", "message": ""}
-
-
 def test_flags_reach_the_server(told, server):
     address = f"{server.address}/translator"
-    for flag in ("--version=2", "--label=best"):
-        found = told(ask.main, [address, flag], b"\n\n")
-        assert found == (0, ["", ""], "")
+    found = told(ask.main, [address, "--version=2"], b"\n\n")
+    assert found == (0, ["", ""], "")
     _, _, error = told(ask.main, [address, "--version=1"])
     assert "no version 1. Versions: 2 AVAILABLE." in error
     server.reset()
@@ -85,7 +74,7 @@ def test_errors_say_what_is_wrong(told, server, capfdbinary):
     assert f"translator at {address}: the model reads no" in message
     for flags in (
         *(["--deadline=0"], ["--deadline=x"], ["--deadline=inf"]),
-        *(["--retries=-1"], ["--at_once=0"], ["--version=1", "--label=x"]),
+        *(["--retries=-1"], ["--at_once=0"]),
     ):
         with pytest.raises(SystemExit):
             ask.main([f"{address}/translator", *flags])
@@ -211,14 +200,7 @@ def test_answers_of_another_form_end_with_a_line(
     assert error.count("\n") == 1
 
 
-def test_what_a_server_says_is_told_without_control_characters(
-    told, server, monkeypatch
-):
-    version = VersionStatus(2, "END\x1b[2J", "oops\n\x9b")
-    monkeypatch.setattr(remote_model.Connection, "status", lambda _: [version])
-    address = f"{server.address}/translator"
-    arguments = [address, "--status"]
-    assert told(ask.main, arguments) == (0, ["2\tEND [2J\toops  "], "")
+def test_what_a_server_says_is_told_without_control_characters(told, server):
     server.fail(1, "INTERNAL", "\x1b]0;mine\x07")
-    status, _, error = told(ask.main, [address])
+    status, _, error = told(ask.main, [f"{server.address}/translator"])
     assert status == 2 and error.removesuffix("\n").isprintable()

@@ -4,7 +4,7 @@ import dataclasses
 import os
 from typing import Literal
 
-from tfcopy.flags import File, NonNegativeInt, PositiveFloat, PositiveInt
+from tfcopy.flags import NonNegativeInt, PositiveFloat, PositiveInt
 from tfcopy.runtime.exported_model import ExportedModel
 from tfcopy.runtime.signatures import ModelError, is_server, split_location
 
@@ -44,8 +44,8 @@ def load(
             and it is installed.
         trust: Whether to run a graph with operations that no export has, such
             as writing files. They run on this machine, with your rights.
-        **options: Options of a server, as in `RemoteModel`: `label`,
-            `deadline`, `retries`, `root_certificate`.
+        **options: Options of a server, as in `RemoteModel`: `deadline`,
+            `retries`.
 
     Raises:
         ModelError: If there is no such model, it cannot be loaded, or the
@@ -131,28 +131,22 @@ class ModelOptions(LoadingOptions):
     Attributes:
         model: exported folder, or ADDRESS/MODEL on a server
         version: version of the model (default: the highest)
-        label: label of the version, instead of --version
         at_once: concurrent batches (default: one for each core, or 4 for a
             server)
         deadline: seconds until a request to a server fails, retries included
             (default: 60)
         retries: retries of a request if the server is not ready (default: 5)
-        root_certificate: PEM file of certificates to verify the server
     """
 
     positional = {"model": "MODEL"}
 
     model: str
     version: NonNegativeInt | None = None
-    label: str | None = None
     at_once: PositiveInt | None = None
     deadline: PositiveFloat | None = None
     retries: NonNegativeInt | None = None
-    root_certificate: File | None = None
 
     def __post_init__(self):
-        if self.version is not None and self.label is not None:
-            raise ValueError("--label: not allowed with --version")
         try:
             self.server, self.model = split_location(self.model)
         except ModelError as error:
@@ -166,25 +160,9 @@ class ModelOptions(LoadingOptions):
     @property
     def connection(self) -> dict:
         """Returns the given arguments of a `Connection`, by name."""
-        names = ("version", "label", "deadline", "retries", "root_certificate")
+        names = ("version", "deadline", "retries")
         given = {name: getattr(self, name) for name in names}
         return {name: x for name, x in given.items() if x is not None}
-
-    def connect(self):
-        """Returns a `Connection` to the model on a server.
-
-        Raises:
-            ModelError: If the model is a folder.
-        """
-        # Imported late, so that --help is fast.
-        from tfcopy.runtime.remote_model import Connection
-
-        if self.server is None:
-            raise ModelError(
-                f"{self.model}: --status is for a model on a server, "
-                "ADDRESS/MODEL."
-            )
-        return Connection(self.server, self.model, **self.connection)
 
     def open(self):
         """Opens the model and returns an `ExportedModel`.

@@ -5,18 +5,22 @@ Requests are repeated until the server answers or the deadline has passed.
 
 import functools
 import itertools
-import os
 import random
 import time
 from numbers import Real
+from urllib.parse import quote
+
+import numpy as np
 
 from tfcopy.runtime.exported_model import ExportedModel
 from tfcopy.runtime.rest_transport import (
     UNAVAILABLE,
     Failure,
-    ModelSpec,
-    RestTransport,
-    VersionStatus,
+    RestServer,
+    encode_request,
+    read_outputs,
+    read_signatures,
+    read_status,
 )
 from tfcopy.runtime.signatures import (
     ModelError,
@@ -39,17 +43,13 @@ class Connection:
     Args:
         address: `host:port`, `http://host:port` or `https://host:port`.
         model: Name of the model.
-        version: Optional number of the version. Without it and a label, the
-            server chooses the highest.
-        label: Optional label of the version.
+        version: Optional number of the version. Without it, the server chooses
+            the highest.
         deadline: Positive number of seconds.
         retries: Non-negative integer.
-        root_certificate: Optional path of a PEM file of root certificates,
-            instead of the usual ones, for `https`.
 
     Raises:
-        ModelError: If the address is malformed, or the certificates cannot be
-            read.
+        ModelError: If the address is malformed.
     """
 
     def __init__(
@@ -58,10 +58,8 @@ class Connection:
         model: str,
         *,
         version: int | None = None,
-        label: str | None = None,
         deadline: float = 60.0,
         retries: int = 5,
-        root_certificate: str | os.PathLike | None = None,
     ):
         check_whole(0, retries=retries)
         if version is not None:
@@ -71,41 +69,47 @@ class Connection:
                 "`deadline` must be a positive number of seconds. "
                 f"Received: {deadline!r}."
             )
-        if version is not None and label is not None:
-            raise ModelError(
-                f"{address}: expected a version or a label, received both."
-            )
         self.address = address
-        self.model = ModelSpec(model, version, label)
         self.name = f"{model} at {address}"
         self.deadline = deadline
         self.retries = retries
-        self._transport = RestTransport(address, root_certificate)
+        self._model, self._version = model, version
+        self._server = RestServer(address)
 
     def signatures(self) -> dict:
-        """Returns the `SignatureInfo` of each signature, by name."""
-        return self._call("its signatures", self._transport.signatures)
-
-    def status(self) -> list[VersionStatus]:
-        """Returns the states of the versions, or of the chosen one."""
-        return sorted(self._call("its status", self._transport.status))
+        """Returns inputs and outputs of each signature, by name."""
+        return self._call("its signatures", "/metadata", read_signatures)
 
     def predict(self, signature: str, inputs, outputs) -> dict:
-        """Calls a signature; see `RestTransport`."""
-        return self._call(
-            f"signature {signature!r}",
-            self._transport.predict,
-            signature,
-            inputs,
-            outputs,
-        )
+        """Calls a signature.
 
-    def _call(self, what, method, *arguments):
+        Args:
+            signature: Its name.
+            inputs: Dict of arrays of `bytes`, of dtype object.
+            outputs: Dict of `TensorInfo`, from `signatures`.
+        """
+        rows = len(next(iter(inputs.values())))
+        if not rows:
+            # JSON has no shape of an empty list: request a row, and drop it.
+            inputs = {
+                name: np.full((1, *x.shape[1:]), b"", object)
+                for name, x in inputs.items()
+            }
+        arrays = self._call(
+            f"signature {signature!r}",
+            ":predict",
+            lambda answer: read_outputs(answer, outputs, max(1, rows)),
+            encode_request(signature, inputs),
+        )
+        return {name: x[:rows] for name, x in arrays.items()}
+
+    def _call(self, what, path, read, body=None):
         end = time.monotonic() + self.deadline
+        path = self._path(self._version) + path
         for tries in itertools.count(1):
             left = max(0.001, end - time.monotonic())
             try:
-                return method(self.model, *arguments, timeout=left)
+                return read(self._server.ask(path, body, left))
             except Failure as failure:
                 wait = _draw_wait(tries)
                 is_final = failure.code != UNAVAILABLE or tries > self.retries
@@ -113,6 +117,10 @@ class Connection:
                     message = self._explain(failure, what, tries)
                     raise ModelError(message, failure.code) from None
             time.sleep(wait)
+
+    def _path(self, version=None):
+        path = "/v1/models/" + quote(self._model, safe="")
+        return path if version is None else f"{path}/versions/{version}"
 
     def _explain(self, failure, what, tries):
         code, details = failure.code, failure.details
@@ -150,22 +158,22 @@ class Connection:
 
     def _explain_not_found(self, details):
         """Returns a message about a missing model, or a missing version."""
-        name, version, _ = self.model
+        version = self._version
         try:
-            every = ModelSpec(name)
-            versions = sorted(self._transport.status(every, timeout=_EXPLAIN))
+            answer = self._server.ask(self._path(), None, _EXPLAIN)
+            versions = read_status(answer)
         except Failure as failure:
             if failure.code != "NOT_FOUND":
                 return f"{self.name}: {details}."
             return (
-                f"{self.address}: the server has no model {name!r} "
+                f"{self.address}: the server has no model {self._model!r} "
                 f"({details}). Expected the name that it was started with "
                 "(--model_name, or a name of its --model_config_file)."
             )
-        states = {x.version: x.state for x in versions}
+        states = {number: state for number, state, _ in versions}
         listing = ", ".join(
-            f"{x.version} {x.state}" + (f" ({x.message})" if x.message else "")
-            for x in versions
+            f"{number} {state}" + (f" ({message})" if message else "")
+            for number, state, message in versions
         )
         if version is not None and version not in states:
             return f"{self.name}: no version {version}. Versions: {listing}."
@@ -192,8 +200,7 @@ class RemoteModel(ExportedModel):
         model: Name of the model.
         batch_size: Positive integer, maximum number of examples in a request.
         at_once: Positive integer, maximum number of concurrent requests.
-        **options: As in `Connection`: `version` or `label`, `deadline`,
-            `retries`, `root_certificate`.
+        **options: As in `Connection`: `version`, `deadline`, `retries`.
 
     Raises:
         ModelError: If the server does not answer, or an argument is wrong.
@@ -223,14 +230,13 @@ class RemoteModel(ExportedModel):
         self._infos = self._connection.signatures()
         self.signatures = {
             name: Signature(
-                {k: _text_rank(x) for k, x in info.inputs.items()},
-                tuple(info.outputs),
+                {k: _text_rank(x) for k, x in inputs.items()}, tuple(outputs)
             )
-            for name, info in self._infos.items()
+            for name, (inputs, outputs) in self._infos.items()
         }
 
     def _ask_batch(self, signature, arrays):
-        outputs = self._infos[signature].outputs
+        _, outputs = self._infos[signature]
         return self._connection.predict(signature, arrays, outputs)
 
 

@@ -5,6 +5,7 @@ Reference: [RESTful API](https://www.tensorflow.org/tfx/serving/api_rest).
 
 import base64
 import contextlib
+import functools
 import http.client
 import json
 import socket
@@ -17,7 +18,6 @@ from urllib.parse import SplitResult, quote, urlsplit
 import numpy as np
 
 from tfcopy.file_formats import FormError, parse_json
-from tfcopy.flags import reading
 from tfcopy.runtime import signatures
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.terminal import one_line
@@ -47,14 +47,6 @@ class Failure(Exception):
         self.is_reached = is_reached
 
 
-class ModelSpec(NamedTuple):
-    """A model on a server; the highest version by default."""
-
-    name: str
-    version: int | None = None
-    label: str | None = None
-
-
 class TensorInfo(NamedTuple):
     """Type and rank of a tensor in a signature.
 
@@ -65,34 +57,6 @@ class TensorInfo(NamedTuple):
 
     dtype: str
     rank: int | None
-
-    @property
-    def numpy_dtype(self) -> np.dtype:
-        """Returns the NumPy type of its values."""
-        if self.dtype not in _DTYPES:
-            raise ValueError(f"no values are known of the type {self.dtype}")
-        return np.dtype(_DTYPES[self.dtype])
-
-
-class SignatureInfo(NamedTuple):
-    """Inputs and outputs of a signature by name, sorted by name."""
-
-    inputs: dict[str, TensorInfo]
-    outputs: dict[str, TensorInfo]
-
-
-class VersionStatus(NamedTuple):
-    """State of a version of a model.
-
-    Attributes:
-        version: Number of the version.
-        state: START, LOADING, AVAILABLE, UNLOADING or END.
-        message: Error message, if any.
-    """
-
-    version: int
-    state: str
-    message: str = ""
 
 
 def parse_address(text: str) -> SplitResult:
@@ -196,90 +160,57 @@ _CODES = {
 }
 
 
-class RestTransport:
-    """Requests to a server by REST.
+@contextlib.contextmanager
+def _errors_as_failure(what):
+    """Turns errors in reading a response into a `Failure`."""
+    try:
+        yield
+    except (
+        *(ValueError, LookupError, TypeError, AttributeError),
+        *(ArithmeticError, RecursionError, MemoryError),
+    ) as error:
+        reason = f": {error}" if type(error) is ValueError else ""
+        raise Failure(
+            "UNKNOWN",
+            f"the response has no valid {what}{reason}; is this TensorFlow "
+            "Serving?",
+        ) from None
 
-    A model is a `ModelSpec`, and a timeout is in seconds. Each method sends one
-    request and raises a `Failure` if there is no valid response. Responses are
-    not trusted. Inputs are arrays of `bytes`, of dtype object, by name; outputs
-    are a dict of `TensorInfo` from `signatures`.
+
+class RestServer:
+    """A server that answers requests by REST; its responses are not trusted.
 
     Args:
         address: The server's address.
-        root_certificate: Optional path of a PEM file of root certificates; the
-            system's by default.
 
     Raises:
-        ModelError: If the address has another form, or the certificates cannot
-            be read.
+        ModelError: If the address has another form.
     """
 
-    def __init__(self, address: str, root_certificate=None):
+    def __init__(self, address: str):
         self._address = parse_address(address)
         self._path = quote(self._address.path.rstrip("/"), safe="/%")
-        self._context = None
+        self._open = http.client.HTTPConnection
         if self._address.scheme == "https":
-            with reading("--root_certificate", root_certificate, ModelError):
-                self._context = ssl.create_default_context(
-                    cafile=root_certificate
-                )
-        elif root_certificate is not None:
-            raise ModelError(f"{address}: use https:// for TLS.")
+            self._open = functools.partial(
+                http.client.HTTPSConnection,
+                context=ssl.create_default_context(),
+            )
 
-    def signatures(self, model: ModelSpec, timeout) -> dict:
-        answer = self._ask(_path(model) + "/metadata", None, timeout)
-        with _errors_as_failure("signatures"):
-            signatures = answer["metadata"]["signature_def"]["signature_def"]
-            return {
-                name: SignatureInfo(
-                    _infos(x.get("inputs")), _infos(x.get("outputs"))
-                )
-                for name, x in sorted(signatures.items())
-                # Initialisers of SavedModels are none.
-                if not name.startswith("__saved_model_")
-            }
+    def ask(self, path: str, body: bytes | None, timeout: float):
+        """Returns the JSON value of the response to one request.
 
-    def status(self, model: ModelSpec, timeout) -> list[VersionStatus]:
-        answer = self._ask(_path(model), None, timeout)
-        with _errors_as_failure("status"):
-            return [
-                VersionStatus(
-                    int(x["version"]),
-                    _text(x["state"]),
-                    _text(x.get("status", {}).get("error_message", "")),
-                )
-                for x in answer["model_version_status"]
-            ]
+        Args:
+            path: Path of the URL, below the address.
+            body: Body of a POST; `None` for a GET.
+            timeout: Seconds.
 
-    def predict(
-        self, model: ModelSpec, signature: str, inputs, outputs, timeout
-    ) -> dict[str, np.ndarray]:
-        rows = len(next(iter(inputs.values())))
-        if not rows:
-            # JSON has no shape of an empty list: request a row, and drop it.
-            inputs = {
-                name: np.full((1, *x.shape[1:]), b"", object)
-                for name, x in inputs.items()
-            }
-        request = {
-            "signature_name": signature,
-            "inputs": {k: _encode(x.tolist()) for k, x in inputs.items()},
-        }
-        body = json.dumps(request, ensure_ascii=False).encode()
-        answer = self._ask(_path(model) + ":predict", body, timeout)
-        with _errors_as_failure("outputs"):
-            values = answer["outputs"]
-            if len(outputs) == 1:
-                values = dict.fromkeys(outputs, values)
-            arrays = {
-                name: _array(name, values[name], info, max(1, rows))
-                for name, info in outputs.items()
-            }
-        return arrays if rows else {k: x[:0] for k, x in arrays.items()}
-
-    def _ask(self, path, body, timeout):
-        """Returns the JSON object of a response to a GET, or to a POST."""
-        connection, path = self._connection(timeout), self._path + path
+        Raises:
+            Failure: If there is no valid response.
+        """
+        address = self._address.hostname, self._address.port
+        connection = self._open(*address, timeout=timeout)
+        path = self._path + path
         try:
             response, content = exchange(connection, path, body, timeout)
         except TimeoutError:
@@ -298,39 +229,56 @@ class RestTransport:
         with _errors_as_failure("JSON"):
             return parse_json(content)
 
-    def _connection(self, timeout):
-        host, port = self._address.hostname, self._address.port
-        if self._context is None:
-            return http.client.HTTPConnection(host, port, timeout=timeout)
-        return http.client.HTTPSConnection(
-            host, port, timeout=timeout, context=self._context
+
+@_errors_as_failure("signatures")
+def read_signatures(answer) -> dict[str, tuple[dict, dict]]:
+    """Returns the inputs and outputs of signatures, dicts of `TensorInfo`."""
+    signatures = answer["metadata"]["signature_def"]["signature_def"]
+    return {
+        name: (_infos(x.get("inputs")), _infos(x.get("outputs")))
+        for name, x in sorted(signatures.items())
+        # Initialisers of SavedModels are none.
+        if not name.startswith("__saved_model_")
+    }
+
+
+@_errors_as_failure("status")
+def read_status(answer) -> list[tuple[int, str, str]]:
+    """Returns number, state and error message of versions, in order."""
+    return sorted(
+        (
+            int(x["version"]),
+            _text(x["state"]),
+            _text(x.get("status", {}).get("error_message", "")),
         )
+        for x in answer["model_version_status"]
+    )
 
 
-@contextlib.contextmanager
-def _errors_as_failure(what):
-    """Turns errors in reading a response into a `Failure`."""
-    try:
-        yield
-    except (
-        *(ValueError, LookupError, TypeError, AttributeError),
-        *(ArithmeticError, RecursionError, MemoryError),
-    ) as error:
-        reason = f": {error}" if type(error) is ValueError else ""
-        raise Failure(
-            "UNKNOWN",
-            f"the response has no valid {what}{reason}; is this TensorFlow "
-            "Serving?",
-        ) from None
+def encode_request(signature: str, inputs: dict) -> bytes:
+    """Returns the body of a request to a signature.
+
+    Args:
+        signature: Its name.
+        inputs: Dict of arrays of `bytes`, of dtype object.
+    """
+    request = {
+        "signature_name": signature,
+        "inputs": {k: _encode(x.tolist()) for k, x in inputs.items()},
+    }
+    return json.dumps(request, ensure_ascii=False).encode()
 
 
-def _path(model):
-    path = "/v1/models/" + quote(model.name, safe="")
-    if model.version is not None:
-        path += f"/versions/{model.version}"
-    elif model.label is not None:
-        path += "/labels/" + quote(model.label, safe="")
-    return path
+@_errors_as_failure("outputs")
+def read_outputs(answer, outputs: dict, num_rows: int) -> dict:
+    """Returns arrays by name, of the `TensorInfo`s of a signature's outputs."""
+    values = answer["outputs"]
+    if len(outputs) == 1:
+        values = dict.fromkeys(outputs, values)
+    return {
+        name: _array(name, values[name], info, num_rows)
+        for name, info in outputs.items()
+    }
 
 
 def _reason(error):
@@ -386,9 +334,11 @@ def _decode(texts):
 
 def _array(name, values, info, num_rows):
     """Returns an array of nested lists; NaN and Infinity are numbers."""
+    if info.dtype not in _DTYPES:
+        raise ValueError(f"no values are known of the type {info.dtype}")
     if info.dtype == "DT_STRING":
         values = _decode(values)
-    array = np.array(values, info.numpy_dtype)
+    array = np.array(values, _DTYPES[info.dtype])
     if not array.size and info.rank is not None:
         # Nested lists end at an axis of size 0.
         array = array.reshape(array.shape + (0,) * (info.rank - array.ndim))

@@ -4,13 +4,11 @@ An export needs TensorFlow only if it has no programs of LiteRT.
 """
 
 import dataclasses
-import functools
 
 from tfcopy import terminal
 from tfcopy.flags import Parser
-from tfcopy.runtime import answer_lines, ask_texts
+from tfcopy.runtime import answer_lines
 from tfcopy.runtime.loading import ModelOptions
-from tfcopy.terminal import shown
 
 _DESCRIPTION = """\
 Reads lines of text from standard input and answers each with one line, in
@@ -36,11 +34,7 @@ examples:
     %(prog)s savedmodels/snli_definitions --json
   echo "The wug sat" | %(prog)s savedmodels/lm1b_definitions
   %(prog)s localhost:8501/europarl_ps --version 2 < input.en
-  %(prog)s https://host/europarl_ps --root_certificate ca.pem < input.en
-  %(prog)s http://localhost:8501/europarl_ps --status
-
---status prints the versions of a server's model and their states (START,
-LOADING, AVAILABLE, UNLOADING or END), with the error message if there is one.
+  SSL_CERT_FILE=ca.pem %(prog)s https://host/europarl_ps < input.en
 
 Requests that find no server, or one that is not ready, are retried after about
 0.2, 0.4, 0.8... seconds until --retries or --deadline is exhausted. Other
@@ -52,35 +46,19 @@ errors end the command with one line on standard error. Its exit status is then
 
 @dataclasses.dataclass(kw_only=True)
 class Options(answer_lines.AnswerOptions, ModelOptions):
-    """Flags of `ask`: the model, and the form of its answers.
-
-    Attributes:
-        status: print the versions of the model on the server, and exit
-    """
-
-    status: bool = False
+    """Flags of `ask`: the model, and the form of its answers."""
 
 
 def main(arguments=None):
     """Runs the command, and returns its exit status."""
     epilog = _EXAMPLES + answer_lines.FORMS
     options = Parser(Options, _DESCRIPTION, epilog).parse(arguments)
-    work = _status if options.status else _answer
-    return terminal.run("ask", functools.partial(work, options))
+    return terminal.run("ask", lambda: _answer(options))
 
 
 def _answer(options):
     with options.open() as model:
         answer_lines.answer(model, options)
-
-
-def _status(options):
-    for version in options.connect().status():
-        answer = version._asdict()
-        if not options.json:
-            fields = (shown(str(x)) for x in version if x != "")
-            answer = "\t".join(fields)
-        terminal.write(ask_texts.to_line(answer) + b"\n")
 
 
 if __name__ == "__main__":

@@ -166,7 +166,7 @@ def _check_plan(options, paths):
         name: getattr(options, name)
         for name in (
             *("shard_size", "field", "answer_field", "json", "n_best"),
-            *("server", "label"),
+            "server",
         )
     }
     asked |= {"model": options.model, "version": options.version}

@@ -10,7 +10,7 @@ from tfcopy.runtime.batches import join_padded
 from tfcopy.runtime.remote_model import (
     RemoteModel,
 )
-from tfcopy.runtime.rest_transport import TensorInfo
+from tfcopy.runtime.rest_transport import Failure, TensorInfo, read_status
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.terminal import one_line
 
@@ -61,9 +61,6 @@ def test_deep_json_is_refused(answering, head, body):
 
 
 FORMS = [
-    {"model_version_status": [{"version": 1, "state": ["END"]}]},
-    {"model_version_status": [{"version": 1e400, "state": "END"}]},
-    {"model_version_status": 1},
     *(
         {"metadata": {"signature_def": {"signature_def": {"a": x}}}}
         for x in ({"inputs": 1}, {"inputs": {"x": {"dtype": []}}})
@@ -75,9 +72,19 @@ FORMS = [
 @pytest.mark.parametrize("body", [*map(json.dumps, FORMS), "", "x", "\xff"])
 def test_json_of_another_form_is_refused(answering, body):
     connection = answering(body.encode("latin-1"))
-    is_status = "model_version_status" in body
-    ask = connection.status if is_status else connection.signatures
-    assert "the response has no valid " in line_of(ask)
+    assert "the response has no valid " in line_of(connection.signatures)
+
+
+@pytest.mark.parametrize(
+    "versions",
+    [
+        *([{"version": 1, "state": ["END"]}], 1),
+        [{"version": 1e400, "state": "END"}],
+    ],
+)
+def test_a_status_of_another_form_is_refused(versions):
+    with pytest.raises(Failure, match="no valid status"):
+        read_status({"model_version_status": versions})
 
 
 def test_control_characters_are_not_told(answering):

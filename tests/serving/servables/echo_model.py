@@ -64,7 +64,7 @@ def load(folder):
 def serve(local):
     """A server of what `load` gave."""
     older = LocalModel(local.name[:-1] + "1")
-    return ServingServer({"echo": {1: older, 3: local}}, {"stable": 1})
+    return ServingServer({"echo": {1: older, 3: local}})
 
 
 def inputs_of(signature, texts, width=2):
