@@ -216,16 +216,10 @@ def translate_job(options):
         changes["shortlist"] = likely_translations.learn(
             data.train, *data.vocabularies
         )
-    if options.more == "xla":
-        changes["xla"] = True
     folder = os.path.join(options.run_dir, "pointer_softmax")
     translator = storage.load(folder, changes).served
     texts = [pair[0] for pair in data.test]
-    # Builds the graphs, and compiles what is compiled.
-    lengths = [size - 1 for size in translator.compiled_sizes[:2]]
-    for words in lengths or [2]:
-        warm_up = [" ".join(["a"] * words)]
-        translator.translate_all(warm_up, 1, progress=False)
+    translator.translate_all(["a a"], 1, progress=False)  # builds the graphs
     start = time.perf_counter()
     answers = translator.translate_all(texts, options.batch, progress=False)
     seconds = time.perf_counter() - start
@@ -304,8 +298,7 @@ def variants(batch):
     """Precisions and what else may be set, of a search."""
     plain = [(precision, None) for precision in PRECISIONS]
     listed = [(precision, "shortlist") for precision in PRECISIONS]
-    compiled = [("float32", "xla")] if batch == 1 else []
-    return plain + listed + compiled
+    return plain + listed
 
 
 def note(found, name, result):

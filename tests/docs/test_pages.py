@@ -26,7 +26,7 @@ COMMAND = re.compile(
 FLAG = re.compile(r"(?<![\w-])--([a-z]\w*)")
 # A page shows what is said of wrong ones; a program's flags are its own.
 WRONG = re.compile(r"^tfcopy (aks|recipe europarl_ps --unit 3)$")
-OTHERS = {"profile", "xla_cpu_compilation_enabled"}
+OTHERS = {"profile"}
 # Words in a command that stand for others.
 PLACEHOLDER = re.compile(r"(^| )([A-Z]+|[a-z]|\.\.\.)( |$)")
 

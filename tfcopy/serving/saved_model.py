@@ -155,7 +155,7 @@ def _write(served, target, name, warmup_texts, details, pairs):
     # What is served is not trained, and the loop's gradient cannot be saved.
     options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
     tf.saved_model.save(module, target, signatures, options)
-    _check_operations(target, served.config.get("xla", False))
+    _check_operations(target)
     extra = os.path.join(target, "assets.extra")
     os.makedirs(extra)
     examples = [_example(x) for x in warmup_texts]
@@ -172,13 +172,6 @@ def _write(served, target, name, warmup_texts, details, pairs):
         (signature, _request(function, asked))
         for signature, function in signatures.items()
         for asked in (examples[:1], examples)
-    ]
-    # Programs are compiled before the first user asks.
-    lengths = getattr(served, "compiled_sizes", ())
-    requests += [
-        (x, _request(signatures[x], [{"text": " ".join(["a"] * words)}]))
-        for x in ("serving_default",)
-        for words in (size - 1 for size in lengths)
     ]
     with tf.io.TFRecordWriter(os.path.join(extra, FILE_NAME)) as writer:
         for signature, inputs in requests:
@@ -235,15 +228,14 @@ def _config(served, name, examples, details):
     }
 
 
-def _check_operations(target, compiles):
-    """Refuses operations that `tfcopy.load` refuses, and unrequested XLA.
+def _check_operations(target):
+    """Refuses operations that `tfcopy.load` refuses, and XLA.
 
     Servers refuse to compile on a CPU unless a flag allows it.
     """
     model = operations.read(target)
     found = operations.disallowed_operations(model)
-    if not compiles:
-        found += operations.collect_operations(model) & {operations.COMPILED}
+    found += operations.collect_operations(model) & {operations.COMPILED}
     if found:
         raise ValueError(
             "The graph must run on a plain TensorFlow runtime. "

@@ -127,8 +127,7 @@ def test_translators_answer_as_before(eagerly, tmp_path):
         for name, value in translator.arguments.items()
         if value is default[name] and name not in ("model", "definitions")
     ]
-    # XLA has no programs with a shortlist.
-    assert unset == ["source_vocabulary", "target_vocabulary", "xla"]
+    assert unset == ["source_vocabulary", "target_vocabulary"]
     assert again.config == translator.config
 
 
@@ -408,7 +407,6 @@ def test_what_else_can_be_set(system, tmp_path):
             {"precision": "half"},
             "precision must be float32 or mixed_bf.*: half",
         ),
-        ({"xla": "true"}, "xla: a search with a shortlist"),
         ({"num_beams": "x"}, "num_beams must be a non-negative integer.*: x"),
         ({"num_beams": "0"}, "num_beams. must be from 1"),
         ({"min_length": "99"}, "min_length. must be .*below"),

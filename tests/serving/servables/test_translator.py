@@ -1,4 +1,3 @@
-import dataclasses
 import pathlib
 
 import numpy as np
@@ -357,34 +356,6 @@ def test_a_shortlist_generates_translations_of_the_sources_words(
         assert alone.text == answer.text
         assert abs(alone.score - answer.score) < 1e-5
     assert generated - {TARGET.words[i] for i in always}
-
-
-TRANSFORMER = {"encoder": "transformer", "decoder": "transformer"}
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("sizes", "lengths"),
-    [({}, [1, 7]), pytest.param(TRANSFORMER, [7], marks=pytest.mark.slow)],
-)
-def test_one_text_is_searched_for_by_xla(sizes, lengths):
-    random = random_translator(dims=(8, 8), sizes=sizes)
-    free = random.copy(
-        options=dataclasses.replace(random.options, same_in_every_batch=False)
-    )
-    compiled = free.copy(xla=True, max_source_length=40)
-    assert compiled.compiled_sizes == [16, 32, 64]
-    for length in lengths:
-        text = tf.constant(["the session of 北京 " * length])
-        expected, found = free.translate(text), compiled.translate(text)
-        assert expected["text"].numpy() == found["text"].numpy()
-        np.testing.assert_allclose(expected["score"], found["score"], rtol=1e-5)
-    several = tf.constant(list(sentences(3)))
-    np.testing.assert_array_equal(
-        free.translate(several)["text"], compiled.translate(several)["text"]
-    )
-    with pytest.raises(ValueError, match="shortlist"):
-        free.copy(xla=True, shortlist=Dictionary())
 
 
 def test_text_is_detokenised(eagerly):

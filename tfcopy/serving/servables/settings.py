@@ -132,10 +132,6 @@ def change_arguments(arguments: dict, values: Mapping) -> dict:
     own = {k: x for k, x in values.items() if k in arguments}
     own.pop("definitions", None)  # They are read where they are looked up.
     arguments |= own
-    if arguments.get("xla") and arguments["shortlist"] is not None:
-        raise SettingError(
-            "xla: a search with a shortlist has no program. Set one of them."
-        )
     protects = isinstance(arguments.get("source_tokenizer"), ProtectedTokenizer)
     for name in ("must_copy", "glossary"):
         if values.get(name) and not protects:
@@ -166,7 +162,6 @@ def _parsers(content) -> dict[str, Callable]:
             "shortlist": _optional(_file(Dictionary.load)),
             "candidates": _optional(_flag(PositiveInt)),
             "precision": _flag(Literal[PRECISIONS]),
-            "xla": _flag(bool),
             "glossary": _optional(_file(glossary)),
             "litert": _optional(_flag(Literal[*LITERT_PRECISIONS, "none"])),
         }

@@ -175,6 +175,7 @@ def load(
         arguments = {
             name: decode(x) for name, x in content["arguments"].items()
         }
+        arguments.pop("xla", None)  # of runs that began when it was an option
         identity = content.get("identity", {})
         _load_weights(trained, folder, checkpoint, identity)
         if trained is not model:

@@ -6,7 +6,6 @@ generate, M translations of a word.
 """
 
 import dataclasses
-import functools
 import math
 from typing import Any, NamedTuple
 
@@ -292,13 +291,12 @@ class SourceSearch:
     """Searches for the answers to sources that are ids.
 
     Args:
-        translator: The `Translator`, whose model, candidates, shortlist and
-            compiled sizes apply.
+        translator: The `Translator`, whose model, candidates and shortlist
+            apply.
     """
 
     def __init__(self, translator):
         self.model = translator.model
-        self.compiled_sizes = translator.compiled_sizes
         self.candidate_ids, self.shortlist = translator.candidate_ids, None
         if translator.shortlist is not None:
             if self.candidate_ids is None:
@@ -320,44 +318,6 @@ class SourceSearch:
         kept = [places[x] for x in options.source_only if x in places]
         options = dataclasses.replace(options, source_only=tuple(kept))
         return search_among(candidates, *arguments, options, **more)
-
-    def search_sources(self, source, options) -> SearchResult:
-        """Searches for `Sources`, by XLA if there is a single text."""
-        ids = [source.ids, source.copy_ids]
-        plain = functools.partial(
-            self.search,
-            *ids,
-            options,
-            protected=source.protected,
-            source_inputs=source.inputs,
-        )
-        if not self.compiled_sizes or options.return_attention:
-            return plain()
-        static = dataclasses.replace(options, static_shapes=True)
-        search = tf.function(
-            lambda ids, copy_ids, protected=None: self.search(
-                ids, copy_ids, static, protected=protected
-            ),
-            jit_compile=True,
-            autograph=False,
-        )
-
-        def compiled():
-            size = tf.shape(source.ids)[1]
-            sizes = tf.constant(self.compiled_sizes)
-            more = tf.reduce_min(sizes[sizes >= size]) - size
-            arrays = list(zip(ids, (special.PAD, special.NO_COPY)))
-            if source.protected is not None:
-                arrays.append((source.protected, 0))
-            padding = [[0, 0], [0, more]]
-            result = search(
-                *(tf.pad(x, padding, "CONSTANT", value) for x, value in arrays)
-            )
-            # Its own would be as wide as the program's shape.
-            nothing = tf.zeros([1, options.num_hypotheses, 0, size])
-            return result._replace(attention=nothing)
-
-        return tf.cond(tf.shape(source.ids)[0] == 1, compiled, plain)
 
 
 class HypothesisWriter:

@@ -33,7 +33,6 @@ from tfcopy.serving.servables.translation import (
     HypothesisWriter,
     SourceSearch,
     mark_terms,
-    program_lengths,
     read_sources,
 )
 
@@ -80,11 +79,6 @@ class Translator:
         shortlist: Optional `Dictionary` of source to target language: besides
             the `candidate_ids` (by default the first 200 words) only
             its translations of a text's own words are generated.
-        xla: Whether the search for a single text is one program of XLA, whose
-            step has no operations to start: up to twice as fast for small
-            models. Programs are compiled, in seconds, at the first text of each
-            of a few lengths. It may round differently than the search for
-            several texts. `analyse` is not compiled.
         litert: `"float32"` or `"int8"`, for exports that hold the search as
             programs of LiteRT as well, if LiteRT can run it; see
             `litert_export`.
@@ -115,7 +109,6 @@ class Translator:
     dictionary: Dictionary | None = None
     candidate_ids: Any = None
     shortlist: Dictionary | None = None
-    xla: bool = False
     litert: str | None = None
     usual_length: int | None = None
     entities: Entities | None = None
@@ -133,12 +126,6 @@ class Translator:
             raise ValueError(
                 "`max_source_length` must be at least 1. "
                 f"Received: {self.max_source_length}."
-            )
-        tables = self.definitions, self.shortlist
-        if self.xla and any(x is not None for x in tables):
-            raise ValueError(
-                "`xla` has no program of a search with `definitions` or a "
-                "`shortlist`."
             )
         vocabularies = self.source_vocabulary, self.target_vocabulary
         tokenizers = self.source_tokenizer, self.target_tokenizer
@@ -227,7 +214,6 @@ class Translator:
             "dictionary_size": len(self.dictionary or ()),
             "shortlist_size": len(self.shortlist or ()),
             "glossary_size": len(self.glossary or ()),
-            "xla": self.xla,
         }
 
     def with_files(self, folder) -> "Translator":
@@ -392,11 +378,6 @@ class Translator:
     def source_search(self):
         return SourceSearch(self)
 
-    @property
-    def compiled_sizes(self) -> list[int]:
-        """The numbers of source positions that XLA compiles programs for."""
-        return program_lengths(self.max_source_length) if self.xla else []
-
     def search_options(self, num_hypotheses=1, return_attention=False):
         options = dataclasses.replace(
             self.options,
@@ -439,7 +420,7 @@ class Translator:
             lines: Strings, `(B, R)`, or `None`; a request's glossary.
         """
         num_texts = tf.size(text)
-        alone = 1 if self.xla else max(2, -(-_TEXTS // options.num_beams))
+        alone = max(2, -(-_TEXTS // options.num_beams))
         rows = -(-num_texts // _TEXTS) * _TEXTS
         more = tf.where(num_texts < 2, alone, rows) - num_texts
         if not self.options.same_in_every_batch:
@@ -449,7 +430,11 @@ class Translator:
         text = tf.concat([text, [""]], axis=0)[:count]
         rows = tf.concat([tf.range(num_texts), tf.zeros([more], tf.int32)], 0)
         options, source, terms = self.read(options, text, rows, lines)
-        result = self.source_search.search_sources(source, options)
+        result = self.source_search.search(
+            *(source.ids, source.copy_ids, options),
+            protected=source.protected,
+            source_inputs=source.inputs,
+        )
         outputs = self.written(
             options, _first(result, count), _first(source, count), terms
         )
