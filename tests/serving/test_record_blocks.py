@@ -3,7 +3,6 @@ import decimal
 import json
 
 import pytest
-import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,7 +10,6 @@ from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving import record_files
 from tfcopy.serving.record_files import (
     Block,
-    ExampleBlock,
     JsonBlock,
 )
 
@@ -103,63 +101,6 @@ def test_what_is_no_object_keeps_its_place(lines):
         x.rstrip(b"\r") for x in lines
     ]
     assert list(block.rows(["text"]))[1:-1] == [None] * len(lines)
-
-
-# === Examples ===
-
-FLOATS = st.lists(st.floats(width=32), max_size=3)
-INTEGERS = st.lists(st.integers(-(2**63), 2**63 - 1), max_size=3)
-FEATURES = st.dictionaries(
-    st.text(max_size=3),
-    st.none()
-    | st.tuples(st.just("bytes_list"), st.lists(st.binary(), max_size=3))
-    | st.tuples(st.just("float_list"), FLOATS)
-    | st.tuples(st.just("int64_list"), INTEGERS),
-    max_size=4,
-)
-
-
-def example_of(features):
-    example = tf.train.Example()
-    for name, values in features.items():
-        feature = example.features.feature[name]
-        if values is not None:
-            kind, values = values
-            getattr(feature, kind).SetInParent()  # an empty list is one, too
-            getattr(feature, kind).value.extend(values)
-    return example
-
-
-def told(example):
-    """All that an Example holds; NaN is itself."""
-    return {
-        name: (feature.WhichOneof("kind"), feature.SerializeToString())
-        for name, feature in example.features.feature.items()
-    }
-
-
-@settings(max_examples=50)
-@given(st.lists(FEATURES, min_size=1, max_size=4), st.sampled_from(["", ".gz"]))
-def test_an_example_is_as_it_was_with_an_answer_more(
-    tmp_path_factory, rows, end
-):
-    path = str(tmp_path_factory.mktemp("a") / f"a.tfrecord{end}")
-    records = [example_of(x).SerializeToString() for x in rows] + [b"\xff no"]
-    block = ExampleBlock(path, 0, 0, records)
-    answers = answers_to(block)
-    block.write(path, answers, "the answer")
-    (part,) = record_files.parts(path, 9)
-    (found,) = record_files.read(part, 9)
-    for old, new, answer in zip(records, found.records, answers, strict=True):
-        example = tf.train.Example.FromString(new)
-        feature = example.features.feature.pop("the answer")
-        assert feature.WhichOneof("kind") == "bytes_list"
-        value = [x.decode() for x in feature.bytes_list.value]
-        assert value == ([] if answer is None else [answer])
-        is_bad = old == records[-1]
-        expected = {} if is_bad else told(tf.train.Example.FromString(old))
-        assert told(example) == expected
-        assert is_bad or new.startswith(old)
 
 
 # === Parquet ===
@@ -278,15 +219,11 @@ def test_a_row_that_is_told_can_be_read_again(tmp_path):
 # === All of them ===
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.tfrecord", "a.parquet"])
+@pytest.mark.parametrize("name", ["a.jsonl", "a.parquet"])
 def test_a_field_of_the_name_is_not_replaced(tmp_path, name):
     path = str(tmp_path / name)
     if name == "a.parquet":
         parquet.write_table(pyarrow.table({"text": ["a"], "x": ["b"]}), path)
-    elif name == "a.tfrecord":
-        row = {"text": ("bytes_list", [b"a"]), "x": None}
-        with tf.io.TFRecordWriter(path) as file:
-            file.write(example_of(row).SerializeToString())
     else:
         (tmp_path / name).write_text('{"text": "a", "x": null}\n')
     (part,) = record_files.parts(path, 9)

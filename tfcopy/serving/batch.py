@@ -24,18 +24,15 @@ Answers all texts of files as `tfcopy ask` answers lines, by a pipeline of
 Apache Beam. The name of a file determines its format:
 
   .jsonl, .ndjson, .json   JSON objects, one per line
-  .tfrecord                tf.train.Example
   .parquet                 rows
   others                   lines of text
 
 Text and JSON may be compressed by gzip, bzip2, xz or zip, whatever the name of
-the file, and may be UTF-16 with a byte order mark; TFRecord may be gzipped.
-Answers have the format of their file: a line for a line, otherwise the record,
-unchanged byte for byte (in Parquet, value by value), with one more field,
-"answer", which is null if there is no answer. --answer_field names the field;
-files whose records already have it are refused. A line that is not a JSON
-object is answered by {"answer": null}, and a record that is not an Example by
-one without other features.
+the file, and may be UTF-16 with a byte order mark. Answers have the format of
+their file: a line for a line, otherwise the record, unchanged byte for byte (in
+Parquet, value by value), with one more field, "answer", which is null if there
+is no answer. --answer_field names the field; files whose records already have
+it are refused. Lines that are not JSON objects get {"answer": null}.
 
 The answers to a.jsonl.gz are in a-00000.jsonl.gz, a-00001.jsonl.gz and so on in
 --output, --shard_size records each, in the order of the file. Other compression

@@ -121,57 +121,6 @@ class JsonBlock(Block):
             yield line[:end] + comma + added[1:-1] + line[end:]
 
 
-class ExampleBlock(Block):
-    """Bytes of `tf.train.Example`; other records have no fields."""
-
-    def raw(self, i):
-        return self.records[i]
-
-    def rows(self, names):
-        for example in self._examples:
-            if example is None:
-                yield None
-                continue
-            row = {}
-            for name in set(names) & example.features.feature.keys():
-                feature = example.features.feature[name]
-                kind = feature.WhichOneof("kind")
-                values = list(getattr(feature, kind).value) if kind else []
-                is_text = len(values) == 1 and name != DICTIONARY
-                row[name] = values[0] if is_text else values
-            yield row
-
-    @functools.cached_property
-    def _examples(self):
-        return list(map(_example, self.records))
-
-    def _has(self, name):
-        return any(
-            example is not None and name in example.features.feature
-            for example in self._examples
-        )
-
-    def write(self, path, answers, name):
-        import tensorflow as tf
-
-        kind = "GZIP" if self.path.endswith(".gz") else ""
-        with tf.io.TFRecordWriter(os.fsencode(path), kind) as file:
-            for data, example, answer in zip(
-                self.records, self._examples, answers
-            ):
-                added = tf.train.Example()
-                texts = added.features.feature[name].bytes_list
-                texts.SetInParent()  # including empty lists
-                if answer is not None:
-                    text = _as_text(answer).encode("utf-8", "replace")
-                    texts.value.append(text)
-                # Concatenated messages are one with the fields of both.
-                file.write(
-                    (b"" if example is None else data)
-                    + added.SerializeToString()
-                )
-
-
 class TableBlock(Block):
     """Rows of Parquet, as a `pyarrow.Table`."""
 
@@ -213,15 +162,6 @@ def _json_object(line):
     return value if isinstance(value, dict) else None
 
 
-def _example(data):
-    import tensorflow as tf
-
-    try:
-        return tf.train.Example.FromString(data)
-    except Exception:  # of the parser
-        return None
-
-
 def _values(column):
     """Returns a column of Parquet as Python's values, texts as `bytes`."""
     import pyarrow
@@ -242,16 +182,9 @@ def _as_text(answer):
     return ask_texts.to_json(answer).decode()
 
 
-# Kinds of files by the ends of names; others have lines of text.
-_KINDS = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".tfrecord": "tfrecord",
-    ".tfrecords": "tfrecord",
-    ".parquet": "parquet",
-}
-_BUFFER = 1 << 20  # bytes
+# Blocks of files by the ends of names; others have lines of text.
+_BLOCKS = dict.fromkeys((".jsonl", ".ndjson", ".json"), JsonBlock)
+_BLOCKS[".parquet"] = TableBlock
 
 
 @dataclasses.dataclass(frozen=True)
@@ -271,10 +204,10 @@ class Part:
     blocks: int | None = None
 
 
-def kind_of(path) -> str:
-    """Returns the kind of a file by its name, compressed or not."""
+def _block_of(path):
+    """Returns the class of a file's blocks by its name, compressed or not."""
     _, end = os.path.splitext(file_formats.plain_name(path))
-    return _KINDS.get(end, "text")
+    return _BLOCKS.get(end, Block)
 
 
 def output_name(path, number: int) -> str:
@@ -287,19 +220,18 @@ def output_name(path, number: int) -> str:
     name = os.path.basename(path)
     end = ".gz" * name.endswith(".gz")
     stem, extension = os.path.splitext(file_formats.plain_name(name))
-    if kind_of(path) == "text" and extension not in ("", ".txt"):
+    if _block_of(path) is Block and extension not in ("", ".txt"):
         stem, extension = stem + extension, ".txt"
     return f"{stem}-{number:05d}{extension}{end}"
 
 
 def check(path) -> None:
     """Raises an ModelError or a FormError if a file does not match its name."""
-    kind = kind_of(path)
     try:
         with filesystem.open(path, "rb") as file:
-            if kind in ("text", "jsonl"):
+            if _block_of(path) is not TableBlock:
                 file_formats.open_text(file, path).close()
-            elif kind == "parquet" and file.peek(4)[:4] != b"PAR1":
+            elif file.peek(4)[:4] != b"PAR1":
                 raise ModelError(f"{path}: not a Parquet file.")
     except OSError as error:
         raise ModelError(f"{path}: {error.strerror or error}.") from error
@@ -310,7 +242,7 @@ def parts(path, size: int) -> list[Part]:
 
     Plain lines can be read from any block on; other files from the start.
     """
-    if kind_of(path) not in ("text", "jsonl"):
+    if _block_of(path) is TableBlock:
         return [Part(path)]
     found, offset = [], 0
     with (
@@ -331,12 +263,8 @@ def read(part: Part, size: int) -> Iterator[Block]:
     Raises:
         ModelError: If the file cannot be read; the message names it.
     """
-    read_some, block = {
-        "text": (_read_lines, Block),
-        "jsonl": (_read_lines, JsonBlock),
-        "tfrecord": (_read_tfrecord, ExampleBlock),
-        "parquet": (_read_parquet, TableBlock),
-    }[kind_of(part.path)]
+    block = _block_of(part.path)
+    read_some = _read_parquet if block is TableBlock else _read_lines
     blocks = read_some(part, size)
     number = part.number
     try:
@@ -345,7 +273,7 @@ def read(part: Part, size: int) -> Iterator[Block]:
             number += 1
     except (ModelError, file_formats.FormError):
         raise
-    except Exception as error:  # raised by three libraries
+    except Exception as error:  # of all kinds
         raise ModelError(
             f"{part.path}: cannot be read after record {number * size} "
             f"({one_line(error)})."
@@ -380,21 +308,3 @@ def _read_parquet(part, size):
                 rows = rows.slice(size)
         if len(rows):
             yield rows
-
-
-def _read_tfrecord(part, size):
-    import tensorflow as tf
-
-    with filesystem.open(part.path, "rb") as file:
-        is_gzip = file.peek(2)[:2] == b"\x1f\x8b"
-        if is_gzip:  # TensorFlow does not detect truncation.
-            whole = gzip.open(file)
-            while whole.read(_BUFFER):
-                pass
-    records = iter(
-        tf.data.TFRecordDataset(
-            os.fsencode(part.path), "GZIP" if is_gzip else None
-        )
-    )
-    while some := list(itertools.islice(records, size)):
-        yield [x.numpy() for x in some]
