@@ -32,24 +32,6 @@ from tfcopy.serving.servables.translation import Sources as Batch
 _ODD = pathlib.Path(__file__).with_name("odd_texts.txt")
 # Texts that are compared at a time, and the lengths of their hypotheses.
 _TEXTS, _LONGEST = 32, 9
-_SOURCE = {
-    "ids": tf.int32,
-    "copy_ids": tf.int32,
-    "words": tf.string,
-    "keys": tf.string,
-    "protected": tf.int32,
-    "is_blank": tf.bool,
-    "longest": tf.int32,
-    "phrases": tf.string,
-    "translations": tf.string,
-}
-_RESULT = {
-    "ids": tf.int32,
-    "scores": tf.float32,
-    "copied_from": tf.int32,
-    "generate_probs": tf.float32,
-    "attention": tf.float32,
-}
 
 
 def write(folder, translator, kinds: Mapping[str, str], assets) -> str:
@@ -118,11 +100,8 @@ class Graphs:
     """
 
     def __init__(self, translator, kinds: Mapping[str, str], options):
-        self._translator, self._kinds, self._options = (
-            translator,
-            kinds,
-            options,
-        )
+        self._translator, self._kinds = translator, kinds
+        self._options = options
         # The signatures share their graphs.
         self._graphs = {}
 
@@ -159,32 +138,29 @@ class Graphs:
         return outputs
 
     def read(self, texts, lines=None) -> dict:
-        """Encodes texts, as `TextFunctions.read`; returns arrays by name."""
+        """Encodes texts, as `TextFunctions.read`; returns tensors by name."""
         inputs = [_strings(texts)]
         if lines is not None:
             rows = _strings([x for row in lines for x in row])
             inputs.append(tf.reshape(rows, [len(lines), -1 if lines else 0]))
-        found = self._run(self._read_texts, *inputs)
-        return {k: x.numpy() for k, x in found.items()}
+        return self._run(self._read_texts, *inputs)
 
     def write(self, signature, read, result) -> dict:
         """Decodes hypotheses, as `TextFunctions.write`."""
-        read, result = (
-            {k: _tensor(x, dtypes[k]) for k, x in arrays.items()}
-            for arrays, dtypes in ((read, _SOURCE), (result, _RESULT))
-        )
         kind = self._kinds[signature]
+        result = {k: tf.constant(x) for k, x in result.items()}
         outputs = self._run(self._write_result, read, result, kind=kind)
         names = outputs if signature == "analyse" else ("text", "score")
-        return {x: outputs[x].numpy() for x in names}
+        return {x: outputs[x] for x in names}
 
     def draw(self, signature, read, rng) -> dict:
         """Draws a result of a search, in which many words are copied."""
         options = self._options(self._kinds[signature])
-        size, rows = self._translator.target_vocabulary.size, len(read["ids"])
+        size = self._translator.target_vocabulary.size
+        rows, width = read["ids"].shape
         shape = rows, options.num_hypotheses, _LONGEST
         # No search copies padding.
-        counts = np.maximum((read["words"] != b"").sum(1), 1)
+        counts = np.maximum((np.array(read["words"]) != b"").sum(1), 1)
         copied = rng.integers(0, 1 << 30, shape) % counts[:, None, None]
         is_copied = rng.random(shape) < 0.5
         ids = rng.integers(special.EOS + 1, max(size, special.EOS + 2), shape)
@@ -200,10 +176,9 @@ class Graphs:
             "generate_probs": rng.random(shape),
         }
         if options.return_attention:
-            result["attention"] = rng.random((*shape, read["ids"].shape[1]))
-        return {
-            k: x.astype(_RESULT[k].as_numpy_dtype) for k, x in result.items()
-        }
+            result["attention"] = rng.random((*shape, width))
+        dtypes = {"i": np.int32, "f": np.float32}
+        return {k: x.astype(dtypes[x.dtype.kind]) for k, x in result.items()}
 
 
 def compare(functions: TextFunctions, graphs: Graphs, texts: Iterable) -> None:
@@ -288,6 +263,7 @@ def arrays_of(sources: Sources) -> dict:
 
 def _differing(found, expected):
     """Returns the name of an array that differs, floats to the last bit."""
+    expected = {name: x.numpy() for name, x in expected.items()}
     if found.keys() != expected.keys():
         return ", ".join(found.keys() ^ expected.keys())
     for name, x in expected.items():
@@ -303,10 +279,3 @@ def _spec(tensor):
 
 def _strings(texts):
     return string_tensor(texts) if texts else tf.zeros([0], tf.string)
-
-
-def _tensor(x, dtype):
-    """Returns an array as a tensor, with NUL at the end of bytes."""
-    if dtype == tf.string:
-        return tf.reshape(_strings(x.ravel().tolist()), x.shape)
-    return tf.constant(x, dtype)
