@@ -6,7 +6,7 @@ from typing import Literal
 
 from tfcopy.flags import NonNegativeInt, PositiveFloat, PositiveInt
 from tfcopy.runtime.exported_model import ExportedModel
-from tfcopy.runtime.signatures import ModelError, is_server, split_location
+from tfcopy.runtime.signatures import ModelError, split_location
 
 
 def load(
@@ -52,15 +52,10 @@ def load(
             server does not answer.
     """
     where = os.fspath(where)
-    if model is None:
-        address, model = split_location(where)
-    elif is_server(where):
-        address = where
-    else:
-        address, model = None, os.path.join(where, model)
+    if model is not None:
+        where = os.path.join(where, model)
     opened = open_model(
-        address,
-        model,
+        *split_location(where),
         version=version,
         batch_size=batch_size,
         at_once=at_once,
@@ -77,7 +72,7 @@ def open_model(
     address: str | None,
     model: str,
     *,
-    at_once: int | None = None,
+    batch_size: int = 32,
     engine: str | None = None,
     trust: bool = False,
     **options,
@@ -87,10 +82,10 @@ def open_model(
     Args:
         address: The server's address; `None` for a folder.
         model: The folder, or the name on the server.
-        **options: As in `LocalModel` or `RemoteModel`.
+        **options: As in `LocalModel` or `RemoteModel`; `None` for the default.
     """
-    if at_once is not None:
-        options["at_once"] = at_once
+    options = {name: x for name, x in options.items() if x is not None}
+    options["batch_size"] = batch_size
     # Imported late: a server needs no engine.
     if address is not None:
         from tfcopy.runtime.remote_model import RemoteModel
@@ -151,18 +146,11 @@ class ModelOptions(LoadingOptions):
             self.server, self.model = split_location(self.model)
         except ModelError as error:
             raise ValueError(error) from error
-        if self.server is None:
-            for name in self.connection.keys() - {"version"}:
+        for name in ("deadline", "retries"):
+            if self.server is None and getattr(self, name) is not None:
                 raise ValueError(
                     f"--{name} is for a model on a server, ADDRESS/MODEL"
                 )
-
-    @property
-    def connection(self) -> dict:
-        """Returns the given arguments of a `Connection`, by name."""
-        names = ("version", "deadline", "retries")
-        given = {name: getattr(self, name) for name in names}
-        return {name: x for name, x in given.items() if x is not None}
 
     def open(self):
         """Opens the model and returns an `ExportedModel`.
@@ -172,8 +160,10 @@ class ModelOptions(LoadingOptions):
         """
         return open_model(
             *(self.server, self.model),
+            version=self.version,
             batch_size=self.batch_size,
             at_once=self.at_once,
+            deadline=self.deadline,
+            retries=self.retries,
             **self.engine_options,
-            **self.connection,
         )

@@ -9,11 +9,11 @@ import pathlib
 import re
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 
 from tfcopy import filesystem, terminal
 from tfcopy.atomic_files import write_atomically
-from tfcopy.flags import Parser, PositiveInt, matching
+from tfcopy.flags import Parser, PositiveInt
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.runtime.versions import find_models
 from tfcopy.terminal import printable
@@ -35,7 +35,7 @@ listed model by itself."""
 _EXAMPLES = """\
 examples:
   %(prog)s
-  %(prog)s savedmodels --latest 2 --label europarl_ps:stable=1
+  %(prog)s savedmodels --latest 2
 
 then:
   docker compose -f serving/compose.yaml up -d
@@ -43,7 +43,6 @@ then:
     localhost:8501/v1/models/europarl_ps:predict"""
 
 _SAFE = re.compile(r"[\w.-]+", re.ASCII)
-_Label = matching("NAME:LABEL=V", r"[^:=]+:[\w.-]+=\d+")
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -54,7 +53,6 @@ class Options:
         models: folder of exported models
         to: folder to write to
         latest: serve the N highest versions of each model
-        label: let requests ask for a version by a name, such as stable
     """
 
     positional = {"models": "FOLDER"}
@@ -62,7 +60,6 @@ class Options:
     models: str = "savedmodels"
     to: str = "serving"
     latest: PositiveInt = 1
-    label: list[_Label] | None = None
 
 
 def main(arguments=None):
@@ -75,8 +72,7 @@ def write(options: Options) -> None:
     """Writes the files to a folder, and prints what it has done.
 
     Raises:
-        ModelError: If a file is not ours, or a label's version does not exist;
-            nothing is written then.
+        ModelError: If a file is not ours; nothing is written then.
         OSError: If the folder cannot be written.
     """
     contents = {
@@ -88,7 +84,7 @@ def write(options: Options) -> None:
     is_there = filesystem.isdir(options.models)
     models = find_models(options.models) if is_there else {}
     if models:
-        config = models_config(models, options.latest, options.label or ())
+        config = models_config(models, options.latest)
         contents[os.path.join(options.to, CONFIG)] = _OURS + config.encode()
     new = [path for path, text in contents.items() if _is_new(path, text)]
     for path in new:
@@ -109,33 +105,16 @@ def write(options: Options) -> None:
     print(f"  docker compose -f {printable(compose)} up -d")
 
 
-def models_config(
-    models: Mapping[str, Sequence[int]],
-    latest: int = 1,
-    labels: Sequence[str] = (),
-) -> str:
+def models_config(models: Iterable[str], latest: int = 1) -> str:
     """Returns a ModelServerConfig as text.
 
     Args:
-        models: Names of models, and their versions.
+        models: Names of models.
         latest: Number of versions of a model to serve, the highest ones.
-        labels: Labels of versions, as `NAME:LABEL=VERSION`.
 
     Raises:
-        ModelError: If the version of a label is not served, or a name cannot be
-            part of an address.
+        ModelError: If a name cannot be part of an address.
     """
-    of_models = {name: [] for name in models}
-    for text in labels:
-        name, label, version = re.split("[:=]", text)
-        served = sorted(models.get(name, ()))[-latest:]
-        if int(version) not in served:
-            raise ModelError(
-                f"--label {text}: no such version is served. Served of {name}: "
-                f"{', '.join(map(str, served)) or 'none'}."
-            )
-        label = f'key: "{label}" value: {version}'
-        of_models[name].append(f"version_labels {{ {label} }}")
     blocks = []
     for name in models:
         if not _SAFE.fullmatch(name):
@@ -149,7 +128,7 @@ def models_config(
             'model_platform: "tensorflow"',
             f"model_version_policy {{ latest {{ num_versions: {latest} }} }}",
         )
-        body = "".join(f"    {line}\n" for line in (*lines, *of_models[name]))
+        body = "".join(f"    {line}\n" for line in lines)
         blocks.append(f"  config {{\n{body}  }}\n")
     return f"model_config_list {{\n{''.join(blocks)}}}\n"
 

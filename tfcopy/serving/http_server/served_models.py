@@ -127,11 +127,13 @@ def load_all(
     models, cache = {}, None
     if options.most_loaded is not None:
         cache = ModelCache(options.most_loaded, operator.call)
-    opening = {"batch_size": options.batch_size, "at_once": options.at_once}
     for server, name, named in places:
-        remote = {} if server is None else {"deadline": options.deadline}
         model = open_model(
-            server, name, **opening, **options.engine_options, **remote
+            *(server, name),
+            batch_size=options.batch_size,
+            at_once=options.at_once,
+            deadline=options.deadline if server else None,
+            **options.engine_options,
         )
         if not model.translates:
             on_skip(f"{model.name}: skipped: it does not translate.")
