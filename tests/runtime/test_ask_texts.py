@@ -91,7 +91,6 @@ def test_errors_say_what_is_wrong(asked, folder, tmp_path):
     bad = lines_of([{**PAIRS[0], "dictionary": "old\tbig"}])
     assert '"dictionary" must be a list' in error(bad, entailment)
     assert "models that translate" in error(good, entailment, "--n_best", 2)
-    assert "--alignments is for" in error(good, entailment, "--alignments")
     path = tmp_path / "my.tsv"
     missing = error(good, entailment, "--dictionary", path)
     assert "my.tsv" in missing and "cannot read" in missing

@@ -85,9 +85,9 @@ def test_n_best_lines_carry_number_and_score(asked, folder):
 
 def test_a_line_of_fields_can_be_split_whatever_its_text(asked, folder):
     lines = b"a ||| b\n|||||| ||| c ||\n"
-    _, output, _ = asked(folder, "--n_best=2", "--alignments", lines=lines)
+    _, output, _ = asked(folder, "--n_best=2", lines=lines)
     rows = [line.split(" ||| ") for line in output]
-    assert {len(row) for row in rows} == {4}
+    assert {len(row) for row in rows} == {3}
     texts = [row[1].replace("&#124;", "|") for row in rows]
     assert texts == lines.decode().splitlines()
 
@@ -106,16 +106,6 @@ def test_json_tells_what_was_copied(asked, folder):
     }
     _, output, _ = asked(folder, "--json", "--version=2", "--n_best=3")
     assert len(json.loads(output[0])["n_best"]) == 3
-
-
-def test_alignments_are_those_of_pharaoh(asked, folder):
-    _, output, _ = asked(folder, "--alignments")
-    assert output[2] == "北京 😀 ||| 0-0 1-1"
-    _, output, _ = asked(folder, "--version=2", "--n_best=2", "--alignments")
-    number, text, score, pairs = output[0].split(" ||| ")
-    assert number == "0" and float(score) < 0
-    targets = [int(pair.split("-")[1]) for pair in pairs.split()]
-    assert targets == list(range(len(targets))) and targets
 
 
 def test_any_bytes_get_an_answer(asked, folder):

@@ -27,10 +27,8 @@ as whole words and in the same case, the answer contains the translation. They
 take precedence over an exported glossary.
 
 --n_best N writes lines `number ||| text ||| score`, the best first; input lines
-are numbered from 0. --alignments adds ` ||| 0-0 1-2`, pairs of the positions of
-a source word and of the answer's word with the highest attention to it, in
-Pharaoh's format. There a ||| of a text is written as &#124;&#124;&#124;, as in
-Moses. --json writes one object per line:
+are numbered from 0. There a ||| of a text is written as &#124;&#124;&#124;, as
+in Moses. --json writes one object per line:
   text, score    the best answer and its log-probability
   tokens         its tokens
   source_tokens  tokens of the source (long texts are truncated), with </s>
@@ -51,8 +49,6 @@ class AnswerOptions:
     Attributes:
         n_best: write the N best answers (at most the model's beam size)
         json: write one JSON object per line
-        alignments: write after each answer the source word of each of its
-            words (see below)
         dictionary: definitions for each line (see below)
         glossary: translations that answers must contain (see below)
         batch_size: lines of a batch
@@ -60,7 +56,6 @@ class AnswerOptions:
 
     n_best: PositiveInt | None = None
     json: bool = False
-    alignments: bool = False
     dictionary: File | None = None
     glossary: File | None = None
     batch_size: PositiveInt = 32
@@ -105,13 +100,11 @@ def make_answer_function(model, options):
     if options.dictionary is not None:
         raise ModelError(f"{model.name}: the model reads no --dictionary.")
     signature, form, extra = "serving_default", _to_text, {}
-    if options.json or options.n_best or options.alignments:
+    if options.json or options.n_best:
         signature, form = "analyse", _to_json if options.json else _to_lines
     if options.glossary is not None:
         if signature == "analyse":
-            raise ModelError(
-                "--glossary: not with --json, --n_best or --alignments."
-            )
+            raise ModelError("--glossary: not with --json or --n_best.")
         signature = "with_glossary"
         extra["glossary"] = ask_texts.read_glossary(model, options.glossary)
     read = functools.partial(read_translations, count=options.n_best or 1)
@@ -132,12 +125,8 @@ def _to_text(translations, number, options):
 def _to_lines(translations, number, options):
     lines = []
     for x in translations:
-        parts = [shown(x.text).replace("|||", "&#124;" * 3)]
-        if options.n_best:
-            parts = [str(number), *parts, f"{x.score:.4f}"]
-        if options.alignments:
-            parts.append(x.pharaoh)
-        lines.append(" ||| ".join(parts))
+        text = shown(x.text).replace("|||", "&#124;" * 3)
+        lines.append(f"{number} ||| {text} ||| {x.score:.4f}")
     return "\n".join(lines)
 
 

@@ -20,7 +20,7 @@ _NO_DEFINITIONS = ("# ", "#lemma\t", "#tokenized")
 
 def make_answer_function(model, options):
     """Returns the function that answers examples of other tasks."""
-    for flag in ("n_best", "glossary", "alignments"):
+    for flag in ("n_best", "glossary"):
         if getattr(options, flag):
             raise ModelError(
                 f"{model.name}: --{flag} is for models that translate."

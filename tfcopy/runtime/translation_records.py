@@ -59,11 +59,6 @@ class Translation(NamedTuple):
     generate_probs: list[float] = []
     aligned_to: list[int] = []
 
-    @property
-    def pharaoh(self) -> str:
-        """Returns the alignment as `0-0 1-2`: source and target positions."""
-        return " ".join(f"{j}-{i}" for i, j in enumerate(self.aligned_to))
-
 
 def num_source_tokens(answer: Translation) -> int:
     """Returns the number of source tokens that were read, without `</s>`."""
