@@ -37,6 +37,13 @@ UNMATCHED = -2  # point wherever the model's own attention is highest
 # Copy id of a source position that must never be copied.
 NO_COPY = -1
 
+# Log of the probability zero: so low that `exp` of it is zero, and so near zero
+# that a sum of a few stays finite in float32.
+MASKED = -1e9
+# Values of `protected`, besides 1: the first token of a run whose order counts;
+# a later token of a run.
+IN_TURN, GOES_ON = 2, 3
+
 
 class Batch(dict):
     """Batch: a dict of tensors by name, which reports missing names.

@@ -21,6 +21,7 @@ from keras import ops
 from tfcopy import tokens
 from tfcopy.layers.copying import MASKED
 from tfcopy.layers.tensors import argmax, take_each
+from tfcopy.tokens import GOES_ON, IN_TURN
 
 # Minimum of the log-probability of required tokens, which may be the only ones
 # that are allowed.
@@ -28,9 +29,6 @@ LEAST = -1e3
 # More than the number of occurrences of any run, and of all tokens.
 NO_TURN = 1e6
 _ALL = 2**30
-# Values of `protected`: the first token of an ordered run; a later token of a
-# run.
-IN_TURN, GOES_ON = 2, 3
 # Kinds of continuations: a token outside of runs; the first token of a run; a
 # later one; a token of the prefix, which may be any of these; a forbidden one.
 PLAIN, BEGINS, CONTINUES, GIVEN, NEVER = range(5)

@@ -13,14 +13,11 @@ import keras
 from keras import ops
 
 from tfcopy import tokens
+from tfcopy.tokens import MASKED
 
 _ON_TENSORFLOW = keras.backend.backend() == "tensorflow"
 if _ON_TENSORFLOW:
     import tensorflow as tf
-
-# Log of the probability zero: so low that `exp` of it is zero, and so near zero
-# that a sum of a few stays finite in float32.
-MASKED = -1e9
 
 
 def split(x, places, axis=-1):

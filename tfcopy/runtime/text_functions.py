@@ -18,8 +18,14 @@ import numpy as np
 from tfcopy import checked_files, filesystem
 from tfcopy import tokens as special
 from tfcopy.runtime.signatures import Signature
-from tfcopy.runtime.text_rules import Entities, Glossary, Pattern
+from tfcopy.runtime.text_rules import (
+    Entities,
+    Glossary,
+    Pattern,
+    TextTooLong,
+)
 from tfcopy.runtime.text_tokenizers import make
+from tfcopy.tokens import GOES_ON, MASKED
 
 # Beside the programs of LiteRT, in the folder `assets.extra` of a version.
 FILE_NAME = "texts.json"
@@ -37,10 +43,6 @@ _OPTIONAL = {"glossary": dict, "entities": dict, "dictionary": {...: str}}
 _UNK_WORD, _EOS_WORD = (
     special.SPECIAL_TOKENS[x].encode() for x in (special.UNK, special.EOS)
 )
-# In `protected`: a piece that continues a span.
-GOES_ON = 3
-# Of a hypothesis that is none; as `layers.copying.MASKED`.
-MASKED = -1e9
 # Numbers of source positions are multiples of it. How sums are rounded depends
 # on the shapes of the matrices multiplied, but, as was measured to the last bit
 # with AVX-512, not between shapes of this multiple.
@@ -162,9 +164,12 @@ class TextFunctions:
 
         Raises:
             DamagedFileError: If the file makes no sense.
+            TextTooLong: If a text is too long for its rules.
         """
         try:
             return self._read_texts(texts, lines)
+        except TextTooLong:
+            raise
         except Exception as error:  # Damage causes errors of all kinds.
             raise self._damaged("cannot encode a text", error) from error
 
@@ -239,7 +244,7 @@ class TextFunctions:
         """Returns which tokens are required; not a span that is cut off."""
         longest = self._facts["max_source_length"]
         found, rest = needed[:longest], needed[longest:]
-        if rest[:1] == [GOES_ON] and getattr(self._source, "in_pieces", False):
+        if rest[:1] == [GOES_ON] and self._source.in_pieces:
             begins = [i for i, x in enumerate(found) if x not in (0, GOES_ON)]
             for i in range(begins[-1] if begins else 0, len(found)):
                 found[i] = 0
@@ -296,7 +301,7 @@ class TextFunctions:
                 found["copied_from"][row, i, : len(words)] = copied_from
                 texts.append(self._target.detokenize(words, *beside))
                 words += [b""] * (longest - len(words))
-                tokens += map(self._unmark, words)
+                tokens += map(self._source.unmark, words)
         texts, tokens = (self._shown(sources, x, 1) for x in (texts, tokens))
         found["texts"] = strings(texts, shape[:2])
         found["tokens"] = strings(tokens, shape)
@@ -308,7 +313,7 @@ class TextFunctions:
         found["attention"] = found["attention"][:, :, : lengths.max(initial=0)]
         _drop_duplicates(found)
         source_tokens = [
-            self._shown(sources, map(self._unmark, x), 0)
+            self._shown(sources, map(self._source.unmark, x), 0)
             for x in sources.tokens
         ]
         found["text"], found["score"] = (
@@ -323,10 +328,6 @@ class TextFunctions:
             return [*texts]
         terms = [x[side] for x in sources.terms]
         return [self._glossary.unmark(x, terms) for x in texts]
-
-    def _unmark(self, token):
-        unmark = getattr(self._source, "unmark", None)
-        return unmark(token) if unmark else token
 
     def _words_of(self, sources, result, row, i):
         """Returns the words of a hypothesis, and where each was copied from."""

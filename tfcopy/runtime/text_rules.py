@@ -33,6 +33,10 @@ _CHARACTER = re.compile(
 )
 
 
+class TextTooLong(ValueError):
+    """A text is too long to be encoded; the export is no reason."""
+
+
 class Pattern:
     """Regular expression of RE2, matched in bytes of UTF-8.
 
@@ -95,7 +99,7 @@ class Pattern:
 
     def _check_work(self, text):
         if len(text) * self._size > _MOST_WORK:
-            raise ValueError("a regular expression is too large for a text")
+            raise TextTooLong(f"a text of {len(text):,} bytes is too long")
 
 
 class Rules:

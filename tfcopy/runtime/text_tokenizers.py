@@ -35,10 +35,27 @@ def make(facts: Mapping, files: Mapping[str, bytes]):
     return KINDS[facts["kind"]](facts, files)
 
 
-class Words:
+class _Tokenizer:
+    """Tokenizer without spans, which does not change the case of words.
+
+    Attributes:
+        cuts_words: Whether tokens may be parts of words.
+        in_pieces: Whether tokens may be marked pieces of spans.
+    """
+
+    cuts_words = in_pieces = False
+
+    def fold(self, word):
+        return word
+
+    def unmark(self, token: bytes) -> bytes:
+        """Removes the mark of a span's piece."""
+        return token
+
+
+class Words(_Tokenizer):
     """Words by ordered rules, or characters; see `Tokenizer`."""
 
-    cuts_words = False
     _SWAPPED = {b" ": _BLANK, _BLANK: 2 * _BLANK}
 
     def __init__(self, facts, files):
@@ -71,7 +88,7 @@ class Words:
         return lower(word) if self._lowercase else word
 
 
-class SentencePieces:
+class SentencePieces(_Tokenizer):
     """Subwords of a SentencePiece model; see `SentencepieceTokenizer`."""
 
     cuts_words = True
@@ -95,11 +112,8 @@ class SentencePieces:
         text = self._model.decode([x.decode() for x in tokens]).encode()
         return text.replace(_BLANK, b" ").strip(BLANKS)
 
-    def fold(self, word):
-        return word
 
-
-class BytePairs:
+class BytePairs(_Tokenizer):
     """Byte pairs of a published vocabulary; see `BytePairTokenizer`.
 
     Its file has `pieces`, the texts of symbols; `bytes`, the symbol of each
@@ -155,11 +169,8 @@ class BytePairs:
             return bytes.fromhex(re.sub(rb"<0x|>", b"", token).decode())
         return b"" if token == _START else token.replace(_BLANK, b" ")
 
-    def fold(self, word):
-        return word
 
-
-class Spans:
+class Spans(_Tokenizer):
     """Spans of markup apart from the rest; see `ProtectedTokenizer`."""
 
     def __init__(self, facts, files):
@@ -182,6 +193,7 @@ class Spans:
         self._span, self._mark, self._last_word = (
             Pattern(facts[x]) for x in ("span", "mark", "last_word")
         )
+        self._is_term = self._mark.matches
         self._first, self._first_in_turn, self._later = (
             x.encode() for x in facts["marks"]
         )
@@ -209,7 +221,7 @@ class Spans:
             spans = iter(spans)
             tokens = self._separate(b"".join(parts))
             return [next(spans) if x == _SPAN else x for x in tokens]
-        is_term = [self._is["mark"](x) for x in spans]
+        is_term = [self._is_term(x) for x in spans]
         parts[1::2] = [
             _SPAN if x else b"%b%b%b" % (_SPAN, span, _SPAN)
             for x, span in zip(is_term, spans)
@@ -235,7 +247,7 @@ class Spans:
                 mark = None
             elif token == _SPAN:
                 span = next(spans)
-                if self._is["mark"](span):
+                if self._is_term(span):
                     yield span
                     continue
                 is_ordered = self._is["ordered"](span)
@@ -246,8 +258,7 @@ class Spans:
                 yield mark + token
                 mark = self._later
 
-    def unmark(self, token: bytes) -> bytes:
-        """Removes the mark of a span's piece."""
+    def unmark(self, token):
         return token[1:] if self.in_pieces and self._is_piece(token) else token
 
     def _is_piece(self, token):
@@ -260,7 +271,7 @@ class Spans:
 
     def is_span(self, word: bytes) -> bool:
         """Returns whether a word is a span."""
-        return self._is["span"](self.in_ascii(word))
+        return self._span.matches(self.in_ascii(word))
 
     def needed(self, word: bytes) -> int:
         """Returns the number of a word's kind, as in `ProtectedTokenizer`."""
@@ -268,7 +279,7 @@ class Spans:
             kinds = self._first, self._first_in_turn, self._later
             if self._is_piece(word):
                 return 1 + kinds.index(word[:1])
-            return int(self._is["mark"](word))
+            return int(self._is_term(word))
         return self.is_span(word) * (2 if self._is["ordered"](word) else 1)
 
     def detokenize(self, tokens, beside=None):
@@ -351,7 +362,7 @@ class Spans:
             if run[0][:1] in (self._first, self._first_in_turn):
                 yield self._inner.detokenize(pieces), True
             else:
-                yield pieces[0], self._is["mark"](pieces[0])
+                yield pieces[0], self._is_term(pieces[0])
 
     def _blanks_beside(self, previous, part, span, after, following):
         """Returns the blanks that a span needs before and after it.

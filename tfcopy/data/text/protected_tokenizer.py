@@ -357,9 +357,7 @@ class ProtectedTokenizer:
         inner = self.inner.declare(files)
         has_markup = "rst" in self.protect
         matches = {
-            "mark": MARK,
             "ordered": ORDERED,
-            "span": f"(?:{self.pattern})",
             "placeholder": pattern_of(self._placeholders),
             "ends_with_letter": answer_check.ENDS_WITH_LETTER,
             "begins_with_letter": answer_check.BEGINS_WITH_LETTER,
@@ -373,7 +371,8 @@ class ProtectedTokenizer:
         }
         return {
             **{"kind": "spans", "inner": inner, "in_pieces": self.in_pieces},
-            **{"span": matches["span"], "mark": MARK, "matches": matches},
+            **{"span": f"(?:{self.pattern})", "mark": MARK},
+            "matches": matches,
             "ascii": {x: IN_ASCII[x] for x in self.blanks},
             "marks": PIECE_MARKS,
             "last_word": _LAST_WORD,

@@ -21,9 +21,8 @@ from tfcopy.data.text.entities import restore
 from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.tokenization import normalize_blanks, readable_text
 from tfcopy.decoding import Candidates, SearchResult, beam_search, search_among
-from tfcopy.decoding.required_tokens import GOES_ON
-from tfcopy.layers.copying import MASKED
 from tfcopy.runtime.text_functions import POSITIONS
+from tfcopy.tokens import GOES_ON, MASKED
 
 
 class RequestedTerms(NamedTuple):

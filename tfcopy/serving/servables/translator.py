@@ -22,7 +22,6 @@ from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer, unmarked
 from tfcopy.data.text.tokenization import Tokenizer, knowing, string_tensor
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.decoding import SearchOptions, SearchResult
-from tfcopy.layers.copying import MASKED
 from tfcopy.runtime.batches import choose_concurrency, map_batches
 from tfcopy.runtime.translation_records import (
     Translation,
@@ -530,7 +529,7 @@ def _drop_duplicates(found):
     order = tf.argsort(tf.cast(again, tf.int32), stable=True)
     nothing = {
         "texts": "",
-        "scores": MASKED,
+        "scores": special.MASKED,
         "tokens": "",
         "copied_from": special.GENERATE,
         "emission_probs": -1.0,

@@ -143,7 +143,7 @@ export class TextFunctions {
       scores: all.map((x) => x.score),
       tokens: each((x, t) => x.words[t], ""),
       source_tokens: source.tokens
-        .map((x) => this.shown(source, this.unmark(x), 0))
+        .map((x) => this.shown(source, this.source.unmark(x), 0))
         .concat(new Array(width - source.tokens.length).fill("")),
       copied_from: each((x, t) => x.places[t], GENERATE),
       generate_probability: each(
@@ -168,7 +168,7 @@ export class TextFunctions {
       places.push(place);
     }
     const text = this.target.detokenize(tokens, beside);
-    const words = tokens.map((x) => this.shown(source, this.unmark(x), 1));
+    const words = tokens.map((x) => this.shown(source, this.source.unmark(x), 1));
     return { number, text: this.shown(source, text, 1), words, places };
   }
 
@@ -189,10 +189,6 @@ export class TextFunctions {
     if (place < 0) return [token, GENERATE];
     const copied = source.tokens[place];
     return [this.dictionary.get(copied) || copied, place];
-  }
-
-  unmark(token) {
-    return this.source.unmark?.(token) ?? token;
   }
 
   /** Replaces marks of terms by phrases, 0, or by translations, 1. */

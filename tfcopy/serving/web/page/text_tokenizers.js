@@ -20,6 +20,10 @@ class Tokenizer {
   fold(word) {
     return word;
   }
+
+  unmark(token) {
+    return token;
+  }
 }
 
 class Words extends Tokenizer {
@@ -151,7 +155,7 @@ export class Spans extends Tokenizer {
     const parts = this.cut(normal);
     const spans = parts.filter((_, i) => i % 2);
     const held = (x) =>
-      this.facts.in_pieces && !this.is.mark(x) ? SPAN + x + SPAN : SPAN;
+      this.facts.in_pieces && !this.mark.matches(x) ? SPAN + x + SPAN : SPAN;
     const rest = parts.map((x, i) => (i % 2 ? held(x) : x)).join("");
     const tokens = this.inner
       .tokenize(rest)
@@ -174,7 +178,7 @@ export class Spans extends Tokenizer {
       const span = mark === null ? spans.shift() : null;
       mark = null;
       if (span === null) return [];
-      if (this.is.mark(span)) return [span];
+      if (this.mark.matches(span)) return [span];
       mark = this.is.ordered(span) ? firstInTurn : first;
       return [];
     });
@@ -194,12 +198,12 @@ export class Spans extends Tokenizer {
   }
 
   isSpan(word) {
-    return this.is.span(this.inAscii(word));
+    return this.span.matches(this.inAscii(word));
   }
 
   needed(word) {
     if (this.isPiece(word)) return 1 + this.facts.marks.indexOf(word[0]);
-    if (this.facts.in_pieces) return Number(this.is.mark(word));
+    if (this.facts.in_pieces) return Number(this.mark.matches(word));
     return this.isSpan(word) ? 1 + this.is.ordered(word) : 0;
   }
 
@@ -254,7 +258,7 @@ export class Spans extends Tokenizer {
       const pieces = run.map((x) => this.unmark(x));
       return [first, firstInTurn].includes(run[0][0])
         ? [this.inner.detokenize(pieces), true]
-        : [pieces[0], this.is.mark(pieces[0])];
+        : [pieces[0], this.mark.matches(pieces[0])];
     });
     const rest = whole.map(([x, isSpan]) => (isSpan ? SPAN : x));
     const spans = whole.filter(([, isSpan]) => isSpan).map(([x]) => x);
