@@ -22,6 +22,7 @@ _YOUNGER = re.compile(
 # Bytes of a text times instructions of an expression, and bytes of a text that
 # is made.
 _MOST_WORK, _LONGEST = 1 << 32, 1 << 26
+_LONG = 1 << 16  # bytes of a text that may be too long for any export
 # Rules of a list, bytes of a rewrite, and how many times as long a text may
 # become: no export's rules do more than double one.
 _MOST_RULES, _LONGEST_REWRITE, _MOST_GROWTH = 100, 16, 16
@@ -99,6 +100,8 @@ class Pattern:
 
     def _check_work(self, text):
         if len(text) * self._size > _MOST_WORK:
+            if len(text) < _LONG:
+                raise ValueError("a regular expression is too large")
             raise TextTooLong(f"a text of {len(text):,} bytes is too long")
 
 
