@@ -3,6 +3,7 @@
 Shapes: L longest answer.
 """
 
+import dataclasses
 from collections.abc import Iterable
 
 import numpy as np
@@ -56,9 +57,13 @@ def _graph(translator, names):
     inputs = {name: translator.model.input[name] for name in names}
     specs = {k: tf.TensorSpec(x.shape, x.dtype) for k, x in inputs.items()}
 
+    # Ids do not show which words are protected: none is required.
+    options = translator.search_options()
+    options = dataclasses.replace(options, must_copy=False)
+
     def search(source_ids, source_copy_ids, inputs):
-        return translator.search(
-            source_ids, source_copy_ids, source_inputs=inputs
+        return translator.source_search.search(
+            source_ids, source_copy_ids, options, source_inputs=inputs
         )
 
     return tf.function(search, [_IDS, _IDS, specs], autograph=False)

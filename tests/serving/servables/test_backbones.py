@@ -161,6 +161,8 @@ def test_a_run_stores_model_and_tokenizer(translator, tmp_path):
     model.set_weights(translator.model.get_weights())
     ids = np.array([[4, 5, 6]], "int32")
     sources = (tf.constant(ids), tf.constant(ids))
-    expected = translator.search(*sources).ids.numpy()
-    stored = translator.copy(model=model).search(*sources).ids.numpy()
+    expected, stored = (
+        x.source_search.search(*sources, x.search_options()).ids.numpy()
+        for x in (translator, translator.copy(model=model))
+    )
     assert stored.tolist() == expected.tolist()

@@ -21,7 +21,7 @@ from tfcopy.data.text.glossary import Glossary, is_mark
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer, unmarked
 from tfcopy.data.text.tokenization import Tokenizer, knowing, string_tensor
 from tfcopy.data.text.vocabulary import Vocabulary
-from tfcopy.decoding import SearchOptions, SearchResult
+from tfcopy.decoding import SearchOptions
 from tfcopy.runtime.batches import choose_concurrency, map_batches
 from tfcopy.runtime.translation_records import (
     Translation,
@@ -312,11 +312,8 @@ class Translator:
         Returns:
             A `Translation` for each text, in the order of `texts`.
         """
-
-        def best(row):
-            return read_translations(row, 1)[0]
-
-        return self._all(texts, batch_size, progress, 1, best)
+        answers = self._all(texts, batch_size, progress, 1)
+        return [best for (best,) in answers]
 
     def n_best_all(
         self,
@@ -335,12 +332,10 @@ class Translator:
             For each text, in the order of `texts`, up to `num_beams`
             `Translation`s of different texts, the best first.
         """
-        count = self.options.num_beams
-        read = read_translations
-        return self._all(texts, batch_size, progress, count, read)
+        return self._all(texts, batch_size, progress, self.options.num_beams)
 
-    def _all(self, texts, batch_size, progress, count, read):
-        """Returns what a function reads off the outputs for each text."""
+    def _all(self, texts, batch_size, progress, count):
+        """Returns the `Translation`s of each text, at most `count` of them."""
         options = self.search_options(count)
 
         def translate(batch):
@@ -348,29 +343,11 @@ class Translator:
             # Words are aligned by `analyse` alone.
             outputs.pop("attention", None)
             outputs = {k: x.numpy() for k, x in outputs.items()}
-            return map(read, iter_examples(outputs, len(batch)))
+            rows = iter_examples(outputs, len(batch))
+            return [read_translations(x, count) for x in rows]
 
         return map_batches(
             translate, list(texts), batch_size, progress, choose_concurrency()
-        )
-
-    def search(
-        self, source_ids, source_copy_ids, options=None, source_inputs=None
-    ) -> SearchResult:
-        """Searches for the answers to encoded sources.
-
-        Ids do not show which words are protected: none is required.
-
-        Args:
-            source_ids: int32 `(B, S)`.
-            source_copy_ids: int32 `(B, S)`.
-            options: `SearchOptions`; by default `translate`'s.
-            source_inputs: Dict of further arguments of the model's `encode`.
-        """
-        options = options or self.search_options()
-        options = dataclasses.replace(options, must_copy=False)
-        return self.source_search.search(
-            source_ids, source_copy_ids, options, source_inputs=source_inputs
         )
 
     @functools.cached_property
