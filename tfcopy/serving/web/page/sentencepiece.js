@@ -209,8 +209,8 @@ export class SentencePiece {
     }
     const found = [];
     for (let end = input.length; end > 0; end = ends[end].start)
-      found.unshift(input.slice(ends[end].start, end));
-    return found;
+      found.push(input.slice(ends[end].start, end));
+    return found.reverse();
   }
 
   /** Returns the pieces of merged pairs, by BPE. */
@@ -224,7 +224,7 @@ export class SentencePiece {
       symbols.push({ piece, before, after, isWhole: Boolean(symbol) });
     }
     if (symbols.length) symbols.at(-1).after = -1;
-    const [agenda, made] = [[], new Map()];
+    const [agenda, made] = [new Agenda(), new Map()];
     const add = (left, right) => {
       const [a, b] = [symbols[left], symbols[right]];
       if (!a || !b || a.isWhole || b.isWhole) return;
@@ -235,8 +235,8 @@ export class SentencePiece {
       if (piece.kind === UNUSED) made.set(name, [a.piece, b.piece]);
     };
     for (let i = 1; i < symbols.length; i++) add(i - 1, i);
-    while (agenda.length) {
-      const { left, right, name } = popBest(agenda);
+    while (agenda.pairs.length) {
+      const { left, right, name } = agenda.pop();
       const [a, b] = [symbols[left], symbols[right]];
       if (!a.piece || !b.piece || a.piece + b.piece !== name) continue;
       a.piece = name;
@@ -305,10 +305,37 @@ function decoded(bytes) {
   return found;
 }
 
-/** Removes the pair of the highest score from a list, the first of equals. */
-function popBest(agenda) {
-  const best = agenda.reduce((x, y) =>
-    (y.score - x.score || x.left - y.left) > 0 ? y : x,
-  );
-  return agenda.splice(agenda.indexOf(best), 1)[0];
+/** A heap of pairs: the highest score is first, and the leftmost of equals. */
+class Agenda {
+  pairs = [];
+
+  /** Returns whether the pair at one place comes before that at another. */
+  isBefore(i, j) {
+    const [x, y] = [this.pairs[i], this.pairs[j]];
+    return (x.score - y.score || y.left - x.left) > 0;
+  }
+
+  swap(i, j) {
+    [this.pairs[i], this.pairs[j]] = [this.pairs[j], this.pairs[i]];
+  }
+
+  push(pair) {
+    let place = this.pairs.push(pair) - 1;
+    for (let above; place && this.isBefore(place, (above = (place - 1) >> 1)); ) {
+      this.swap(place, above);
+      place = above;
+    }
+  }
+
+  pop() {
+    this.swap(0, this.pairs.length - 1);
+    const best = this.pairs.pop();
+    for (let place = 0; ; ) {
+      const below = [2 * place + 1, 2 * place + 2].filter((x) => x in this.pairs);
+      const next = below.reduce((x, y) => (this.isBefore(y, x) ? y : x), place);
+      if (next === place) return best;
+      this.swap(place, next);
+      place = next;
+    }
+  }
 }
