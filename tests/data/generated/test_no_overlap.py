@@ -54,12 +54,12 @@ def sequences(folder):
 
 DEMOS = {
     "parliament": lambda folder: pair_splits(
-        demo_parliament.load(folder, num_train=5_000)
+        demo_parliament.load(num_train=5_000)
     ),
     "catalogues": lambda folder: pair_splits(
-        demo_catalogs.load(folder, num_train=2_000)
+        demo_catalogs.load(num_train=2_000)
     ),
-    "news": lambda folder: pair_splits(demo_news.load(folder, num_train=500)),
+    "news": lambda folder: pair_splits(demo_news.load(num_train=500)),
     "headlines": lambda folder: pair_splits(newsgen.load()),
     "news in LCSTS's format": news_files,
     "rules": rules,

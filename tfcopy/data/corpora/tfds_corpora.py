@@ -49,17 +49,6 @@ def load(
             `{"validation": "train[:1%]"}`.
     """
     builder = builder_of(name, data_dir)
-    return corpus_of(builder, source, target, languages, splits)
-
-
-def corpus_of(
-    builder: tfds.core.DatasetBuilder,
-    source: str | None = None,
-    target: str | None = None,
-    languages: tuple[str, str] | None = None,
-    splits: Mapping[str, str] | None = None,
-) -> TranslationCorpus:
-    """Opens a dataset like `load`, given its builder, already prepared."""
     texts = _text_features(builder, source, target)
     source_language, target_language = languages or texts
 

@@ -13,7 +13,6 @@ on their order on both sides.
 
 import dataclasses
 import functools
-import os
 import random
 import re
 from collections.abc import Iterator
@@ -37,7 +36,6 @@ LANGUAGES = ("en", "es")
 
 
 def load(
-    data_dir: str | os.PathLike | None = None,
     *,
     num_train: int = 20_000,
     num_validation: int = 500,
@@ -45,10 +43,9 @@ def load(
     seed: int = 0,
     source_language: str = "en",
 ) -> TranslationCorpus:
-    """Generates the demo corpus, or reads it if it was generated before.
+    """Makes the demo corpus, which is generated when it is first read.
 
     Args:
-        data_dir: TFDS's folder; by default `~/tensorflow_datasets`.
         num_train: Number of training pairs.
         num_validation: Number of validation pairs.
         num_test: Number of test pairs.
@@ -56,15 +53,15 @@ def load(
         source_language: `"en"` or `"es"`.
     """
     tables = ("names", "patterns", "words")
-    pairs = generated_corpus.Pairs(
-        corpus="demo_catalogs",
-        sides=LANGUAGES,
-        generate=generate,
+    return generated_corpus.load(
+        "demo_catalogs",
+        generate,
+        (num_train, num_validation, num_test),
+        seed,
         tables=[f"demo_catalogs_{table}" for table in tables],
-        sizes=(num_train, num_validation, num_test),
-        seed=seed,
+        languages=LANGUAGES,
+        source_language=source_language,
     )
-    return generated_corpus.load(pairs, data_dir, source=source_language)
 
 
 def examples() -> list[tuple[str, str]]:

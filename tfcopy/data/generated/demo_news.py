@@ -9,7 +9,6 @@ one short sentence for each event, in an order independent of the story.
 """
 
 import dataclasses
-import os
 import random
 import re
 from collections.abc import Iterator
@@ -176,32 +175,29 @@ def _count_tokens(sentences: list[str]) -> int:
 
 
 def load(
-    data_dir: str | os.PathLike | None = None,
     *,
     num_train: int = 12_000,
     num_validation: int = 300,
     num_test: int = 500,
     seed: int = 0,
 ) -> TranslationCorpus:
-    """Generates the demo news, or reads it if it was generated before.
+    """Makes the demo news, which are generated when they are first read.
 
     Args:
-        data_dir: TFDS's folder; by default `~/tensorflow_datasets`.
         num_train: Number of training stories.
         num_validation: Number of validation stories.
         num_test: Number of test stories.
         seed: Seed of the stories; they are the same on every machine.
     """
-    pairs = generated_corpus.Pairs(
-        corpus="demo_news",
-        sides=("article", "summary"),
-        generate=generate,
+    return generated_corpus.load(
+        "demo_news",
+        generate,
+        (num_train, num_validation, num_test),
+        seed,
         tables=("demo_names", "demo_news_patterns", "demo_news_words"),
-        sizes=(num_train, num_validation, num_test),
-        seed=seed,
+        languages=("en", "en"),
         num_sample=100,
     )
-    return generated_corpus.load(pairs, data_dir, languages=("en", "en"))
 
 
 def examples() -> list[tuple[str, str]]:

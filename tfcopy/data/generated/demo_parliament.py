@@ -9,7 +9,6 @@ training, so only a model that copies can translate them.
 
 import dataclasses
 import functools
-import os
 import random
 import re
 from collections.abc import Iterator, Sequence
@@ -34,7 +33,6 @@ _NUM_TRAIN = {"small": 100_000, "large": 200_000}
 
 
 def load(
-    data_dir: str | os.PathLike | None = None,
     *,
     size: str = "large",
     num_train: int | None = None,
@@ -43,10 +41,9 @@ def load(
     seed: int = 0,
     source_language: str = "en",
 ) -> TranslationCorpus:
-    """Generates the demo corpus, or reads it if it was generated before.
+    """Makes the demo corpus, which is generated when it is first read.
 
     Args:
-        data_dir: TFDS's folder; by default `~/tensorflow_datasets`.
         size: `"large"`, or `"small"`, which has half of the words and is learnt
             in a minute or two.
         num_train: Number of training pairs; by default 200,000 of the large
@@ -58,15 +55,15 @@ def load(
     """
     if num_train is None:
         num_train = _NUM_TRAIN[size]
-    pairs = generated_corpus.Pairs(
-        corpus="demo_parliament",
-        sides=LANGUAGES,
-        generate=functools.partial(generate, size=size),
+    return generated_corpus.load(
+        "demo_parliament",
+        functools.partial(generate, size=size),
+        (num_train, num_validation, num_test),
+        seed,
         tables=_TABLES,
-        sizes=(num_train, num_validation, num_test),
-        seed=seed,
+        languages=LANGUAGES,
+        source_language=source_language,
     )
-    return generated_corpus.load(pairs, data_dir, source=source_language)
 
 
 def examples() -> list[tuple[str, str]]:
