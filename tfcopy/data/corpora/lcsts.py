@@ -24,7 +24,6 @@ References:
     [Gu et al., 2016](https://arxiv.org/abs/1603.06393), section 5.2.
 """
 
-import codecs
 import functools
 import os
 import re
@@ -33,20 +32,18 @@ import warnings
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tfcopy import file_formats, filesystem
+from tfcopy import filesystem
 from tfcopy.data.corpora.corpus import (
     CheckedPairs,
     CorpusError,
     TranslationCorpus,
     map_examples,
-    reading,
     splits,
 )
-from tfcopy.data.corpora.text_pairs import line_error
+from tfcopy.data.corpora.text_pairs import line_error, read_lines
 
 _SECTIONS = {"<summary>": "</summary>", "<short_text>": "</short_text>"}
 _LABEL = re.compile(r"<human_label>\s*([1-5])\s*</human_label>")
-_BLOCK = 1 << 20  # bytes
 
 
 class Record(NamedTuple):
@@ -65,31 +62,14 @@ class Record(NamedTuple):
     summary: str
 
 
-def encoding_of(path: str | os.PathLike) -> str:
-    """Returns `"utf-8"` if the whole file is valid UTF-8, else `"gb18030"`."""
-    # The first lines may be valid in both by chance.
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    try:
-        with reading(path), file_formats.open_plain(path) as file:
-            while block := file.read(_BLOCK):
-                decoder.decode(block)
-            decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        return "gb18030"
-    return "utf-8"
-
-
-def read_records(
-    path: str | os.PathLike, encoding: str = "utf-8"
-) -> Iterator[Record]:
+def read_records(path: str | os.PathLike) -> Iterator[Record]:
     """Yields the records of a file, including those with an empty side.
 
     The lines of a text are joined without blanks. The first line of the file,
     which is damaged in some editions, opens a record whatever it is.
 
     Args:
-        path: The file.
-        encoding: `"utf-8"` or `"gb18030"`, with or without a byte-order mark.
+        path: The file, in UTF-8.
 
     Raises:
         CorpusError: naming the line.
@@ -97,7 +77,9 @@ def read_records(
     opened = section = None  # line where the record begins; opening tag
     is_first = True
     number, score, texts = 0, None, {}
-    for number, line in _lines(path, encoding):
+    for number, line in enumerate(map(str.strip, read_lines(path)), start=1):
+        if not line:
+            continue
         starts = line.startswith("<doc id=")
         if opened is None:
             if not (starts or is_first):
@@ -135,34 +117,6 @@ def read_records(
         )
 
 
-def _lines(path, encoding) -> Iterator[tuple[int, str]]:
-    """Yields the lines that are not blank, stripped, with their numbers."""
-    with reading(path), file_formats.open_plain(path) as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                text = line.decode(encoding).lstrip("\ufeff").strip()
-            except UnicodeDecodeError as error:
-                raise _encoding_error(path, number, encoding) from error
-            if text:
-                yield number, text
-
-
-def _encoding_error(path, number, encoding):
-    places = [f"line {number:,} is not {encoding.upper()}"]
-    if encoding != "utf-8":
-        with reading(path), file_formats.open_plain(path) as file:
-            for other, line in enumerate(file, start=1):
-                try:
-                    line.decode()
-                except UnicodeDecodeError:
-                    places.insert(0, f"line {other:,} is not UTF-8")
-                    break
-    return CorpusError(
-        f"{path}: {', and '.join(places)}. The file must be UTF-8 or GB18030 "
-        "throughout. Mend the line, or copy the file again."
-    )
-
-
 # Published numbers of pairs; in parts II and III with scores 1 to 5.
 NUM_TRAIN = 2_400_591
 SCORE_COUNTS = {
@@ -184,7 +138,7 @@ def load(
     They are `PART_I.txt` (or `PART_full.txt`), `PART_II.txt` and
     `PART_III.txt`, in the folder itself or in one called `DATA` or as the
     part, or in one of these within the other. They are UTF-8, with or without
-    a byte-order mark, or else GB18030.
+    a byte-order mark.
 
     Every file is checked from its first line to its last before anything is
     returned; no more than a thousand pairs are in memory at a time. A pair with
@@ -207,7 +161,7 @@ def load(
         path = _find(os.fspath(data_dir), name)
         checked[name] = CheckedPairs.check(
             path,
-            functools.partial(_pairs, path, name, min_score, encoding_of(path)),
+            functools.partial(_pairs, path, name, min_score),
             "Give a file with the <doc> records of LCSTS.",
         )
         _compare_counts(checked[name], name, min_score)
@@ -240,9 +194,9 @@ def _find(folder: str, name: str) -> str:
     )
 
 
-def _pairs(path, name, min_score, encoding) -> Iterator[tuple[str, str]]:
+def _pairs(path, name, min_score) -> Iterator[tuple[str, str]]:
     """Yields the pairs with the required scores, including blank ones."""
-    for record in read_records(path, encoding):
+    for record in read_records(path):
         if name != "train":
             if record.score is None:
                 raise CorpusError(
