@@ -14,7 +14,6 @@ from tfcopy.figures.curve_figures import (
 from tfcopy.figures.example_figures import (
     alignment_figure,
     attention_figure,
-    next_words_figure,
     plans_figure,
     reading_figure,
 )

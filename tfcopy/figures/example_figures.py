@@ -1,4 +1,4 @@
-"""Plots of one example: attention, plans, question answering, predictions.
+"""Plots of one example: attention, plans, question answering, entailment.
 
 They need matplotlib (the extra `figures`), but no display; without
 matplotlib the import fails.
@@ -20,7 +20,6 @@ from tfcopy.figures.word_grid import (
     font_families,
     image_of,
     inches,
-    longest,
     new_figure,
     word_grid,
 )
@@ -278,9 +277,6 @@ def _title(name, words, width):
     return "\n".join([drawable(name), *lines])
 
 
-_LEAST = 1e-5  # lower probabilities have no bar
-
-
 def alignment_figure(
     premise, hypothesis, weights, defined, probabilities, truth
 ):
@@ -309,68 +305,3 @@ def alignment_figure(
         f"{labels}\n(truth: {truth})",
         caption,
     )
-
-
-def next_words_figure(words, probabilities, known, likely):
-    """Plots the probability of each word of a text, given all words before it.
-
-    Args:
-        words: The words, from top to bottom.
-        probabilities: The probability of each word.
-        known: Whether each word is in the vocabulary. For other words, the
-            probability is the probability of UNK.
-        likely: For each position, the most probable words.
-
-    Returns:
-        As in `alignment_figure`.
-    """
-    figure = new_figure(dpi=100)
-    words = [drawable(word) for word in words]
-    guesses = ["   ".join(drawable(x, 30) for x in row) for row in likely]
-    left, bars = longest(figure, words, bold=True) + 0.2, 1.3
-    right = max(longest(figure, guesses), longest(figure, ["likely"])) + 0.25
-    top, bottom, rows = 0.55, 0.55, 0.2 * len(words)
-    width, height = max(left + bars + right, 3.0), top + rows + bottom
-    figure.set_size_inches(width, height)
-    axes = figure.add_axes(
-        [left / width, bottom / height, bars / width, rows / height]
-    )
-    places = np.arange(len(words))
-    colors = ["C0" if is_known else "C1" for is_known in known]
-    axes.barh(places, np.maximum(probabilities, _LEAST), 0.7, color=colors)
-    axes.set_xscale("log")
-    axes.set_xlim(_LEAST, 1)
-    axes.set_ylim(len(words) - 0.5, -0.5)
-    axes.grid(axis="x", color="0.85")
-    axes.set_axisbelow(True)
-    families = font_families()
-    axes.set_yticks(places, words, family=families, fontsize=10)
-    for label, is_known in zip(axes.get_yticklabels(), known):
-        if not is_known:
-            label.set_fontweight("bold")
-    axes.set_xticks([1e-4, 1e-2, 1], ["0.01 %", "1 %", "100 %"], fontsize=8)
-    axes.minorticks_off()
-    axes.tick_params("both", length=2)
-
-    def write(x, y, text, size, offset=(0, 0), **options):
-        axes.annotate(
-            text,
-            (x, y),
-            xycoords=axes.get_yaxis_transform(),
-            xytext=offset,
-            textcoords="offset points",
-            family=families,
-            fontsize=size,
-            **options,
-        )
-
-    for place, text in zip(places, guesses):
-        write(1, place, text, 10, (8, 0), va="center", color="0.3")
-    write(0, -0.5, "probability", 9, (0, 4))
-    write(1, -0.5, "likely", 9, (8, 4))
-    title = "Each word after those before it"
-    figure.text(0.05 / width, 1 - 0.2 / height, title, fontsize=11)
-    if not all(known):
-        legend = "Orange, bold: not in the vocabulary."
-        figure.text(0.05 / width, 0.1 / height, legend, fontsize=8)
-    return image_of(figure)

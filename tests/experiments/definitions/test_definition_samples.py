@@ -97,11 +97,7 @@ def test_pairs_show_labels_and_what_is_defined(tmp_path):
 def test_words_are_as_probable_as_the_model_says(tmp_path):
     examples = [({"text": text.split()}, {}) for text in TEXTS]
     built, texts = build("language", examples)
-    images, lines = show(
-        tmp_path, next_word_systems.NextWordSamples(built, texts)
-    )
-    if reporting.figures is not None:
-        assert set(images) == {f"next_words/{i}" for i in range(4)}
+    _, lines = show(tmp_path, next_word_systems.NextWordSamples(built, texts))
     _, found = next_word_systems.score([run(built, texts)])
     rows = lines["examples/0"][2:]
     marked = ["the", "**zebra**", "runs", r"\."]

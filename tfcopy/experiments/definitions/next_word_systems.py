@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
-import tensorflow as tf
 
 from tfcopy import losses, tokens
 from tfcopy.data.corpora.corpus import Split
@@ -14,7 +13,6 @@ from tfcopy.data.text.tokenization import Tokenizer, token_rows
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.experiments import reporting
 from tfcopy.experiments.definitions import definition_pictures
-from tfcopy.experiments.reporting import figures
 from tfcopy.training.tensorboard import bold, log_table
 
 
@@ -155,12 +153,6 @@ class NextWordSamples:
             known = ids != tokens.UNK
             of_words = probabilities[i, np.arange(len(words)), ids]
             likely = [self._likely(x) for x in probabilities[i, : len(words)]]
-            if figures is not None:
-                picture = figures.next_words_figure(
-                    words, of_words, known, likely
-                )
-                with writer.as_default(update):
-                    tf.summary.image(f"next_words/{i}", picture)
             rows = [
                 (bold([word], [is_known]), f"{100 * value:.2f} %", ", ".join(x))
                 for word, is_known, value, x in zip(
