@@ -87,8 +87,6 @@ class Config(model_flags.CopyNetConfig, corpus_flags.CaseConfig):
         num_train: Number of news items to generate for training.
         num_test: Number of news items to generate for testing, before those
             with a score below --min_score are left out.
-        script: Script of the names in generated news: latin, or cjk for
-            ideographs, the rare ones of which are in no character vocabulary.
         tokenizations: Tokenisations to train with: characters, words, or both
             in turn.
         min_score: Lowest score (1, 2, 3, 4 or 5) of the pairs of parts II and
@@ -107,7 +105,6 @@ class Config(model_flags.CopyNetConfig, corpus_flags.CaseConfig):
     data_dir: str | None = config.corpus_file(corpus="place")
     num_train: PositiveInt = config.data.common(20_000)
     num_test: PositiveInt = config.data(400, fixed=False)
-    script: Literal["latin", "cjk"] = config.data("latin")
     tokenizations: list[Literal["characters", "words"]] = config.data.common(
         ["words"], fixed=False
     )

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tfcopy.data import Tokenizer
 from tfcopy.data.generated import newsgen
 from tfcopy.data.generated.demo_names import split_of
-from tfcopy.data.generated.newsgen import SYLLABLE, Story
+from tfcopy.data.generated.newsgen import Story
 
 SPLITS = ("train", "validation", "test")
 # Classes of names.
@@ -46,24 +46,6 @@ def test_oov_rate_by_hand():
     assert newsgen.oov_rate(texts, {"a", "b", "."}, folded) == pytest.approx(
         100 / 6
     )
-
-
-def test_a_syllable_is_an_ideograph():
-    def fill(script):
-        story = Story(random.Random(0), "train", script)
-        return story.fill("{place} {place2} {place3}", {}).split()
-
-    spelt = {}
-    for latin, ideographs in zip(fill("latin"), fill("cjk")):
-        assert 2 <= len(ideographs) <= 3 and latin.isalpha()
-        parts = []
-        for character in ideographs:
-            rest, coda = divmod(ord(character) - 0x4E00, 20)
-            onset, vowel = divmod(rest, 10)
-            places = (onset, vowel, coda)
-            parts += [part[i] for part, i in zip(SYLLABLE, places)]
-        spelt[latin] = "".join(parts).capitalize()
-    assert all(latin == spelling for latin, spelling in spelt.items())
 
 
 @pytest.mark.parametrize("split", SPLITS)

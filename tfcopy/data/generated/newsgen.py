@@ -50,7 +50,6 @@ SYLLABLE = tuple(
     text_tables.words(text_tables.read("newsgen_words")[section])
     for section in ("onsets", "vowels", "codas")
 )
-_FIRST_IDEOGRAPH = 0x4E00
 
 
 class Story:
@@ -59,13 +58,11 @@ class Story:
     Args:
         rng: A `random.Random`.
         split: The split to which the names belong.
-        script: As in `load_scored`.
     """
 
-    def __init__(self, rng: random.Random, split: str, script: str = "latin"):
+    def __init__(self, rng: random.Random, split: str):
         self.rng = rng
         self.split = split
-        self.script = script
         self.names = set()  # no two things share one
 
     def tell(self) -> tuple[str, str]:
@@ -125,8 +122,6 @@ class Story:
             if split_of(name) == self.split and name not in self.names:
                 self.names.add(name)
                 break
-        if self.script == "cjk":
-            return "".join(chr(_FIRST_IDEOGRAPH + i) for i in drawn)
         return name
 
 
@@ -155,7 +150,6 @@ def load_scored(
     num_train: int = 50_000,
     num_validation: int = 2_000,
     num_test: int = 1_106,
-    script: str = "latin",
     min_score: int = _LEAST_SCORE,
     seed: int = 0,
 ) -> TranslationCorpus:
@@ -169,16 +163,13 @@ def load_scored(
         num_validation: Number of validation pairs of all scores.
         num_test: Number of test pairs of all scores; by default as many as in
             LCSTS, of which 725 have a score of 3 or more.
-        script: `"latin"`, or `"cjk"` to write each syllable of a name as one
-            of 6,000 ideographs, the rare ones outside of a vocabulary of
-            characters.
         min_score: Least score of the pairs for validation and testing.
         seed: Seed of the news; they are the same on every machine.
 
     Raises:
         CorpusError: If no pair of a split has such a score.
     """
-    splits, arguments = {}, (script, seed, min_score)
+    splits, arguments = {}, (seed, min_score)
     for name, number in zip(SPLITS, (num_train, num_validation, num_test)):
         count = number
         if name != "train":
@@ -191,7 +182,7 @@ def load_scored(
             )
         splits[name] = Split(
             functools.partial(_pairs, name, number, *arguments),
-            fingerprint(_grammar(script), name, number, *arguments),
+            fingerprint(_grammar(), name, number, *arguments),
             count,
         )
     return TranslationCorpus(
@@ -203,32 +194,31 @@ def load_scored(
     )
 
 
-def _grammar(script="latin"):
+def _grammar():
     """Changes with the grammar, so that ids of stale news are never read."""
-    sample = list(generate("test", 50, script=script))
+    sample = list(generate("test", 50))
     return generated_corpus.grammar_fingerprint(TABLES, sample)
 
 
-def _pairs(split, number, script, seed, least_score) -> Iterator:
+def _pairs(split, number, seed, least_score) -> Iterator:
     """Yields the pairs of texts and summaries with the required scores."""
-    for score, *pair in generate(split, number, script=script, seed=seed):
+    for score, *pair in generate(split, number, seed):
         if score is None or score >= least_score:
             yield tuple(pair)
 
 
 def generate(
-    split: str, number: int, *, script: str = "latin", seed: int = 0
+    split: str, number: int, seed: int = 0
 ) -> Iterator[tuple[int | None, str, str]]:
     """Yields score, text and summary of records without storing them.
 
     Args:
         split: `"train"`, whose score is `None`, `"validation"` or `"test"`.
         number: Number of examples.
-        script: As in `load_scored`.
         seed: As in `load_scored`.
     """
     rng = random.Random(f"newsgen/{seed}/{split}")
-    stories = (Story(rng, split, script).tell() for _ in range(number))
+    stories = (Story(rng, split).tell() for _ in range(number))
     if split == "train":
         for text, summary in stories:
             yield None, text, summary
@@ -308,5 +298,5 @@ def generate_headlines(
     """
     # Enough for the pairs kept: less than half of all have a low score.
     size = number if split == "train" else 2 * number + 5
-    pairs = _pairs(split, size, "latin", seed, _LEAST_SCORE)
+    pairs = _pairs(split, size, seed, _LEAST_SCORE)
     return itertools.islice(pairs, number)
