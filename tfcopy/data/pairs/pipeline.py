@@ -7,7 +7,7 @@ each.
 Shapes: B pairs, S source and T target positions.
 """
 
-import functools
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -22,18 +22,14 @@ from tfcopy.data.epoch_batches import (
 )
 from tfcopy.data.pairs.encoding import SIDES, EncodedCorpus
 
-# Lengths that a shape may have, of each side; more cost time and save little.
-_MAX_EDGES = 24
-
 
 def choose_shapes(
     lengths: Sequence[tuple[int, int]], number: int
 ) -> list[tuple[int, int]]:
-    """Chooses at most so many shapes, with the fewest cells of padding.
+    """Chooses at most so many shapes, with few cells of padding.
 
-    Batches are cut into groups by T, and each group by S; a dynamic programme
-    finds the cuts with the fewest cells, `S + T` of each batch, where lengths
-    are rounded up to at most 24 different ones.
+    Batches are cut into equally large groups by T, and each group into equally
+    large ones by S; a shape is as long as the longest of its group.
 
     Args:
         lengths: `(S, T)` of each batch.
@@ -51,15 +47,19 @@ def choose_shapes(
             "There must be a batch, and at least one shape. "
             f"Received: {len(lengths)} batches, number={number}."
         )
-    edges = [_edges(column) for column in lengths.T]
-    counts = np.zeros([len(x) for x in edges], dtype=np.int64)
-    places = [np.searchsorted(x, y) for x, y in zip(edges, lengths.T)]
-    np.add.at(counts, tuple(places), 1)
-    if counts[-1, -1] == 0:
-        counts[-1, -1] = 1  # Other orders of the corpus may hold such a batch.
-    groups = _Groups(counts, *edges)
-    _, shapes = groups.best(len(edges[1]), number)
+    # Other orders of the corpus may hold such a batch.
+    lengths = np.concatenate([lengths, lengths.max(axis=0, keepdims=True)])
+    groups, shapes = math.isqrt(number), {}
+    for group in _cut(lengths, 1, groups):
+        for part in _cut(group, 0, number // groups):
+            shapes[tuple(part.max(axis=0).tolist())] = None
     return list(shapes)
+
+
+def _cut(lengths, side, number):
+    """Cuts lengths `(N, 2)` into groups by one side, the shortest first."""
+    order = np.argsort(lengths[:, side], kind="stable")
+    return np.array_split(lengths[order], min(number, len(lengths)))
 
 
 def shape_for(lengths, shapes) -> tuple[int, int]:
@@ -83,76 +83,6 @@ def shape_for(lengths, shapes) -> tuple[int, int]:
             f"shape. Received: shapes={list(shapes)}."
         )
     return min(fitting, key=sum)
-
-
-def _edges(lengths):
-    """Returns at most `_MAX_EDGES` lengths, the longest among them."""
-    distinct = np.unique(lengths)
-    if len(distinct) <= _MAX_EDGES:
-        return distinct
-    shares = np.linspace(0, 1, _MAX_EDGES + 1)[1:]
-    return np.unique(np.quantile(lengths, shares, method="higher"))
-
-
-class _Groups:
-    """Table of batches, to be cut into rectangles.
-
-    Args:
-        counts: Number of batches by the edges of S and of T.
-        source_edges, target_edges: These lengths, ascending.
-    """
-
-    def __init__(self, counts, source_edges, target_edges):
-        self._counts = counts
-        self._sources = source_edges.tolist()
-        self._targets = target_edges.tolist()
-
-    @functools.cache  # noqa: B019
-    def best(self, end, number):
-        """Finds `(cells, shapes)` of the targets before `end`, or `None`."""
-        if end == 0:
-            return 0, ()
-        found = None
-        for start in range(end):
-            for used in range(1, number + 1):
-                before = self.best(start, number - used)
-                group = self._group(start, end, used)
-                if before is None or group is None:
-                    continue
-                cells = before[0] + group[0]
-                if found is None or cells < found[0]:
-                    found = cells, before[1] + group[1]
-        return found
-
-    @functools.cache  # noqa: B019
-    def _group(self, start, end, number):
-        """Chooses `number` shapes as `best` does, for one group of targets."""
-        counts = self._counts[:, start:end].sum(axis=1)
-        return self._cut(tuple(counts.tolist()), self._targets[end - 1], number)
-
-    def _cut(self, counts, target, number):
-        """Cuts sources into `number` shapes of one T."""
-        # least[k][j]: the fewest cells of the first j sources in k shapes.
-        ends = [j for j, n in enumerate(counts, 1) if n]
-        if not ends or number > len(ends):
-            return None
-        least = {0: (0, ())}
-        for _ in range(number):
-            longer = {}
-            for j in ends:
-                choices = [
-                    (
-                        cells
-                        + sum(counts[i:j]) * (self._sources[j - 1] + target),
-                        (*shapes, (self._sources[j - 1], target)),
-                    )
-                    for i, (cells, shapes) in least.items()
-                    if i < j
-                ]
-                if choices:
-                    longer[j] = min(choices)
-            least = longer
-        return least.get(ends[-1])
 
 
 # Tensor of a batch -> its padding.
