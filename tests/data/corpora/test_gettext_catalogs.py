@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from tests import beside
 from tests.data.real_corpora import documentation_pairs
 from tfcopy.data.corpora import gettext_catalogs, text_pairs
 from tfcopy.data.corpora.corpus import CorpusError, is_blank
@@ -15,32 +16,7 @@ msgstr ""
 "Plural-Forms: nplurals=2; plural=(n != 1);\\n"
 
 """
-ENTRIES = """#: a.rst:1
-msgid "Open the file"
-msgstr "Abrir el archivo"
-
-#, fuzzy
-msgid "Close the file"
-msgstr "Cerrar"
-
-msgctxt "menu"
-msgid "Quit"
-msgstr ""
-
-msgid ""
-"Two lines, "
-"one\\n"
-"entry"
-msgstr "Dos líneas, una entrada"
-
-msgid "%d file"
-msgid_plural "%d files"
-msgstr[0] "%d archivo"
-msgstr[1] "%d archivos"
-
-#~ msgid "Gone"
-#~ msgstr "Ido"
-"""
+(ENTRIES,) = beside.read(__file__, "entries.po")
 PAIRS = [
     ("Open the file", "Abrir el archivo"),
     ("Two lines, one entry", "Dos líneas, una entrada"),

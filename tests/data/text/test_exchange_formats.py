@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests import beside
 from tests.growth import check_linear
 from tfcopy.data.corpora import text_pairs
 from tfcopy.data.corpora.corpus import CorpusError
@@ -19,27 +20,9 @@ from tfcopy.data.text.exchange_formats import (
 )
 from tfcopy.data.text.glossary import Glossary
 
-TMX = """<?xml version="1.0"?>
-<!DOCTYPE tmx SYSTEM "tmx14.dtd">
-<tmx version="1.4"><header srclang="en-GB" segtype="sentence"/><body>
-<tu><note>greeting</note><prop type="x">1</prop>
- <tuv xml:lang="en-GB"><seg>Hello <ph x="1">%s</ph>!</seg></tuv>
- <tuv xml:lang="es-ES"><seg>¡Hola <ph x="1">%s</ph>!</seg></tuv>
- <tuv xml:lang="es-MX"><seg>¿Qué tal?</seg></tuv></tu>
-<tu><tuv xml:lang="en"><seg><bpt i="1">&lt;b&gt;</bpt>Red<ept i="1">&lt;/b&gt;
-</ept> &amp; <hi>new</hi><ph x="2"/></seg></tuv>
- <tuv lang="ES"><seg>Rojo</seg></tuv></tu>
-<tu><tuv xml:lang="en"><seg>Only here</seg></tuv></tu>
-</body></tmx>"""
-TBX = """<martif type="TBX"><text><body>
-<termEntry id="1"><langSet xml:lang="en"><tig><term>printer</term></tig>
- <tig><term>printing device</term></tig></langSet>
- <langSet xml:lang="es"><tig><term>impresora</term></tig></langSet></termEntry>
-<conceptEntry id="2"><langSec xml:lang="es"><termSec><term>imprenta</term>
- </termSec></langSec><langSec xml:lang="en-GB"><termSec><term>printer</term>
- </termSec></langSec></conceptEntry>
-<termEntry id="3"><langSet xml:lang="en"><tig><term>ink</term></tig></langSet>
-</termEntry></body></text></martif>"""
+TMX, TBX, REGIONS = beside.read(
+    __file__, "memory.tmx", "terms.tbx", "regions.tmx"
+)
 
 
 # A gigabyte to the fourth, if its entities were read.
@@ -233,17 +216,6 @@ def test_damaged_units_are_counted(tmp_path, capsys):
     path = write(tmp_path / "a.tmx", in_tmx(DAMAGES["entity"]))
     with pytest.raises(CorpusError, match="a.tmx, line 2: not valid XML"):
         text_pairs.load((path,), **languages)
-
-
-REGIONS = """<tmx><body>
-<tu><tuv xml:lang="en-US"><seg>train</seg></tuv><tuv xml:lang="pt-PT"><seg>
-comboio</seg></tuv><tuv xml:lang="pt-BR"><seg>trem</seg></tuv></tu>
-<tu><tuv xml:lang="EN"><seg>bus</seg></tuv><tuv xml:lang="pt-BR"><seg>onibus
-</seg></tuv><tuv xml:lang="PT_pt"><seg>autocarro</seg></tuv></tu>
-<tu><tuv xml:lang="en_GB"><seg>house</seg></tuv><tuv xml:lang="por"><seg>casa
-</seg></tuv></tu>
-<tu><tuv xml:lang="eng"><seg>suit</seg></tuv><tuv xml:lang="pt-PT"><seg>fato
-</seg></tuv></tu></body></tmx>"""
 
 
 @pytest.mark.parametrize(

@@ -8,89 +8,15 @@ import time
 import numpy as np
 import pytest
 
+from tests import beside
 from tfcopy.data.corpora.catalog_lines import lines_of
 from tfcopy.data.text.span_patterns import spans_of
 from tfcopy.runtime.exported_model import ExportedModel
 from tfcopy.runtime.signatures import Signature
 
-HEADER = """# Translators.
-msgid ""
-msgstr ""
-"Project-Id-Version: x\\n"
-"PO-Revision-Date: 2026-01-01 00:00+0000\\n"
-"Last-Translator: x <x@x.org>\\n"
-"Language-Team: x\\n"
-"Language: es_AR\\n"
-"MIME-Version: 1.0\\n"
-"Content-Type: text/plain; charset=UTF-8\\n"
-"Content-Transfer-Encoding: 8bit\\n"
-"Plural-Forms: nplurals=2; plural=(n != 1);\\n"
-
-"""
-BODY = r"""msgid "done"
-msgstr "hecho"
-
-#: a.rst:3
-msgid "Use ``open`` first.\n\n  Then  close it.\tNow\n"
-msgstr ""
-
-msgid "forget :func:`x` and ``y z``"
-msgstr ""
-
-#, python-format
-msgid "%d file"
-msgid_plural "forget %(n)d files"
-msgstr[0] ""
-msgstr[1] ""
-
-#, fuzzy
-msgid "unsure"
-msgstr ""
-
-msgid ":mod:`atexit` 3.8"
-msgstr ""
-
-#~ msgid "old"
-#~ msgstr ""
-"""
-FILLED = r"""msgid "done"
-msgstr "hecho"
-
-# tfcopy: score -2.38
-#: a.rst:3
-#, fuzzy
-msgid "Use ``open`` first.\n\n  Then  close it.\tNow\n"
-msgstr ""
-"USE ``open`` FIRST.\n"
-"\n"
-"  THEN  CLOSE IT.\tNOW\n"
-
-# tfcopy: score -3.50
-# tfcopy: lost :func:`x`, ``y z``
-#, fuzzy
-msgid "forget :func:`x` and ``y z``"
-msgstr "FORGET  AND"
-
-# tfcopy: score -2.25
-# tfcopy: lost %(n)d
-#, fuzzy, python-format
-msgid "%d file"
-msgid_plural "forget %(n)d files"
-msgstr[0] "%d FILE"
-msgstr[1] "FORGET  FILES"
-
-#, fuzzy
-msgid "unsure"
-msgstr ""
-
-# tfcopy: score 0.00
-#, fuzzy
-msgid ":mod:`atexit` 3.8"
-msgstr ":mod:`atexit` 3.8"
-
-#~ msgid "old"
-#~ msgstr ""
-"""
+HEADER, BODY, FILLED = beside.read(
+    __file__, "header.po", "body.po", "filled.po"
+)
 HAS_MSGFMT = shutil.which("msgfmt") is not None
 
 

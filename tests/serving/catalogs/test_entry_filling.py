@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests import beside
 from tests.growth import SHORT, check_linear
 from tests.serving.catalogs.catalogs import (
     HEADER,
@@ -57,26 +58,7 @@ def filled_text(text, outcomes):
     return filled("a.po", text, outcomes)
 
 
-ENTRY = """# by hand
-#. extracted
-#: a.c:1
-#, python-format
-#| msgid "before"
-msgctxt "menu"
-msgid "Open %s"
-msgstr ""
-"""
-FILLED = """# by hand
-# tfcopy: score -3.21
-# tfcopy: lost %s
-#. extracted
-#: a.c:1
-#, fuzzy, python-format
-#| msgid "before"
-msgctxt "menu"
-msgid "Open %s"
-msgstr "Abrir"
-"""
+ENTRY, FILLED = beside.read(__file__, "entry.po", "filled_entry.po")
 KEY = ("menu", "Open %s")
 
 

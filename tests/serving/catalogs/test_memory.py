@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests import beside
 from tfcopy.data.corpora.catalog_lines import entries_of
 from tfcopy.serving.catalogs.memory import Memory
 
@@ -30,25 +31,7 @@ def entry(singular, context=None, plural=None, forms=2):
     return entries("\n".join(lines))[0]
 
 
-KNOWN = """msgid "Open"
-msgstr "Abrir"
-
-msgctxt "door"
-msgid "Open"
-msgstr "Abierta"
-
-msgid "%d file"
-msgid_plural "%d files"
-msgstr[0] "%d archivo"
-msgstr[1] "%d archivos"
-
-#, fuzzy
-msgid "Close"
-msgstr "Cercano"
-
-msgid "Save"
-msgstr ""
-"""
+(KNOWN,) = beside.read(__file__, "known.po")
 
 
 def test_the_same_text_is_found_with_its_context_first():

@@ -7,38 +7,10 @@ import html5lib
 import polib
 import pytest
 
+from tests import beside
 from tests.serving.catalogs.catalogs import HEADER
 
-OPEN = """msgid "Save"
-msgstr ""
-
-msgctxt "menu"
-msgid "Save"
-msgstr "Guardar"
-
-msgid "%d file"
-msgid_plural "%d files"
-msgstr[0] ""
-msgstr[1] ""
-
-msgid "Open the file"
-msgstr ""
-
-#, c-format
-msgid "Use %s"
-msgstr ""
-"""
-MEMORY = """msgid "%d file"
-msgid_plural "%d files"
-msgstr[0] "%d archivo"
-msgstr[1] "%d archivos"
-
-msgid "Open a file"
-msgstr "Abrir <un> archivo"
-
-msgid "Use %s"
-msgstr "Usa %d"
-"""
+OPEN, MEMORY = beside.read(__file__, "open.po", "memory.po")
 
 
 @pytest.fixture

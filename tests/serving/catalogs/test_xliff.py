@@ -8,41 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests import beside
 from tfcopy.serving.catalogs.catalog_file import CatalogFile
 from tfcopy.serving.catalogs.entries import Skipped, Suggestion
 from tfcopy.serving.catalogs.xliff import filled, units_of
 
-FIRST = """<?xml version="1.0" encoding="UTF-8"?>
-<!-- kept -->
-<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">
-<file source-language="en" target-language="es" original="a"><body>
-  <trans-unit id="1">
-    <source>A &lt; <g id="7" ctype="b">bold</g> <x id='8'/><ph
-     id="2">&lt;br/></ph></source>
-    <note from="dev">hi</note>
-  </trans-unit>
-  <trans-unit id="2"><source>New</source><target state="new">New</target>\
-<note from="tfcopy">old</note></trans-unit>
-  <trans-unit id="3"><source>Done</source><target>Hecho</target></trans-unit>
-  <trans-unit id="4" translate="no"><source>No</source></trans-unit>
-  <trans-unit id="5"><source><![CDATA[Empty]]></source><target/></trans-unit>
-  <trans-unit id="6" approved="yes"><source>Q</source><target/></trans-unit>
-  <group translate="no"><trans-unit id="7"><source>R</source></trans-unit>
-  </group><trans-unit id="8"><source> </source></trans-unit>
-</body></file></xliff>
-"""
-SECOND = """<a:xliff version="2.0" srcLang="en" trgLang="es"
- xmlns:a="urn:oasis:names:tc:xliff:document:2.0"><a:file id="f">
- <a:unit id="1"><a:originalData><a:data id="d">x</a:data></a:originalData>
-  <a:segment id="s1" state="initial">
-   <a:source>One <a:pc id="1">b</a:pc></a:source>
-  </a:segment><a:ignorable><a:source> </a:source></a:ignorable>
-  <a:segment><a:source>Two</a:source><a:target>Two</a:target></a:segment>
-  <a:segment state="final"><a:source>So</a:source><a:target/></a:segment>
- </a:unit><a:unit id="2"><a:notes><a:note>q</a:note></a:notes>
-  <a:segment><a:source>Three</a:source></a:segment></a:unit>
-</a:file></a:xliff>
-"""
+FIRST, SECOND = beside.read(__file__, "version_1.xlf", "version_2.xlf")
 
 
 def suggested(text):

@@ -8,15 +8,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests import beside
 from tests.data.text.test_exchange_formats import BOMB
 from tests.growth import check_linear
-from tests.serving.catalogs.xliff_standards import FIRST, SECOND, TEXTS
 from tfcopy.data.corpora import text_pairs
 from tfcopy.data.text import xml_units
 from tfcopy.data.text.exchange_formats import read_memory
 from tfcopy.serving.catalogs.entries import Skipped, Suggestion
 from tfcopy.serving.catalogs.xliff import filled, units_of
 
+# All elements of OASIS's XLIFF 1.2 and 2.1, and the texts that wait in them.
+FIRST, SECOND = beside.read(__file__, "standard_1.xlf", "standard_2.xlf")
+TEXTS = {
+    FIRST: [
+        'Press <bpt id="1"/>OK<ept id="2"/> in <ph id="3"/> <it id="4"/>now'
+        '<it id="4" n="2"/>.',
+        'A <g id="1">big <g id="2"><x id="3"/> red</g></g> <bx id="4"/>one'
+        '<ex id="5"/>, <mrk/> <mrk mid="6">hash</mrk>',
+        "By Acme & Co since 1 < 2",
+        "Go on. Stop.",
+    ],
+    SECOND: [
+        'Press <pc id="1">OK <ph id="2"/></pc> now<cp hex="0007"/>\n   ',
+        '<sc id="3"/>Not<ec startRef="3"/>\n   <mrk id="m1"/> <mrk id="m2">hash'
+        '</mrk>\n   <sm id="m3"/>here<em startRef="m3"/>',
+        " Three ",
+    ],
+}
 FILE = (
     '<xliff version="{}" srcLang="en" trgLang="es"><file source-language="en" '
     'target-language="es" original="a" id="f">{}</file></xliff>'
