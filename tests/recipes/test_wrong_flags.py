@@ -81,10 +81,7 @@ REFUSED = {
             "{tags} --tokenization space --train [a,b] --entity_pattern x",
             "either tagged or matched by a pattern",
         ),
-        (
-            "--pointers entity --entity_pattern (",
-            "--entity_pattern.* RE2 .missing",
-        ),
+        ("--pointers entity --entity_pattern (", "--entity_pattern.* RE2 .mi"),
     ],
     "lcsts_copynet": [
         ("--tokenizations []", "--tokenizations must name characters, words"),
@@ -92,10 +89,8 @@ REFUSED = {
         ("--tokenizations [characters] --data_dir /no", "/no: .* PART_I.txt"),
     ],
     "rarest_word_ps": [
-        (
-            "--num_pointed 12",
-            "--num_pointed must be from 0 to 11. Received: 12",
-        ),
+        ("--num_pointed 12", "--num_pointed must be from 0 to 11. Rec.*: 12"),
+        ("--num_pointed -1", "--num_pointed must be"),
         ("--num_words 1", "--num_words must be 2 or more. Received: 1"),
         ("--length 1", "--length must be 2 or more. Received: 1"),
         ("--train_size 49", r"--train_size must be at least .* \(50\).* 49"),

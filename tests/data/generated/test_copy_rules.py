@@ -6,12 +6,7 @@ import pytest
 from tfcopy.data.corpora.corpus import SPLITS
 from tfcopy.data.generated import copy_rules
 
-SMALL = {
-    "rules_per_type": 3,
-    "instances": 8,
-    "num_symbols": 30,
-    "longest_filling": 4,
-}
+SMALL = dict(rules_per_type=3, instances=8, num_symbols=30, longest_filling=4)
 
 
 @pytest.fixture(scope="module")
@@ -75,13 +70,6 @@ def test_rules_have_the_variables_and_lengths_of_their_type(count):
             len(rule.left) if count == "source" else len(symbols) + num_right
         )
     assert (min(sizes), max(sizes)) == (5, 20)
-
-
-def test_a_rule_is_filled():
-    left, right = ("001", "y", "002", "x"), ("x", "003", "y")
-    source, target = copy_rules.Rule("xy -> xy", left, right).fill("4 5", "6")
-    assert source == "001 6 002 4 5"
-    assert target == "4 5 003 6"
 
 
 # === The pairs ===

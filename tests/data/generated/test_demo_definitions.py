@@ -1,24 +1,12 @@
 import collections
-import itertools
 
 import pytest
 
-from tfcopy.data.corpora.corpus import SPLITS
 from tfcopy.data.generated import demo_definitions as demo
 from tfcopy.data.generated import demo_definitions_lexicon as lexicon
 
 LOADERS = (demo.questions, demo.entailments, demo.sentences)
 PLAIN = frozenset(lexicon.plain_words())
-
-
-@pytest.fixture(scope="module")
-def definitions():
-    """Of each headword."""
-    found = demo.dictionary()
-    return {
-        word: [" ".join(tokens) for tokens in senses]
-        for word, senses in zip(found.headwords, found.definitions)
-    }
 
 
 def text_of(example):
@@ -32,10 +20,7 @@ def text_of(example):
 
 def invented(split):
     """The invented words of each example."""
-    return [
-        {word for word in text_of(x).split() if word not in PLAIN}
-        for x in split
-    ]
+    return [{w for w in text_of(x).split() if w not in PLAIN} for x in split]
 
 
 # === The three corpora ===
@@ -57,18 +42,3 @@ def test_half_of_the_held_out_words_are_seen_in_training(load):
         assert counts == {"plain": 100, "seen": 150, "unseen": 150}
     assert not own & train.union(*validation)
     assert own.union(train) >= set().union(*invented(corpus.test))
-
-
-# === The dictionary ===
-
-
-@pytest.mark.long
-def test_every_invented_word_is_defined_in_plain_words(definitions):
-    assert len(definitions) > 432 and len(PLAIN) < 300
-    texts = list(itertools.chain.from_iterable(definitions.values()))
-    assert {word for text in texts for word in text.split()} <= PLAIN
-    assert max(len(text.split()) for text in texts) <= 20
-    for load, name in itertools.product(LOADERS, SPLITS):
-        for words in invented(load(num_train=5_000).splits[name]):
-            assert all(word in definitions for word in words)
-    assert len(set(definitions) - PLAIN) == 432

@@ -15,10 +15,7 @@ SIZES = {"train": 12_000, "validation": 300, "test": 500}
 
 @pytest.fixture(scope="module")
 def stories():
-    return {
-        split: list(demo_news.generate(split, size))
-        for split, size in SIZES.items()
-    }
+    return {x: list(demo_news.generate(x, size)) for x, size in SIZES.items()}
 
 
 @pytest.fixture(scope="module")

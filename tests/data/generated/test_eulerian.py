@@ -2,11 +2,9 @@
 
 import collections
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tfcopy.data.corpora.corpus import CorpusError
 from tfcopy.data.generated import eulerian
 
 
@@ -61,21 +59,3 @@ def test_sizes_of_the_paper():
     ((source, target),) = eulerian.generate("train", 1)
     assert len(source.split()) == 92 and len(target.split()) == 7
     assert len({*source.split(), *target.split()}) == 11 + 4
-
-
-def test_the_sorted_match_does_not_see_the_order():
-    answers, references = ["b a", "a a", "a b"], ["a b", "a b", "a b"]
-    found = eulerian.sorted_match(answers, references)
-    assert found == pytest.approx(200 / 3)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"num_nodes": 2}, "`num_nodes` must be 3 or more.*Received: 2"),
-        ({"num_distractors": 2}, "`num_distractors` must be 3 or more"),
-    ],
-)
-def test_too_small_graphs_are_refused(options, message):
-    with pytest.raises(CorpusError, match=message):
-        eulerian.load(**options)

@@ -139,20 +139,6 @@ def test_limited_set_is_read_again_in_another_order():
     assert first != epochs[0][:5] and all(row in rows for row in first)
 
 
-@pytest.mark.parametrize(
-    ("argument", "value", "wanted"),
-    [
-        ("num_words", 1, "2 or more"),
-        ("num_pointed", 600, "from 0 to 599"),
-        ("num_pointed", -1, "from 0 to 599"),
-        ("length", 1, "2 or more"),
-    ],
-)
-def test_wrong_arguments_raise(argument, value, wanted):
-    with pytest.raises(ValueError, match=f"`{argument}` must be {wanted}.*Re"):
-        RarestWord(**{argument: value})
-
-
 def test_limited_set_without_a_batch_raises():
     with pytest.raises(ValueError, match=r"`size` must.*\(5\).*Received: 4"):
         TrainingSequences(RarestWord(), 5, size=4)

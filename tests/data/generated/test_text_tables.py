@@ -56,11 +56,6 @@ def test_every_table_can_be_read_and_says_what_it_is():
         assert len(text_tables.read(name)) >= least
 
 
-def test_a_table_that_is_not_there_is_named():
-    with pytest.raises(FileNotFoundError, match="nothing.txt"):
-        text_tables.read("nothing")
-
-
 PATTERN = "{Mr} saw {person2.last} and {v.done_by}, {late_year}."
 
 
