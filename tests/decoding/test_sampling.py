@@ -121,13 +121,6 @@ def test_a_text_has_the_same_samples_in_every_batch(model):
     assert (other.ids != both.ids).any()
 
 
-def test_samples_of_a_text_differ(model):
-    texts = {
-        tuple(unpadded(x)) for x in samples(model, 20, max_length=6).ids[0]
-    }
-    assert len(texts) > 5
-
-
 @pytest.mark.parametrize(
     ("option", "message"),
     [

@@ -9,9 +9,7 @@ import typing
 from typing import ClassVar, Literal
 
 import pytest
-import tensorflow as tf
 
-from tests.test_terminal import OUT_OF_MEMORY
 from tfcopy import __main__ as tfcopy_command
 from tfcopy.experiments import command_line, config
 from tfcopy.flags import PositiveFloat, PositiveInt
@@ -134,10 +132,7 @@ def test_switches_need_no_value(arguments, fresh):
         ("--units 0", "--units must be a positive integer. Received: 0."),
         ("--units x", "--units must be a positive integer. Received: x."),
         ("--width -2", "--width must be a positive integer. Rec.*-2."),
-        (
-            "--dropout 1.5",
-            "--dropout must be a number of at least 0 and below 1. .*1.5",
-        ),
+        ("--dropout 1.5", "--dropout must be a number of at least 0 .*1.5"),
         ("--dropout nan", "--dropout must be .* Received: nan."),
         ("--rate 1e400", "--rate must be a finite number. Received: 1e400."),
         ("--rate inf", "--rate must be a finite number. Received: inf."),
@@ -264,25 +259,6 @@ def test_help_shows_what_is_changed_most(capsys, name):
     assert found.items() <= helps(capsys, recipe, "--help_all")[1].items()
 
 
-@pytest.mark.parametrize(
-    ("error", "status", "message"),
-    [
-        (ValueError("a.en, line 3: bad."), 2, "mine: a.en, line 3: bad.\n"),
-        (MemoryError(), 1, "mine: Out of memory.\n"),
-    ],
-)
-def test_errors_are_messages(capsys, monkeypatch, error, status, message):
-    def run(_):
-        raise error
-
-    monkeypatch.delenv("TFCOPY_DEBUG", raising=False)
-    assert command_line.main(Config, run, []) == status
-    assert capsys.readouterr().err == message
-    monkeypatch.setenv("TFCOPY_DEBUG", "1")
-    with pytest.raises(type(error)):
-        command_line.main(Config, run, [])
-
-
 def test_output_that_nobody_reads_ends_nothing(monkeypatch):
     reader, writer = os.pipe()
     os.close(reader)
@@ -299,28 +275,6 @@ def test_output_that_nobody_reads_ends_nothing(monkeypatch):
         monkeypatch.setattr(sys, "stderr", None)
         assert command_line.main(Config, run, []) == 0
     assert reached
-
-
-def test_a_search_without_memory_ends_with_a_line(capsys):
-    def run(_):
-        raise tf.errors.ResourceExhaustedError(None, None, OUT_OF_MEMORY)
-
-    assert command_line.main(Config, run, []) == 1
-    assert capsys.readouterr().err.splitlines()[0] == (
-        "mine: Out of memory: there is none for a tensor of "
-        "shape[1048576,1048576]."
-    )
-
-
-def test_exit_code_of_an_exception_is_that_of_the_process(capsys):
-    class Stopped(Exception):
-        exit_code = 143
-
-    def run(_):
-        raise Stopped("Saved.")
-
-    assert command_line.main(Config, run, []) == 143
-    assert capsys.readouterr().err == "mine: Saved.\n"
 
 
 @pytest.mark.parametrize(
