@@ -1,6 +1,5 @@
 """The programs of the tutorials, run as they stand on the page."""
 
-import itertools
 import os
 import pathlib
 import re
@@ -10,8 +9,8 @@ import keras
 import pytest
 
 import tfcopy
+from tests.docs.test_walks import write_pairs
 from tests.serving.conftest import random_export, random_served  # noqa: F401
-from tfcopy.data.generated import demo_parliament
 
 PAGES = pathlib.Path(__file__).parents[2] / "docs" / "tutorials"
 PROGRAM = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -39,9 +38,7 @@ def run(tmp_path, monkeypatch):
 
 @pytest.mark.long
 def test_your_own_pairs(run, capsys):
-    pairs = itertools.islice(demo_parliament.generate("train", 200, 0), 200)
-    for path, side in zip(("my.en", "my.fr"), zip(*pairs)):
-        pathlib.Path(path).write_text("".join(f"{x}\n" for x in side))
+    write_pairs(pathlib.Path(), "my", 200, 0)
     names = run("your_own_pairs")
     losses = names["history"].history
     assert losses["loss"][1] < losses["loss"][0]
@@ -65,9 +62,7 @@ def test_your_own_decoder(run, capsys):
 @pytest.mark.filterwarnings("ignore:.*shuffle=True. was passed")
 @pytest.mark.filterwarnings("ignore:(?s).*softmax over axis -1")
 def test_a_pretrained_network(run, capsys):
-    pairs = itertools.islice(demo_parliament.generate("train", 600, 0), 600)
-    for path, side in zip(("my.en", "my.fr"), zip(*pairs)):
-        pathlib.Path(path).write_text("".join(f"{x}\n" for x in side))
+    write_pairs(pathlib.Path(), "my", 600, 0)
     names = run("a_pretrained_network")
     assert os.path.isfile("small_t5/model.weights.h5")
     assert names["new"] > 0 and "to copy with" in capsys.readouterr().out

@@ -34,6 +34,18 @@ def start(recipe, settings, folder, *arguments):
         return error.code
 
 
+def finished(start, *arguments):
+    """A fixture: the folder of a run that has ended, of all tests of a file."""
+
+    @pytest.fixture(scope="module")
+    def finished(tmp_path_factory):
+        folder = tmp_path_factory.mktemp("finished")
+        assert start(folder, *arguments) == 0
+        return folder
+
+    return finished
+
+
 def go_on(start, finished, folder, *arguments):
     """Goes on with a copy of a finished run, and exports nothing.
 
@@ -91,13 +103,10 @@ def check_refused(start, capfd, folder, arguments, message):
 def files(folder):
     """The content of all files of a folder, and when they were written."""
     return {
-        str(path.relative_to(folder)): (
-            path.read_bytes(),
-            path.stat().st_mtime_ns,
-        )
-        for path in folder.rglob("*")
+        str(x.relative_to(folder)): (x.read_bytes(), x.stat().st_mtime_ns)
+        for x in folder.rglob("*")
         # The lock is rewritten by every command.
-        if path.is_file() and path.name != atomic_files.LOCK_NAME
+        if x.is_file() and x.name != atomic_files.LOCK_NAME
     }
 
 

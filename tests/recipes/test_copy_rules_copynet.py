@@ -24,11 +24,7 @@ TINY = """--rules_per_type 2 --instances 12 --num_symbols 20
 start = functools.partial(starting.start, recipe, TINY)
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("finished")
-    assert start(folder) == 0
-    return folder
+finished = starting.finished(start)
 
 
 def test_results_hold_what_was_agreed(finished):

@@ -24,11 +24,7 @@ TINY = """--units 8 --embedding_dim 8 --updates 2 --eval_every 2
 start = functools.partial(starting.start, dialogue_copynet, TINY)
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("finished")
-    assert start(folder, "--datasets", "[DS-II]") == 0
-    return folder
+finished = starting.finished(start, "--datasets", "[DS-II]")
 
 
 @pytest.fixture(scope="module")

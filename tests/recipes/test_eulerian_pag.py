@@ -18,11 +18,7 @@ TINY = """--units 6 --embedding_dim 4 --summary_units 3 --plan_steps 3
 start = functools.partial(starting.start, eulerian_pag, TINY)
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("finished")
-    assert start(folder, "--systems", "[pag]") == 0
-    return folder
+finished = starting.finished(start, "--systems", "[pag]")
 
 
 def test_results_hold_what_was_agreed(finished):

@@ -24,11 +24,7 @@ TINY = """--num_words 12 --num_pointed 3 --length 4 --q 0.1 --units 24
 start = functools.partial(starting.start, recipe, TINY)
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("finished")
-    assert start(folder) == 0
-    return folder
+finished = starting.finished(start)
 
 
 # === What it writes ===

@@ -31,11 +31,7 @@ def start(folder, *arguments):
     return starting.start(wmt15_pag, [*TINY, *corpus], folder, *arguments)
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("finished")
-    assert start(folder, "--systems", "[pag_ln]") == 0
-    return folder
+finished = starting.finished(start, "--systems", "[pag_ln]")
 
 
 def test_results_hold_what_was_agreed(finished):
