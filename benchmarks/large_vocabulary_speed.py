@@ -22,7 +22,7 @@ import tensorflow as tf
 
 from benchmarks import timing
 from tfcopy import losses, tokens
-from tfcopy.data.pairs.sampled_vocabulary import with_candidates
+from tfcopy.data.pairs.sampled_vocabulary import add_candidates
 from tfcopy.models import translator
 from tfcopy.training import Adam
 
@@ -68,7 +68,7 @@ def measure(arguments):
     )
     loss = losses.of_head(model.head)
     whole = batches(arguments)
-    few = with_candidates(
+    few = add_candidates(
         whole,
         arguments.words,
         arguments.candidates,
@@ -78,7 +78,7 @@ def measure(arguments):
         "all": make_step(model, loss, whole),
         "candidates": make_step(
             model.with_candidates(),
-            losses.restricted(loss, arguments.words),
+            losses.restrict_loss(loss, arguments.words),
             few,
         ),
     }

@@ -267,7 +267,7 @@ def _placeholders(options, config, data):
         places = span_patterns.places_of(source, protect)
         spans.append([source[a:b] for a, b in places])
         marks = (f"X{i + 1}X" for i in range(len(places)))
-        texts.append(span_patterns.with_texts(source, places, marks))
+        texts.append(span_patterns.insert_texts(source, places, marks))
     start = time.perf_counter()
     answers = served.translate_all(texts)
     measured = {"seconds_search": time.perf_counter() - start}
@@ -291,7 +291,7 @@ def _memory(options, config, data):
 
     memory = Memory()
     memory.add_entries((entry(*x) for x in data.corpus.train), "train")
-    found = [memory.near(x, _LEAST_LIKENESS) for x, _ in data.test]
+    found = [memory.find(x, _LEAST_LIKENESS) for x, _ in data.test]
     answers = [
         known.forms[0] if known else source
         for known, (source, _) in zip(found, data.test)

@@ -103,7 +103,7 @@ def compare(paths, folder, sizes):
     prepared = prepared_corpus.load(folder)
     both = {"source": sizes, "target": sizes}
     own = prepared.vocabularies(cut, both, {}, 1)
-    train = prepared.train.encoded(own, cut)
+    train = prepared.train.encode(own, cut)
     same = {
         "vocabularies": [x.to_bytes() for x in own]
         == [x.to_bytes() for x in words],

@@ -28,7 +28,7 @@ from tfcopy.file_formats import (
     open_plain,
     open_text,
     parse_json,
-    shortened,
+    shorten_json,
 )
 from tfcopy.runtime import ask_texts, versions
 from tfcopy.runtime.rest_transport import _error
@@ -219,7 +219,7 @@ PARAGRAPH = f'{{"context": "é x", "qas": [{QUESTION}]}}'
 SQUAD = f'{{"data": [{{"paragraphs": [{PARAGRAPH}]}}]}}'
 READERS = {
     "lines": (lambda path: list(read_lines(path)), "a\nb\n"),
-    "table": (lambda path: list(Table.of(path, (1, 2)).read()), "a\tb\n"),
+    "table": (lambda path: list(Table.open(path, (1, 2)).read()), "a\tb\n"),
     "tree": (lambda path: squad._read(path).articles, SQUAD),
     "vectors": (vectors_of, "é 1 2\n"),
     "glossary": (lambda path: Glossary.load(path).terms, "é\tx\n"),
@@ -304,8 +304,8 @@ def test_what_is_read_can_be_shown():
             value = parse_json("[" * depth + "]" * depth)
         except FormError:
             break
-        assert len(shortened(value, 40)) <= 44
-    assert shortened([1, 2], 40) == "[1, 2]"
+        assert len(shorten_json(value, 40)) <= 44
+    assert shorten_json([1, 2], 40) == "[1, 2]"
 
 
 @pytest.mark.parametrize(
@@ -313,7 +313,10 @@ def test_what_is_read_can_be_shown():
     [
         (checked_files.read_json, "a.jsonl is damaged .it is nested too deep"),
         (squad._read, "a.jsonl: not valid JSON .it is nested too deep"),
-        (lambda path: list(Table.of(path, ("x",)).read()), "a.jsonl, line 1:"),
+        (
+            lambda path: list(Table.open(path, ("x",)).read()),
+            "a.jsonl, line 1:",
+        ),
         (
             lambda path: ask_texts.parse_line(path.read_bytes(), 3, ["a", "b"]),
             "standard input, line 3: expected a JSON object",

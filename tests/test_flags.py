@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 import yaml
 
-from tfcopy.flags import File, Parser, PositiveInt, flag, matching
+from tfcopy.flags import File, Parser, PositiveInt, flag, make_matching
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -42,7 +42,7 @@ class Options(Base):
     kind: Literal["a", "b"] = "a"
     words: list[str] | None = None
     label: str | None = None
-    setting: list[matching("NAME=V", r"\w+=\d")] = flag(
+    setting: list[make_matching("NAME=V", r"\w+=\d")] = flag(
         [], "another value", action="extend"
     )
     json: bool = False

@@ -28,7 +28,7 @@ def test_trained_weights_come_once_and_with_their_dtype():
     # Keras does not cast its weights.
     exact = keras.layers.LayerNormalization(dtype="mixed_bfloat16")
     exact.build((None, 3))
-    found = keras_internals.trained_weights([nested, plain, mixed, exact])
+    found = keras_internals.get_trained_weights([nested, plain, mixed, exact])
     expected = [(w, "bfloat16") for w in mixed.weights]
     expected += [(w, "float32") for w in (*plain.weights, *exact.weights)]
     assert [(id(w), dtype) for w, dtype in found] == [

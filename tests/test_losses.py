@@ -310,13 +310,15 @@ def test_restricted_to_the_candidates(name):
         "pointers": batch["pointers"],
     }
     helpers.assert_close(
-        losses.restricted(loss, 10)(batch, small), loss(renumbered, small)
+        losses.restrict_loss(loss, 10)(batch, small), loss(renumbered, small)
     )
 
 
 def test_restricted_without_candidates_is_the_loss():
     helpers.assert_close(
-        losses.restricted(losses.marginal_copy_loss, V)(BATCH, distribution()),
+        losses.restrict_loss(losses.marginal_copy_loss, V)(
+            BATCH, distribution()
+        ),
         losses.marginal_copy_loss(BATCH, distribution()),
     )
 

@@ -93,7 +93,7 @@ def main(arguments=None):
     if name == "--version":
         return _print(f"tfcopy {__version__}")
     if name == "recipes":
-        return _print(_listed_recipes())
+        return _print(_list_recipes())
     if name == "recipe":
         return _run_recipe(*(rest or ["--help"]))
     if name not in COMMANDS:
@@ -113,7 +113,7 @@ def recipes() -> dict[str, str]:
 def _run_recipe(name, *arguments):
     if name in ("-h", "--help"):
         usage = "usage: tfcopy recipe NAME [flags]; NAME --help lists them."
-        return _print(f"{usage}\n\n{_listed_recipes()}")
+        return _print(f"{usage}\n\n{_list_recipes()}")
     if name not in recipes():
         return _unknown("recipe", name, recipes())
     sys.path.append("")  # For a --head of the current folder, as `python -m`.
@@ -130,7 +130,7 @@ def _print(text):
     return terminal.run("tfcopy", lambda: print(text))
 
 
-def _listed_recipes():
+def _list_recipes():
     return "\n".join(f"{x:20}{about}" for x, about in recipes().items())
 
 

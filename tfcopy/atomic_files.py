@@ -60,7 +60,7 @@ def replacement(path) -> Iterator[str]:
     try:
         make_folder(folder)
         remove_leftovers(folder)
-        new, held = _locked_new(make)
+        new, held = _make_locked(make)
         yield new
         _sync(new)
         os.replace(new, path)
@@ -70,7 +70,7 @@ def replacement(path) -> Iterator[str]:
             with contextlib.suppress(OSError):
                 os.remove(new)
         if isinstance(error, OSError):
-            raise _named(error, path) from error
+            raise _name_file(error, path) from error
         raise
     finally:
         if held is not None:
@@ -87,7 +87,7 @@ def _upload(url):
             filesystem.makedirs(os.path.dirname(url))
             filesystem.copy(new, url)
         except OSError as error:
-            raise _named(error, url) from error
+            raise _name_file(error, url) from error
 
 
 def write_atomically(path, write: Callable) -> None:
@@ -132,7 +132,7 @@ def check_writable(folder) -> None:
 
 
 @contextlib.contextmanager
-def removing_empty_folders() -> Iterator[None]:
+def remove_empty_folders() -> Iterator[None]:
     """Removes at the end the folders that `check_writable` made for nothing."""
     _made.clear()
     try:
@@ -265,7 +265,7 @@ def _remove_unlocked(folder, pattern, remove):
             os.close(held)
 
 
-def _locked_new(make):
+def _make_locked(make):
     """Makes a file or folder, and locks it.
 
     Args:
@@ -303,7 +303,7 @@ def scratch_folder(directory, prefix) -> Iterator[str]:
     remove = functools.partial(shutil.rmtree, ignore_errors=True)
     _remove_unlocked(directory, re.compile(re.escape(prefix) + _RANDOM), remove)
     make = functools.partial(tempfile.mkdtemp, prefix=prefix, dir=directory)
-    folder, held = _locked_new(make)
+    folder, held = _make_locked(make)
     try:
         yield folder
     finally:
@@ -317,7 +317,7 @@ def is_full(error: OSError) -> bool:
     return error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
-def _named(error: OSError, path) -> OSError:
+def _name_file(error: OSError, path) -> OSError:
     """Returns an error whose message names the file and what to do."""
     reason = error.strerror or str(error)
     message = f"{path}: cannot be written ({reason})."
@@ -412,7 +412,7 @@ def _lock_of(folder):
 
 
 @contextlib.contextmanager
-def locked(path, busy: Exception) -> Iterator[None]:
+def hold_lock(path, busy: Exception) -> Iterator[None]:
     """Holds the lock of a file, which need not exist.
 
     The lock is on a hidden file beside it, which is removed at the end. Where

@@ -193,7 +193,7 @@ def check_fields(path, content, required={}, optional={}) -> None:
     missing = [name for name in required if content.get(name) is None]
     if missing:
         raise DamagedFileError(f'{path} is damaged (it has no "{missing[0]}").')
-    for place, value, kind in _mistyped(content, required | optional, ""):
+    for place, value, kind in _iter_mistyped(content, required | optional, ""):
         raise DamagedFileError(
             f'{path} is damaged ("{place}" must be {_NOUNS[kind]}. Received: '
             f"{json.dumps(value)[:80]})."
@@ -214,24 +214,24 @@ def check_inside(path, names) -> None:
             )
 
 
-def _mistyped(value, kind, place):
+def _iter_mistyped(value, kind, place):
     """Yields `(place, value, type)` of values of another type."""
     expected = kind if isinstance(kind, type) else type(kind)
     if value is None or kind is object:
         return
-    found = type(value)
-    if kind is float and found is int and value.bit_length() < _MOST_BITS:
-        found = float
-    if found is not expected:
+    actual = type(value)
+    if kind is float and actual is int and value.bit_length() < _MOST_BITS:
+        actual = float
+    if actual is not expected:
         yield place, value, expected
     elif isinstance(kind, dict):
         for name, part in value.items():
             part_kind = kind.get(name, kind.get(..., object))
             inner = f"{place}.{name}" if place else name
-            yield from _mistyped(part, part_kind, inner)
+            yield from _iter_mistyped(part, part_kind, inner)
     elif isinstance(kind, list):
         for i, part in enumerate(value):
-            yield from _mistyped(part, kind[0], f"{place}[{i}]")
+            yield from _iter_mistyped(part, kind[0], f"{place}[{i}]")
 
 
 class _UntilFailure:

@@ -80,7 +80,7 @@ def open_plain(path):
     if isinstance(path, zipfile.Path):
         with _zip_errors(path):
             member = path.open("rb")
-        file = _buffered(member.read1, "zip", path, member)
+        file = _buffer(member.read1, "zip", path, member)
     else:
         file = filesystem.open(path, "rb")
     try:
@@ -136,7 +136,7 @@ def open_text(file, name, *, keep_mark: bool = False):
         file = io.BufferedReader(file)
     form = _form(file.peek(512))
     if form in (*_MODULES, "zip"):
-        file = _decompressed(file, form, name)
+        file = _decompress(file, form, name)
         form = _form(file.peek(512))
         if form in _COMPRESSED:
             check_plain(file.peek(512), f"{name}, once decompressed")
@@ -148,7 +148,7 @@ def open_text(file, name, *, keep_mark: bool = False):
         def read(size):  # A character has at most 4 bytes.
             return text.read(size // 4).encode("utf-8", "surrogatepass")
 
-        return _buffered(read, form, name, text)
+        return _buffer(read, form, name, text)
     check_plain(file.peek(512), name)
     if not keep_mark and file.peek(3)[:3] == _UTF_8_MARK:
         file.read(3)
@@ -200,16 +200,16 @@ def _form(head):
     return found and found.lastgroup
 
 
-def _decompressed(file, form, name):
+def _decompress(file, form, name):
     if form != "zip":
         opened = importlib.import_module(_MODULES[form]).open(file)
-        return _buffered(opened.read1, form, name, opened, file)
+        return _buffer(opened.read1, form, name, opened, file)
     with _zip_errors(name):
         archive = zipfile.ZipFile(file)
         members = visible_members(archive)
         if len(members) == 1:
             opened = archive.open(members[0])
-            return _buffered(opened.read1, form, name, opened, archive, file)
+            return _buffer(opened.read1, form, name, opened, archive, file)
     raise FormError(
         f"{name}: a zip archive of {len(members):,} files. Unpack it first."
     )
@@ -227,7 +227,7 @@ def _zip_errors(name):
         ) from error
 
 
-def _buffered(*arguments):
+def _buffer(*arguments):
     return io.BufferedReader(_Plain(*arguments), _BUFFER)
 
 
@@ -383,7 +383,7 @@ def parse_json(text: str | bytes) -> Any:
         raise FormError("it is nested too deep") from error
 
 
-def shortened(value, length: int) -> str:
+def shorten_json(value, length: int) -> str:
     """Returns a value as JSON, cut off after `length` characters."""
     try:
         text = json.dumps(value)

@@ -59,7 +59,7 @@ class Check(NamedTuple):
     metavar: str | None = None
 
 
-def matching(expected, pattern):
+def make_matching(expected, pattern):
     """Returns a type of string flag, checked against a pattern."""
     check = Check(expected, re.compile(pattern).fullmatch, expected)
     return Annotated[str, check]
@@ -134,7 +134,7 @@ class Parser(argparse.ArgumentParser):
         self.choices, self.shown = choices, shown
         self.kinds = typing.get_type_hints(config_class, include_extras=True)
         self.kinds |= {name: Literal[x] for name, x in choices.items()}
-        self.helps = _described(config_class)
+        self.helps = _read_descriptions(config_class)
         self.positional = getattr(config_class, "positional", {})
         super().__init__(
             _program(config_class),
@@ -173,7 +173,7 @@ class Parser(argparse.ArgumentParser):
         """
         arguments = sys.argv[1:] if arguments is None else arguments
         if self.from_files:
-            arguments = self._joined(arguments)
+            arguments = self._join_lists(arguments)
         parse = self.parse_intermixed_args if intermixed else self.parse_args
         values = vars(parse(arguments))
         if self.from_files:
@@ -236,7 +236,7 @@ class Parser(argparse.ArgumentParser):
         if kind is bool:
             options |= {"nargs": "?", "const": True}
         elif not self.from_files:
-            kind = _without_none(kind)
+            kind = _remove_none(kind)
             if typing.get_origin(kind) is list:
                 options["nargs"] = "+"
                 kind = _inner(kind)
@@ -265,17 +265,17 @@ class Parser(argparse.ArgumentParser):
             help="Print the flags as such a file, and exit.",
         )
 
-    def _joined(self, arguments):
+    def _join_lists(self, arguments):
         """Joins each list to one argument: `--train=["a.en", "a.fr"]`.
 
         What is in brackets already stays as it is.
         """
         lists = [f"--{x}" for x, kind in self.kinds.items() if _is_list(kind)]
-        found, rest = [], list(arguments)
+        joined, rest = [], list(arguments)
         while rest:
             flag, equals, value = rest.pop(0).partition("=")
             if flag not in lists:
-                found.append(flag + equals + value)
+                joined.append(flag + equals + value)
                 continue
             values = [value] if equals else []
             while rest and not rest[0].startswith("--"):
@@ -283,10 +283,10 @@ class Parser(argparse.ArgumentParser):
             if len(values) == 1 and (
                 values == ["null"] or values[0].startswith("[")
             ):
-                found.append(f"{flag}={values[0]}")
+                joined.append(f"{flag}={values[0]}")
             else:
-                found += [f"{flag}={json.dumps(values)}"] if values else [flag]
-        return found
+                joined += [f"{flag}={json.dumps(values)}"] if values else [flag]
+        return joined
 
     def _print(self, values):
         """Prints flags as `--config` reads them, and ends the process.
@@ -333,15 +333,15 @@ class _File(argparse.Action):
             action.required = action.required and action.dest not in flags
 
 
-def _described(config_class):
+def _read_descriptions(config_class):
     """Returns the help of each flag that a docstring describes."""
-    found = {}
+    descriptions = {}
     for base in reversed(config_class.__mro__):
         text = inspect.cleandoc(base.__doc__ or "")
         listed = text.partition("\nAttributes:\n")[2]
         for name, help in re.findall(_ATTRIBUTE, listed, re.MULTILINE):
-            found[name] = " ".join(help.split())
-    return found
+            descriptions[name] = " ".join(help.split())
+    return descriptions
 
 
 def _program(config_class):
@@ -360,7 +360,7 @@ def _program(config_class):
 
 
 @contextlib.contextmanager
-def reading(flag, path, kind=None):
+def name_flag(flag, path, kind=None):
     """Names a flag in the error of a file that cannot be read.
 
     Args:
@@ -396,7 +396,7 @@ def parse(kind, given):
     except OverflowError as error:
         expected = str(error)
     except (ValueError, TypeError, LookupError):
-        expected = _expected(kind)
+        expected = _describe_form(kind)
     if not isinstance(given, str):  # It may be as large as it likes.
         given = reprlib.repr(given)
     raise ValueError(f"must be {expected}. Received: {given}")
@@ -406,12 +406,12 @@ def _inner(kind):
     return typing.get_args(kind)[0]
 
 
-def _without_none(kind):
+def _remove_none(kind):
     return _inner(kind) if type(None) in typing.get_args(kind) else kind
 
 
 def _is_list(kind):
-    return typing.get_origin(_without_none(kind)) is list
+    return typing.get_origin(_remove_none(kind)) is list
 
 
 def _value(kind, given):
@@ -480,7 +480,7 @@ def _flags(text):
     return flags
 
 
-def _expected(kind):
+def _describe_form(kind):
     """Returns the expected form of a flag, for messages."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin is Annotated:
@@ -488,9 +488,9 @@ def _expected(kind):
     if origin is Literal:
         return " or ".join(map(str, arguments))
     if origin is list:
-        return f"a list, such as a b, of {_expected(arguments[0])}"
+        return f"a list, such as a b, of {_describe_form(arguments[0])}"
     if arguments:
-        return _expected(arguments[0])
+        return _describe_form(arguments[0])
     return _EXPECTED.get(kind, "text")
 
 

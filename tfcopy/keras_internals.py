@@ -14,7 +14,7 @@ from keras.src.saving.serialization_lib import ObjectSharingScope
 # === Layers and models, seen in Keras 3.15 ===
 
 
-def trained_weights(layers):
+def get_trained_weights(layers):
     """Returns the trainable weights of layers, and the dtypes of their use.
 
     The public `trainable_weights` do not name a weight's layer, and so not the
@@ -26,7 +26,7 @@ def trained_weights(layers):
     Returns:
         List of `(variable, dtype)`, each variable once.
     """
-    found = {
+    weights = {
         id(variable): (
             variable,
             part.compute_dtype if variable._autocast else variable.dtype,
@@ -35,7 +35,7 @@ def trained_weights(layers):
         for part in all_layers(layer)
         for variable in part._trainable_variables
     }
-    return list(found.values())
+    return list(weights.values())
 
 
 def weight_names(model):
@@ -90,7 +90,7 @@ def serialize_shared(layer):
     return {**config, "shared_object_id": id(layer)}
 
 
-def sharing_layers():
+def share_layers():
     """Returns a scope in which a layer that a config has twice stays one layer.
 
     `keras.saving.save_model` and `load_model` open it; serialising a config
@@ -101,7 +101,7 @@ def sharing_layers():
 
 
 @contextlib.contextmanager
-def importing_nothing():
+def forbid_imports():
     """Keeps Keras from importing packages that a config names.
 
     Keras 3.15 imports a config's `module` if it is in keras_cv or keras_nlp.
@@ -128,7 +128,7 @@ def keep_own_policy(layer):
             layer._dtype_policy = policies[layer.path]
 
 
-def compiled_metrics(model):
+def get_compiled_metrics(model):
     """Returns the metrics passed to `compile`, and the group that holds them.
 
     The public `metrics` hold the group, which matches each metric with an
@@ -190,7 +190,7 @@ def adam_moments(optimizer, variable):
     return optimizer._momentums[index].value, optimizer._velocities[index].value
 
 
-def moving_averages(optimizer):
+def get_moving_averages(optimizer):
     """Returns the moving averages of the model's variables, in their order.
 
     Keras 3.15, `_model_variables_moving_average`. The public

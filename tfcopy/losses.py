@@ -88,7 +88,7 @@ def marginal_copy_loss(batch, distribution):
     )
 
 
-def restricted(loss, vocabulary_size):
+def restrict_loss(loss, vocabulary_size):
     """Returns a loss that accepts batches with `candidate_ids`, `(K,)`, too.
 
     Words that are not candidates count as UNK, unless they are copied.

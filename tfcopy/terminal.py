@@ -114,7 +114,7 @@ def run(program, work, *, tolerant=False) -> int:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     with tolerant_output() if tolerant else contextlib.nullcontext():
         try:
-            with atomic_files.removing_empty_folders():
+            with atomic_files.remove_empty_folders():
                 work()
             if not tolerant:
                 write(b"")  # flushes earlier prints
@@ -173,12 +173,12 @@ def how_to_install(extra: str) -> str:
     return f'pip install -e ".[{extra}]" in a clone of tfcopy'
 
 
-def counted(number: int, noun: str) -> str:
+def quantify(number: int, noun: str) -> str:
     """Returns a number of things, such as `1 file` or `2,000 files`."""
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
-def aligned(rows, left: int = 1) -> list[str]:
+def align_rows(rows, left: int = 1) -> list[str]:
     """Returns the lines of a table, two blanks between its columns.
 
     Args:
@@ -210,7 +210,7 @@ def encodable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def shown(text: str) -> str:
+def to_one_line(text: str) -> str:
     """Returns a text of the data in one line, without control characters."""
     return printable(" ".join(text.splitlines()))
 

@@ -26,8 +26,8 @@ LOST = "\ufffd"  # replaces such characters of a text
 STOP = "\x01"  # a full stop that belongs to the word before it
 SUFFIX = "\x02"  # in a contraction, after its apostrophe
 EDGE, WORD_EDGE = "\x03", "\x04"  # where a text is cut
-# Before the pieces of a span: the first piece, the first piece of a span whose
-# order counts, and a later piece.
+# Before the subwords of a span: the first one, the first of a span whose
+# order counts, and a later one.
 PIECE_MARKS = "\x05", "\x06", "\x07"
 
 # Pointer labels that are not a source position.

@@ -73,7 +73,7 @@ def one_machine(pairs):
 def read(folder):
     corpus = prepared_corpus.load(folder)
     words = corpus.vocabularies(CUT, SIZES, {}, MIN_COUNT)
-    return corpus, words, corpus.train.encoded(words, CUT)
+    return corpus, words, corpus.train.encode(words, CUT)
 
 
 def assert_same(found, expected):
@@ -113,7 +113,7 @@ def test_words_ids_and_batches_are_those_of_one_machine(files, in_shards):
         assert own.fingerprint == other.fingerprint
     assert_same(train, expected)
     assert expected.num_too_long
-    dev = corpus.validation.encoded(words, CUT)
+    dev = corpus.validation.encode(words, CUT)
     assert dev.num_read == plain.validation.num_pairs
     # Resumed in the middle of the second epoch, for two replicas.
     options = dict(
@@ -183,18 +183,18 @@ def test_repeated_it_does_nothing_and_other_flags_are_refused(
 def test_other_settings_of_a_run_and_damage_are_named(in_shards, tmp_path):
     corpus, words, _ = read(in_shards)
     with pytest.raises(ValueError, match="with max_length 50, and this .* 20"):
-        corpus.train.encoded(words, CUT, max_length=20)
+        corpus.train.encode(words, CUT, max_length=20)
     with pytest.raises(ValueError, match="with min_count 2, .* for 1"):
         corpus.vocabularies(CUT, SIZES, {}, 1)
     lower = (CUT[0], Tokenizer("moses", "fr", lowercase=True))
     with pytest.raises(ValueError, match="tokenizer of the target"):
-        corpus.train.encoded(words, lower)
+        corpus.train.encode(words, lower)
     path = sorted(in_shards.glob("train-00002-*"))[0]
     content = path.read_bytes()
     path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     try:
         with pytest.raises(ValueError, match=r"train-00002-of-.* is damaged"):
-            corpus.train.encoded(words, CUT)
+            corpus.train.encode(words, CUT)
     finally:
         path.write_bytes(content)
     with pytest.raises(ValueError, match="has no prepared.json"):
@@ -337,7 +337,7 @@ def test_one_vocabulary_for_both_sides_that_are_cut(files, tmp_path):
     (own,) = corpus.vocabularies(CUT, {"both": 50}, {}, MIN_COUNT)
     assert own.words == words.words
     assert_same(
-        corpus.train.encoded((own, own), CUT, **options),
+        corpus.train.encode((own, own), CUT, **options),
         encoding.encode(
             pairs,
             words,

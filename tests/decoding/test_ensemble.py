@@ -19,7 +19,7 @@ from tests.decoding.searching import (
 )
 from tfcopy import tokens
 from tfcopy.decoding import Candidates, Ensemble, SearchOptions, search_among
-from tfcopy.decoding.hypotheses import with_beams
+from tfcopy.decoding.hypotheses import add_beams
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_the_mean_of_attention_is_in_logs_and_in_weights(ensemble):
     memory, state = ensemble.encode(source, ops.convert_to_tensor(COPY_IDS))
     ids = ops.full((2, 1), tokens.BOS, dtype="int32")
     distribution, attention, _ = ensemble.decode_step(
-        ids, with_beams(state, 1), memory
+        ids, add_beams(state, 1), memory
     )
     logs, weights = map(
         ops.convert_to_numpy, (distribution.attention, attention)

@@ -52,7 +52,7 @@ def log_probs(model, rows, targets):
         **searching.source_inputs(model, rows),
     }
     restricted = model.with_candidates()
-    loss = losses.restricted(losses.marginal_copy_loss, V)
+    loss = losses.restrict_loss(losses.marginal_copy_loss, V)
     distribution = restricted({name: batch[name] for name in restricted.input})
     costs = ops.convert_to_numpy(loss(batch, distribution))
     return -np.where(targets == tokens.PAD, 0.0, costs).sum(axis=1)

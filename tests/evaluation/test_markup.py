@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.data.real_corpora import documentation_pairs
-from tfcopy.evaluation.translations import kept_markup
+from tfcopy.evaluation.translations import score_kept_markup
 
 PROTECT = ("rst", "printf", "brace")
 WORDS = ["``a``", "``b``", ":func:`f`", "%s", "{0}", "http://x.org", "el"]
@@ -15,7 +15,7 @@ pairs = st.lists(st.tuples(texts, texts), max_size=5)
 
 def kept(*pairs):
     sources, answers = zip(*pairs) if pairs else ((), ())
-    return kept_markup(sources, answers, PROTECT)
+    return score_kept_markup(sources, answers, PROTECT)
 
 
 def test_what_is_kept_is_counted():
@@ -73,7 +73,7 @@ def test_patterns_are_those_that_are_given():
         (("html", "rst"), 50),
         ((r"[a-z]\d",), 100),
     ):
-        scores = kept_markup([source], [answer], protect)
+        scores = score_kept_markup([source], [answer], protect)
         assert scores["spans_kept"] == share
 
 
@@ -94,7 +94,7 @@ def test_any_order_keeps_all(sources, random):
         " ".join(random.sample(source.split(), len(source.split())))
         for source in sources
     ]
-    scores = kept_markup(sources, answers, PROTECT)
+    scores = score_kept_markup(sources, answers, PROTECT)
     names = ("spans_kept", "texts_kept", "texts_exact")
     assert all(scores[name] == 100 for name in names)
 
@@ -119,7 +119,7 @@ def test_people_keep_most_markup_of_documentation():
         .splitlines()
         for name in ("test.en.gz", "test.es.gz")
     )
-    scores = kept_markup(sources, references, PROTECT)
+    scores = score_kept_markup(sources, references, PROTECT)
     print(scores)
     assert scores["spans"] > 4_000
     assert 90 < scores["spans_kept"] < 99

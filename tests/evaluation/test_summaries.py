@@ -215,15 +215,15 @@ def test_novel_sentences_by_hand():
 
 def test_repeated_ngrams_by_hand():
     hypotheses = [list("ababab"), list("abcd"), []]
-    rates = [evaluation.repeated_ngram_rate(hypotheses, n) for n in (1, 2, 3)]
+    rates = [evaluation.rate_repeated_ngrams(hypotheses, n) for n in (1, 2, 3)]
     # 4 of 10 words, 3 of 8 bigrams, 2 of 6 trigrams
     assert rates == pytest.approx([40, 300 / 8, 200 / 6])
-    assert evaluation.repeated_ngram_rate([], n=1) == 0
+    assert evaluation.rate_repeated_ngrams([], n=1) == 0
 
 
 def test_repeated_sentences_by_hand():
     texts = ["a b . a  b . c . a b .", "a b ."]
-    assert evaluation.repeated_sentence_rate(texts) == pytest.approx(40)
+    assert evaluation.rate_repeated_sentences(texts) == pytest.approx(40)
 
 
 def test_bad_input_gives_clear_messages():

@@ -13,8 +13,8 @@ from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.evaluation import translations
 from tfcopy.evaluation.translations import (
     accuracy_by_quantile,
-    copied_words,
     mean_log_rank,
+    score_copied_words,
 )
 from tfcopy.tokens import BOS, EOS, PAD, UNK
 
@@ -100,7 +100,7 @@ VOCABULARY = {"the", "met"}
 
 
 def test_only_words_that_nothing_else_can_give_count():
-    found = copied_words(
+    found = score_copied_words(
         [["Łukasz", "met", "Ana", "Ana"], ["the", "Wug"]],
         [["Łukasz", "met", "Ana", "Bo"], ["the", "Wug", "Wug"]],
         [["Łukasz", "the", "Ana", "Ana", "Bo"], ["the", "Wug"]],
@@ -112,9 +112,9 @@ def test_only_words_that_nothing_else_can_give_count():
 
 
 def test_without_such_words_there_are_no_shares():
-    found = copied_words([["the"]], [["the"]], [["the"]], VOCABULARY)
+    found = score_copied_words([["the"]], [["the"]], [["the"]], VOCABULARY)
     assert found == {"precision": None, "recall": None, "f1": None, "number": 0}
-    found = copied_words([["Ana"]], [["the"]], [["Ana"]], VOCABULARY)
+    found = score_copied_words([["Ana"]], [["the"]], [["Ana"]], VOCABULARY)
     assert (found["precision"], found["recall"]) == (None, 0.0)
 
 
@@ -124,12 +124,12 @@ WORDS = st.lists(st.sampled_from(["the", "Ana", "Bo", "Wug"]), max_size=5)
 @given(st.lists(st.tuples(WORDS, WORDS, WORDS), min_size=1, max_size=4))
 def test_shares_are_shares_and_references_are_perfect(texts):
     sources, hypotheses, references = zip(*texts)
-    found = copied_words(sources, hypotheses, references, VOCABULARY)
+    found = score_copied_words(sources, hypotheses, references, VOCABULARY)
     for name in ("precision", "recall", "f1"):
         assert found[name] is None or 0 <= found[name] <= 100
-    same = copied_words(sources, references, references, VOCABULARY)
+    same = score_copied_words(sources, references, references, VOCABULARY)
     assert same["precision"] == (100.0 if same["number"] else None)
-    turned = copied_words(sources, references, hypotheses, VOCABULARY)
+    turned = score_copied_words(sources, references, hypotheses, VOCABULARY)
     assert turned["precision"] == found["recall"]
 
 
@@ -304,7 +304,7 @@ def test_changed_answers_are_better_or_worse():
     before = ["a dog runs", "two men", "the end", "a cat"]
     after = ["a dog runs", "two red men", "an end", "a bird"]
     references = [["a dog runs", "two red men", "the end", "fox"]]
-    assert translations.changed_answers(before, after, references) == {
+    assert translations.count_changed_answers(before, after, references) == {
         "answers": 3,
         "better": 1,
         "worse": 1,

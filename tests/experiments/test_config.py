@@ -183,7 +183,7 @@ def test_a_new_flag_of_a_corpus_is_known_everywhere(
     shown = model_card.card(
         {
             **dict.fromkeys(("recipe", "tensorflow", "keras", "created"), "x"),
-            "flags": config.changed(made),
+            "flags": config.get_changed(made),
             "origin": config.origin(made),
         }
     )
@@ -216,9 +216,9 @@ def test_minutes_are_told_of_what_was_measured_alone(name):
     for preset, minutes in recipe.Config.minutes.items():
         flags = {"preset": preset, **recipe.PRESETS.get(preset, {})}
         made = recipe.Config(**flags, log_dir="elsewhere", seed=7)
-        assert config.expected_minutes(made) == minutes
+        assert config.estimate_minutes(made) == minutes
         assert (
-            config.expected_minutes(
+            config.estimate_minutes(
                 dataclasses.replace(made, updates=made.updates + 1)
             )
             is None
@@ -366,7 +366,7 @@ def test_paths_that_exist_are_stored_absolute(tmp_path, monkeypatch):
     made = europarl_ps.Config(
         train=names, catalogs="disk", init_from="disk", run="disk"
     )
-    flags = config.located(made)
+    flags = config.locate_changed(made)
     assert flags["train"] == [str(tmp_path / "a.en"), "nowhere.fr"]
     assert flags["catalogs"] == flags["init_from"] == str(tmp_path / "disk")
     assert flags["run"] == "disk"

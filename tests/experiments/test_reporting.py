@@ -22,7 +22,7 @@ from tfcopy.experiments.definitions import (
 )
 from tfcopy.experiments.pairs import translation_systems
 from tfcopy.recipes import europarl_ps
-from tfcopy.terminal import shown
+from tfcopy.terminal import to_one_line
 
 
 def test_tables_show_whole_numbers_whole_and_what_is_missing_not(capsys):
@@ -103,7 +103,7 @@ def test_texts_are_printed_as_ask_prints_them(show, capsys):
     show()
     lines = capsys.readouterr().out.split("\n")
     assert all(map(str.isprintable, lines))
-    expected = shown(WILD)
+    expected = to_one_line(WILD)
     assert sum(expected in line for line in lines) > 1
 
 

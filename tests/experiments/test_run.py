@@ -314,12 +314,12 @@ def test_nothing_to_export_is_said_by_nothing(tmp_path, saved):
 
 def test_paths_are_shown_from_here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert run_module.shown(str(tmp_path / "a" / "b")) == "a/b"
-    assert run_module.shown("/elsewhere") == "/elsewhere"
+    assert run_module.shorten_path(str(tmp_path / "a" / "b")) == "a/b"
+    assert run_module.shorten_path("/elsewhere") == "/elsewhere"
 
 
 def test_work_is_timed(monkeypatch):
     times = iter([10.0, 12.34])
     clock = types.SimpleNamespace(monotonic=lambda: next(times))
     monkeypatch.setattr(run_module, "time", clock)
-    assert run_module.timed(max, 1, 2) == (2, 2.3)
+    assert run_module.measure_time(max, 1, 2) == (2, 2.3)

@@ -49,7 +49,7 @@ def test_first_step_of_the_papers_adagrad(model, gradient, step):
 )
 def test_warm_up_comes_before_each_schedule(schedule, expected):
     """Update 2 has the highest rate, and 5 is the last."""
-    rate = training_choices.learning_rate(schedule, 0.1, 2, steps=5)
+    rate = training_choices.make_learning_rate(schedule, 0.1, 2, steps=5)
     found = [float(rate(step)) for step in range(6)]
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
@@ -57,7 +57,7 @@ def test_warm_up_comes_before_each_schedule(schedule, expected):
 @pytest.mark.parametrize("schedule", ["linear", "cosine"])
 def test_fewer_updates_than_warm_up_are_trained_all_the_same(schedule):
     """A second phase may be that short."""
-    rate = training_choices.learning_rate(schedule, 0.1, 9, steps=3)
+    rate = training_choices.make_learning_rate(schedule, 0.1, 9, steps=3)
     assert float(rate(2)) == pytest.approx(0.1 / 3)
 
 
@@ -148,9 +148,9 @@ def test_matrices_and_tables_decay_in_every_model():
 
 
 def test_a_plateau_begins_at_the_highest_rate():
-    assert training_choices.learning_rate("plateau", 0.1, 0) == 0.1
+    assert training_choices.make_learning_rate("plateau", 0.1, 0) == 0.1
     with pytest.raises(ValueError, match="--warmup needs another --schedule"):
-        training_choices.learning_rate("plateau", 0.1, 9)
+        training_choices.make_learning_rate("plateau", 0.1, 9)
 
 
 @pytest.mark.parametrize(
@@ -169,16 +169,16 @@ def test_a_batch_is_no_more_than_the_data(
     strategy = types.SimpleNamespace(num_replicas_in_sync=devices)
     monkeypatch.setattr(training_choices, "strategy_of", lambda _: strategy)
     asked = Batching(**{"batch_size": 32} | flags)
-    made = asked.capped(None, examples)
+    made = asked.cap(None, examples)
     assert made.batch_size == expected
     said = f"--batch_size {asked.batch_size} is more than the {examples} "
     out = capsys.readouterr().out
     assert out.startswith(said) == (made is not asked) == bool(out)
-    assert made.capped(None, examples) is made
+    assert made.cap(None, examples) is made
 
 
 def test_each_device_has_an_example(monkeypatch):
     strategy = types.SimpleNamespace(num_replicas_in_sync=4)
     monkeypatch.setattr(training_choices, "strategy_of", lambda _: strategy)
     with pytest.raises(ValueError, match="^--devices must be at most 3"):
-        Batching(32).capped(None, 3)
+        Batching(32).cap(None, 3)

@@ -23,7 +23,7 @@ def read(answers, reference=(2, 3), context=CONTEXT, **options):
     weights = {
         name: attention(len(context), seed=i) for i, name in enumerate(answers)
     }
-    image = figures.reading_figure(
+    image = figures.plot_reading(
         context, QUESTION, weights, answers, reference, **options
     )
     assert image.dtype == tf.uint8 and image.shape[0] == 1
@@ -99,7 +99,7 @@ def test_a_system_may_have_no_answer(drawn, answer):
 
 def test_padding_is_cut_off(drawn):
     weights = np.pad(attention(), [(0, 3), (0, 2)], constant_values=0.5)
-    figures.reading_figure(
+    figures.plot_reading(
         CONTEXT, QUESTION, {"a": weights}, {"a": (99, 120)}, (3, 99)
     )
     (axes,) = panels(drawn[0])

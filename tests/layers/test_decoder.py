@@ -10,7 +10,7 @@ from tests.layers.layer_cases import LAYERS
 from tests.layers.random_inputs import randomized
 from tfcopy.layers.cells import decoder_cell
 from tfcopy.layers.decoder import TeacherForcing
-from tfcopy.layers.loop import scan, unrolled_scan
+from tfcopy.layers.loop import scan, unroll_scan
 from tfcopy.tokens import BOS, EOS, NO_COPY, PAD, UNK
 
 # Words of a vocabulary of 10 and, from 10 on, copied ones.
@@ -89,7 +89,7 @@ def gradients_of(layer, inputs, training):
 @pytest.mark.parametrize("name", RECURRENT)
 def test_gradients_are_those_of_an_unrolled_loop(name, training, monkeypatch):
     found = []
-    for loop in (scan, unrolled_scan):
+    for loop in (scan, unroll_scan):
         monkeypatch.setattr(decoder_cell, "scan", loop)
         keras.utils.set_random_seed(0)
         found.append(gradients_of(*made(name), training))

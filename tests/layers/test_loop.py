@@ -7,7 +7,7 @@ from keras import ops
 
 from tests import helpers
 from tests.layers.random_inputs import normal
-from tfcopy.layers.loop import Product, scan, unrolled_scan
+from tfcopy.layers.loop import Product, scan, unroll_scan
 
 T, B, D, G = 4, 2, 3, 2
 
@@ -100,7 +100,7 @@ def as_tensors(arrays):
 def test_equals_a_python_loop(length):
     tensors = as_tensors(make_tensors(length))
     outputs, state = run(scan, tensors)
-    expected, expected_state = run(unrolled_scan, tensors)
+    expected, expected_state = run(unroll_scan, tensors)
     helpers.assert_close((outputs, state), (expected, expected_state))
     assert outputs["hidden"].shape == (length, B, D)
     assert outputs["others"][2].shape == (length, B)
@@ -118,7 +118,7 @@ def gradients_of(scan, tensors):
 def test_gradients_equal_those_of_a_python_loop(length):
     tensors = make_tensors(length)
     value, gradients = gradients_of(scan, tensors)
-    expected_value, expected = gradients_of(unrolled_scan, tensors)
+    expected_value, expected = gradients_of(unroll_scan, tensors)
     helpers.assert_close(value, expected_value)
     for name in tensors:
         helpers.assert_close(gradients[name], expected[name])
@@ -135,7 +135,7 @@ def test_gradients_of_the_state_alone_and_of_one_output_alone():
                 lambda tensors: helpers.weighted_sum(part(*run(f, tensors))),
                 make_tensors(),
             )[1]
-            for f in (scan, unrolled_scan)
+            for f in (scan, unroll_scan)
         )
         for name, x in expected.items():
             x = np.zeros(gradients[name].shape) if x is None else x
@@ -190,7 +190,7 @@ def test_compiled_by_xla():
 def test_without_gradients_nothing_is_kept_for_them():
     import tensorflow as tf
 
-    from tfcopy.layers.tensorflow_loop import without_gradients
+    from tfcopy.layers.tensorflow_loop import disable_gradients
 
     def writes(graph, operation):
         functions = graph.as_graph_def().library.function
@@ -199,7 +199,7 @@ def test_without_gradients_nothing_is_kept_for_them():
 
     graphs = [tf.function(lambda: run(scan, make_tensors())) for _ in range(2)]
     kept = graphs[0].get_concrete_function()
-    with without_gradients():
+    with disable_gradients():
         alone = graphs[1].get_concrete_function()
     for x, y in zip(tf.nest.flatten(kept()), tf.nest.flatten(alone())):
         np.testing.assert_array_equal(x, y)
@@ -216,7 +216,7 @@ def test_a_step_may_have_no_memory_and_no_products():
     x = ops.convert_to_tensor(normal(T, D))
     state = ops.zeros((D,))
     actual = scan(step, x, state, {})
-    helpers.assert_close(actual, unrolled_scan(step, x, state, {}))
+    helpers.assert_close(actual, unroll_scan(step, x, state, {}))
 
 
 def test_products_in_bfloat16_leave_the_state_in_float32():
@@ -240,7 +240,7 @@ def test_products_in_bfloat16_leave_the_state_in_float32():
         helpers.gradients(lambda t: helpers.weighted_sum(value(f, t)), tensors)[
             :2
         ]
-        for f in (scan, unrolled_scan)
+        for f in (scan, unroll_scan)
     )
     helpers.assert_close(actual, expected, rtol=0.03, atol=0.03)
 

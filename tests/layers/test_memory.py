@@ -32,7 +32,7 @@ def test_a_search_takes_sentences_but_no_weights(memory):
 
 
 def test_a_name_of_an_inner_layer_is_its_own(memory):
-    outer = memory.nested("cell").updated({"keys": "outer"}, {"score": 0})
+    outer = memory.nest("cell").update({"keys": "outer"}, {"score": 0})
     assert outer.sentences["keys"] == "outer"
     assert outer.weights["score"] == 0
     assert outer.part("cell") == memory
@@ -40,7 +40,7 @@ def test_a_name_of_an_inner_layer_is_its_own(memory):
 
 
 def test_an_update_adds_and_replaces_entries_of_a_copy(memory):
-    updated = memory.updated({"keys": "new"}, {"more": 1})
+    updated = memory.update({"keys": "new"}, {"more": 1})
     assert updated.sentences["keys"] == "new"
     assert updated.sentences["inner"] is memory.sentences["inner"]
     assert set(updated.weights) == {"score", "inner", "more"}

@@ -24,9 +24,9 @@ from tests.models.contract import saved
 from tests.models.test_seq2seq import check_padding
 from tfcopy import losses
 from tfcopy.decoding import SearchOptions, beam_search
-from tfcopy.decoding.hypotheses import follow, with_beams
+from tfcopy.decoding.hypotheses import add_beams, follow
 from tfcopy.layers import CopyDistribution
-from tfcopy.layers.loop import with_room
+from tfcopy.layers.loop import reserve_room
 from tfcopy.models import from_backbone
 from tfcopy.tokens import BOS, EOS, PAD
 
@@ -165,9 +165,9 @@ def test_gives_a_distribution_for_each_target_word(model, whole):
 def test_decode_step_takes_the_steps_of_the_model(model, whole, capacity):
     """The second beam has the words, the first others, and both change."""
     memory, state = encode(model)
-    state = with_beams(state, 2)
+    state = add_beams(state, 2)
     if capacity:
-        state = with_room(state, capacity)
+        state = reserve_room(state, capacity)
     others = np.full((2, 1), 6, "int32")
     words = previous_words()
     for t in range(words.shape[1]):
@@ -398,6 +398,6 @@ def test_mixed_precision_keeps_logs_and_weights_in_float32(kind):
         assert keras.backend.standardize_dtype(x.dtype) == "float32"
     memory, state = encode(model)
     first = np.full((2, 2), BOS, "int32")
-    step, *_ = model.decode_step(first, with_beams(state, 2), memory)
+    step, *_ = model.decode_step(first, add_beams(state, 2), memory)
     for x, y in zip(step, distribution):
         helpers.assert_close(x[:, 1:], y[:, :1], rtol=0.2, atol=0.2)

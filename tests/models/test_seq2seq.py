@@ -7,7 +7,7 @@ from tests import helpers
 from tests.layers.random_inputs import randomized
 from tests.models.contract import check_learning, saved
 from tfcopy import losses
-from tfcopy.decoding.hypotheses import with_beams
+from tfcopy.decoding.hypotheses import add_beams
 from tfcopy.layers import CopyDistribution, SelectiveReadGRUCell
 from tfcopy.layers.copying import merge
 from tfcopy.models import copynet, planner, pointer_generator, translator
@@ -131,7 +131,7 @@ def test_saving_gives_the_same_model(model, whole, tmp_path):
 @pytest.mark.few(5)
 def test_decode_step_takes_the_steps_of_the_model(model, whole):
     memory, state = encode(model)
-    state = with_beams(state, 1)
+    state = add_beams(state, 1)
     targets = INPUTS["target_ids"]
     first = np.full((2, 1), BOS, "int32")
     previous = np.concatenate([first, targets[:, :-1]], axis=1)
@@ -150,7 +150,7 @@ def test_beams_of_a_sentence_share_its_memory(model):
     words = np.array([[[4, 5, 4], [5, 4, 4]], [[6, 6, 7], [4, 5, 7]]], "int32")
 
     def two_steps(beams):
-        state, outputs = with_beams(first, words[..., beams].shape[2]), []
+        state, outputs = add_beams(first, words[..., beams].shape[2]), []
         for ids in words[..., beams]:
             *output, state = model.decode_step(ids, state, memory)
             outputs.append(output)
@@ -339,7 +339,7 @@ def test_candidates_train_the_same_weights(model):
     pairs = zip(restricted.weights, model.weights, strict=True)
     assert all(one is other for one, other in pairs)
     batch = {**BATCH, **among(CANDIDATES)}
-    loss = losses.restricted(losses.marginal_copy_loss, V)
+    loss = losses.restrict_loss(losses.marginal_copy_loss, V)
     inputs = {name: batch[name] for name in restricted.input}
 
     def cost(_):

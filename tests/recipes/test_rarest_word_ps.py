@@ -96,7 +96,7 @@ def test_limited_set_and_pointing_by_attention(tmp_path, monkeypatch):
     assert start(tmp_path, *few) == 0
     found = results(tmp_path)
     # Of 120 sequences, not of 250,000.
-    expected = RarestWord(12, 3, 4, 0.1).expected(1, 120)
+    expected = RarestWord(12, 3, 4, 0.1).expect(1, 120)
     assert found["expected"] == expected
     history = found["systems"]["pointer_softmax"]["history"]
     assert history["updates"] == [2, 4, 5]

@@ -307,7 +307,7 @@ def test_two_commands_need_two_folders(model, tmp_path, capsys):
     out = tmp_path / "out"
     out.mkdir()
     arguments = ["any", "--input", str(tmp_path / "a.txt")]
-    with atomic_files.locked(out / "batch.json", ValueError()):
+    with atomic_files.hold_lock(out / "batch.json", ValueError()):
         assert batch.main([*arguments, "--output", str(out)]) == 2
     error = capsys.readouterr().err
     assert f"another command is answering into {out}" in error

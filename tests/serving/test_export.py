@@ -271,7 +271,7 @@ def test_a_model_of_mixed_precision_is_exported(tmp_path):
     found = loaded.signatures["serving_default"](text=texts)["text"].numpy()
     assert found.tolist() == expected.tolist()
     # LiteRT's programs are those of the same weights in float32.
-    model = storage.in_float32(translator.model)
+    model = storage.convert_to_float32(translator.model)
     assert model.compute_dtype == model.cell.compute_dtype == "float32"
     for mine, theirs in zip(model.weights, translator.model.weights):
         np.testing.assert_array_equal(mine, theirs)

@@ -11,7 +11,7 @@ from tfcopy.training import checkpoint_arrays
 
 
 def weights_of(trainer):
-    return checkpoint_arrays.stored_values(trainer.model)
+    return checkpoint_arrays.get_values(trainer.model)
 
 
 def assert_same_bits(weights, expected):

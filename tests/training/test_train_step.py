@@ -11,7 +11,7 @@ from tests.training.running import weights_of
 from tfcopy import losses, training
 from tfcopy.training import Targets
 from tfcopy.training.reports import Progress
-from tfcopy.training.train_step import announced
+from tfcopy.training.train_step import announce
 
 
 def make_trainer(**options):
@@ -185,7 +185,7 @@ def test_each_shape_is_told_once(caplog):
         traced.append(1)
         return tf.reduce_sum(batches[0]["source_ids"]) + more
 
-    function = announced(add, "train on", lines.append)
+    function = announce(add, "train on", lines.append)
     with caplog.at_level(logging.WARNING):
         for length in [*range(3, 10), 3, 4]:
             found = function((batch((2, length), (2, 5)),), tf.constant(1))

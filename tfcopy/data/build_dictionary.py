@@ -30,7 +30,7 @@ from tfcopy.flags import (
     NonNegativeInt,
     Parser,
     PositiveInt,
-    reading,
+    name_flag,
 )
 from tfcopy.terminal import quiet
 
@@ -107,7 +107,7 @@ def run(config: Config) -> None:
         for name in ("max_senses", "min_probability", "function_words")
     }
     dictionary = likely_translations.build(
-        target, source, links.reversed(), only_outside=shortlist, **options
+        target, source, links.reverse(), only_outside=shortlist, **options
     )
     _save(dictionary, config.output)
     if config.reverse_output is not None:
@@ -125,7 +125,7 @@ def _shortlist(path):
 
     if path is None:
         return ()
-    with reading("--only_outside", path):
+    with name_flag("--only_outside", path):
         return frozenset(Vocabulary.load(path).words)
 
 
@@ -135,7 +135,7 @@ def _read(config):
     from tfcopy.data.text.tokenization import Tokenizer
 
     paths = config.source, config.target
-    total = sum(1 for _ in text_pairs.aligned_lines(paths))
+    total = sum(1 for _ in text_pairs.iter_aligned_lines(paths))
     if not total:
         raise ValueError(f"{paths[0]} and {paths[1]} have no lines.")
     languages = config.source_language, config.target_language

@@ -33,7 +33,7 @@ class Options:
         tokenization: how text is cut into words; space if it already is
         language: language of the text, for moses
         lowercase: count lower-cased words
-        sentencepiece_model: model whose pieces are counted
+        sentencepiece_model: model whose subwords are counted
     """
 
     input: list[File]

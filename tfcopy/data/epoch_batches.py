@@ -147,7 +147,7 @@ def epoch_batches(
     rng = np.random.default_rng([seed, epoch])
     order = rng.permutation(len(longest))
     if size.shapes is not None:
-        found = _of_shapes(order, lengths, size)
+        found = _cut_by_shape(order, lengths, size)
         return [found[i] for i in rng.permutation(len(found))]
     pools = _pools(longest[order], pool_batches * size.tokens)
     if pool_batches > 1:
@@ -212,13 +212,13 @@ def _cut(order, longest, size):
     return found
 
 
-def _of_shapes(order, lengths, size):
+def _cut_by_shape(order, lengths, size):
     """Batches of the examples of each shape, in the given order.
 
     Examples that do not fill a batch go to the next larger shape.
     """
     shapes = sorted(size.shapes, key=sum)
-    waiting, found = order, []
+    waiting, batches = order, []
     for shape in shapes:
         fits = np.all(
             [x[waiting] <= most for x, most in zip(lengths, shape)], axis=0
@@ -226,7 +226,7 @@ def _of_shapes(order, lengths, size):
         rows = size.rows(shape)
         parts = cut_rows(waiting[fits], rows)
         rest = parts.pop() if parts and len(parts[-1]) < rows else order[:0]
-        found += parts
+        batches += parts
         # Those that wait for a shape come first in it.
         waiting = np.concatenate([rest, waiting[~fits]])
-    return found or [waiting]
+    return batches or [waiting]

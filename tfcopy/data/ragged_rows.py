@@ -44,7 +44,7 @@ def append(ragged, last):
     )
 
 
-def filled(words, is_empty):
+def fill_empty(words, is_empty):
     """Appends an unknown word to empty rows of ragged words, `(B, None)`."""
     lengths = tf.cast(is_empty, tf.int64)
     unknown = tokens.SPECIAL_TOKENS[tokens.UNK]

@@ -83,14 +83,14 @@ def train(
         with quiet():
             from tfcopy.tokens import SPAN
 
-        lines = _without_spans(lines, protect)
+        lines = _replace_spans(lines, protect)
         options["user_defined_symbols"] = [SPAN]
 
     def sentences():
         nonlocal num_lines
         try:
             for line in lines:
-                for part in _parts(_normalized(line)):
+                for part in _parts(_normalize(line)):
                     num_lines += 1
                     yield part
         except Exception as error:
@@ -130,11 +130,11 @@ def train(
             "drawn at random.",
             file=sys.stderr,
         )
-    content = _without_path(model.getvalue())
+    content = _remove_path(model.getvalue())
     write_atomically(path, lambda file: file.write(content))
 
 
-def _without_path(model: bytes) -> bytes:
+def _remove_path(model: bytes) -> bytes:
     """Removes the path of its rules, different each time, from a model."""
     file = descriptor_pb2.FileDescriptorProto()
     pool = descriptor_pool.DescriptorPool()
@@ -146,8 +146,8 @@ def _without_path(model: bytes) -> bytes:
     return message.SerializeToString(deterministic=True)
 
 
-def _normalized(line):
-    return blanks.normalized(line.replace(_RESERVED, " "))
+def _normalize(line):
+    return blanks.normalize(line.replace(_RESERVED, " "))
 
 
 def _parts(line):
@@ -167,7 +167,7 @@ def _parts(line):
     yield data[start:].decode()
 
 
-def _without_spans(lines, protect):
+def _replace_spans(lines, protect):
     """Replaces spans of the lines by `SPAN`."""
     with quiet():
         from tfcopy.data.text.protected_tokenizer import cut_out
@@ -195,7 +195,7 @@ def train_bpe(lines: Iterable[str], merges: int, path, **options):
     """
     alphabet = set()
     for line in lines:
-        alphabet.update(_normalized(line))
+        alphabet.update(_normalize(line))
     others = len(alphabet - {" "} | {"▁"}) + 3  # which SentencePiece reserves
     try:
         train(

@@ -10,7 +10,7 @@ import math
 import keras
 from keras import ops, tree
 
-from tfcopy.layers.loop import has_history, is_history, with_room
+from tfcopy.layers.loop import has_history, is_history, reserve_room
 
 if keras.backend.backend() == "tensorflow":
     import tensorflow as tf
@@ -62,7 +62,7 @@ def run(search, size, records, options):
     outcome = search.outcome(step, state, sentences)
 
     def anything_left(step, numbers, state, *_):
-        return (step < max_length) & tf.reduce_any(search.unfinished(state))
+        return (step < max_length) & tf.reduce_any(search.is_unfinished(state))
 
     def shrink(step, numbers, state, records, outcome):
         sentences = search.sentences(numbers)
@@ -74,7 +74,7 @@ def run(search, size, records, options):
             return (
                 (step < max_length)
                 & (left > 0)
-                & (_rounded_up(left, multiple) > enough)
+                & (_round_up(left, multiple) > enough)
             )
 
         def advance(step, state, records):
@@ -82,27 +82,27 @@ def run(search, size, records, options):
 
         variables = step, state, records
         step, state, records = tf.while_loop(
-            go_on, advance, variables, shape_invariants=_growing(variables)
+            go_on, advance, variables, shape_invariants=_relax(variables)
         )
-        found = search.outcome(step, state, sentences)
+        result = search.outcome(step, state, sentences)
         outcome = tf.nest.map_structure(
-            lambda all_, some: tf.tensor_scatter_nd_update(
-                all_, numbers[:, None], some
+            lambda all_, part: tf.tensor_scatter_nd_update(
+                all_, numbers[:, None], part
             ),
             outcome,
-            found,
+            result,
         )
-        unfinished = search.unfinished(state)
+        unfinished = search.is_unfinished(state)
         left = _number_left(search, state)
-        left = tf.minimum(_rounded_up(left, multiple), size)
+        left = tf.minimum(_round_up(left, multiple), size)
         # The unfinished sentences, in order, then some finished ones.
-        _, kept = tf.math.top_k(tf.cast(unfinished, tf.int32), left)
-        state = search.take(state, kept)
-        return step, tf.gather(numbers, kept), state, records, outcome
+        _, rows = tf.math.top_k(tf.cast(unfinished, tf.int32), left)
+        state = search.take(state, rows)
+        return step, tf.gather(numbers, rows), state, records, outcome
 
     variables = step, numbers, state, records, outcome
     step, _, _, records, outcome = tf.while_loop(
-        anything_left, shrink, variables, shape_invariants=_growing(variables)
+        anything_left, shrink, variables, shape_invariants=_relax(variables)
     )
     return step, outcome, records
 
@@ -127,29 +127,29 @@ def _run_static(search, size, records, options):
 
         def go_on(step, state, records, room=room):
             return ops.logical_and(
-                step < room, ops.any(search.unfinished(state))
+                step < room, ops.any(search.is_unfinished(state))
             )
 
         def advance(step, state, records):
             return step + 1, *search.step(step, state, records, sentences)
 
         step, state, records = variables
-        state = with_room(state, room)
+        state = reserve_room(state, room)
         variables = ops.while_loop(go_on, advance, (step, state, records))
     step, state, records = variables
     return step, search.outcome(step, state, sentences), records
 
 
 def _number_left(search, state):
-    return tf.reduce_sum(tf.cast(search.unfinished(state), tf.int32))
+    return tf.reduce_sum(tf.cast(search.is_unfinished(state), tf.int32))
 
 
-def _rounded_up(number, multiple):
+def _round_up(number, multiple):
     """Rounds up to a multiple, never zero: a step needs at least a sentence."""
     return tf.maximum((number - 1) // multiple + 1, 1) * multiple
 
 
-def _growing(variables):
+def _relax(variables):
     """Returns the shapes of a loop's variables, whose first axis may change.
 
     The third axis of a `History` may change, too.

@@ -19,13 +19,13 @@ from tfcopy.decoding.continuations import (
 from tfcopy.decoding.hypotheses import (
     EMPTY,
     Finished,
+    add_beams,
     best_of,
+    concatenate_finished,
     count,
     first_hypotheses,
     follow,
     only,
-    together,
-    with_beams,
 )
 from tfcopy.decoding.options import SearchOptions
 from tfcopy.layers.copying import MASKED
@@ -200,7 +200,7 @@ class _Search:
         alive, finished = first_hypotheses(sentences.source, self.options)
         return _State(
             words=ops.full_like(alive.last, tokens.BOS),
-            model=with_beams(self.first, self.options.num_beams),
+            model=add_beams(self.first, self.options.num_beams),
             alive=alive,
             finished=finished,
         )
@@ -223,7 +223,7 @@ class _Search:
         """Returns the `_State` of the sentences at these indices, `(B,)`."""
         return tree.map_structure(lambda x: take(x, places), state)
 
-    def unfinished(self, state):
+    def is_unfinished(self, state):
         """Returns which sentences can still change their N best, `(B,)`."""
         return _can_improve(state.alive, state.finished, self.options)
 
@@ -288,11 +288,11 @@ class _Search:
             some = Finished(ops.where(kept, scores, MASKED), alive.last)
             return best_of(some, options.num_beams)
 
-        best = together(state.finished, cut_off(complete))
+        best = concatenate_finished(state.finished, cut_off(complete))
         if options.unfinished_compete:
             best = best_of(best, options.num_beams)
         # By rank alone: a sum of ranks and scores would lose float32 digits.
-        found = together(best, cut_off(ops.logical_not(complete)))
+        found = concatenate_finished(best, cut_off(ops.logical_not(complete)))
         rank = ops.arange(found.scores.shape[1], dtype="float32")
         priority = ops.where(found.scores > EMPTY, -rank, MASKED)
         return best_of(found, options.num_hypotheses, priority)
@@ -407,7 +407,7 @@ def _grow(
         # With `refill`, the last place decides which hypotheses end.
         if options.must_copy and not (options.refill and beams > 1):
             left = ops.reshape(continuations.left, (-1, beams * number))
-            chosen = required_tokens.with_fewest_left(chosen, total, left)
+            chosen = required_tokens.reserve_place(chosen, total, left)
             log_probs = take_each(total, chosen)
     parents, words, copied_from, kinds = continuations.choose(
         ops.cast(chosen, "int32"), source
@@ -434,7 +434,7 @@ def _grow(
         coverage = take_each(alive.coverage, parents) + attention
         grown = grown._replace(coverage=coverage)
     if options.must_copy:
-        left = required_tokens.after(alive.left, parents, words, kinds, source)
+        left = required_tokens.update(alive.left, parents, words, kinds, source)
         grown = grown._replace(left=left)
         if not options.sample:
             ended = words == tokens.EOS
@@ -504,7 +504,7 @@ def _finish_and_refill(grow, score, ends, finished, records, options):
 def _add(ended, exist, finished, score, options):
     """Returns the best K of all hypotheses that have finished so far."""
     now = Finished(ops.where(exist, score(ended), MASKED), ended.last)
-    return best_of(together(finished, now), options.num_beams)
+    return best_of(concatenate_finished(finished, now), options.num_beams)
 
 
 def _score(alive, length, source, options):

@@ -103,7 +103,7 @@ class Continuations(NamedTuple):
             `(parents, words, copied_from, kinds)`: the beams that they extend,
             extended ids, the positions that they are copied from
             (`tokens.GENERATE` if generated), and their kinds, for
-            `required_tokens.after`; all `(B, N)`.
+            `required_tokens.update`; all `(B, N)`.
         """
         beams = self.ids.shape[1]
         number = self.ids.shape[2] or ops.shape(self.ids)[2]
@@ -121,15 +121,15 @@ class Continuations(NamedTuple):
             ),
         )
 
-        def of_position(x):
+        def take_position(x):
             x = ops.reshape(x, (-1, beams * size))
             return take_each(x, parents * size + position)
 
-        is_copied = ops.logical_and(is_position, of_position(self.is_copied))
+        is_copied = ops.logical_and(is_position, take_position(self.is_copied))
         copied = take_each(self.copied, parents)
         kinds = ops.zeros_like(words)
         if self.kinds is not None:
-            kinds = ops.where(is_position, of_position(self.kinds), kinds)
+            kinds = ops.where(is_position, take_position(self.kinds), kinds)
             following = take_each(self.following, parents)
             within, nowhere, copied = required_tokens.places(
                 words, kinds, following, copied, source
@@ -190,7 +190,7 @@ def describe_source(
         # Tokens that can only be copied must not come from inside a run.
         only = ops.logical_or(only, source_copy_ids >= vocabulary_size)
         runs = required_tokens.describe(protected, same, valid, only)
-        apart = required_tokens.generated_apart(
+        apart = required_tokens.find_continuations(
             source_copy_ids, runs.starts, vocabulary_size
         )
         missing = apart if missing is None else ops.logical_or(missing, apart)
@@ -261,24 +261,24 @@ def next_words(distribution, source, options, step, extra=0):
     ids = ops.reshape(ops.cast(ids, "int32"), (-1, beams, count))
     log_probs = ops.reshape(log_probs + offset, (-1, beams, count))
 
-    def banned(words):
+    def find_banned(words):
         """Returns which tokens must be neither generated nor copied."""
-        found = words == forbidden[0]
+        is_banned = words == forbidden[0]
         for word in forbidden[1:]:
-            found = ops.logical_or(found, words == word)
+            is_banned = ops.logical_or(is_banned, words == word)
         if options.min_length:
             too_early = step < options.min_length
             too_early = ops.logical_and(words == tokens.EOS, too_early)
-            found = ops.logical_or(found, too_early)
-        return found
+            is_banned = ops.logical_or(is_banned, too_early)
+        return is_banned
 
     # Generated tokens that the source holds are merged with the copied ones.
-    bans = ops.logical_or(banned(ids), _held(ids, source, options))
+    bans = ops.logical_or(find_banned(ids), _is_in_source(ids, source, options))
     pointing = copied
     copied, is_copied = _merge(logits, offset, pointing, source, options)
     if source.runs is not None:
         copied = required_tokens.possible(copied, source.runs)
-    allowed = ops.logical_not(banned(source.ids))
+    allowed = ops.logical_not(find_banned(source.ids))
     allowed = ops.logical_and(allowed, source.first)
     log_probs = ops.concatenate(
         [
@@ -290,10 +290,10 @@ def next_words(distribution, source, options, step, extra=0):
     return Continuations(ids, log_probs, pointing, is_copied)
 
 
-def _held(ids, source, options):
+def _is_in_source(ids, source, options):
     """Returns whether the source holds generated tokens, `(B, K or 1, C)`."""
     if options.sample:  # `ids` is the whole vocabulary
-        held = required_tokens.generated_apart(
+        held = required_tokens.find_continuations(
             source.ids, source.valid, ops.shape(ids)[2]
         )
         return ops.expand_dims(held, 1)

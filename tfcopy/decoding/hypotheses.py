@@ -203,7 +203,7 @@ def first_hypotheses(source, options):
         last=last,
         words=ops.full((batch, beams, length), tokens.PAD, dtype="int32"),
         coverage=ops.zeros((batch, beams, width)),
-        left=with_beams(left, beams),
+        left=add_beams(left, beams),
     )
     return alive, Finished(ops.full((batch, beams), MASKED), last)
 
@@ -219,7 +219,7 @@ def count(finished):
     return ops.sum(exist, axis=1, keepdims=True)
 
 
-def together(*groups):
+def concatenate_finished(*groups):
     """Concatenates the hypotheses of several `Finished`."""
     return Finished(*(ops.concatenate(x, axis=1) for x in zip(*groups)))
 
@@ -238,7 +238,7 @@ def best_of(hypotheses, number, priority=None):
     return Finished(*(take_each(x, chosen) for x in hypotheses))
 
 
-def with_beams(nested, beams):
+def add_beams(nested, beams):
     """Copies each tensor `(B, ...)` for each beam, `(B, K, ...)`.
 
     Args:
@@ -248,7 +248,7 @@ def with_beams(nested, beams):
 
     def repeat(x):
         if is_history(x):
-            return x.with_beams(beams)
+            return x.add_beams(beams)
         return None if tree.is_nested(x) else copies(x, beams)
 
     return tree.traverse(repeat, nested)

@@ -149,12 +149,12 @@ def _equal_runs(same, starts, length):
     """Returns where two equal runs begin, `(B, S, S)`, 1.0 or 0.0."""
     size = ops.shape(same)[1]
     # Two runs are compared along a column, if indexed by their distance.
-    different = ops.cumsum(_by_distance(1.0 - same), axis=1)
+    different = ops.cumsum(_shift_to_distances(1.0 - same), axis=1)
     different = ops.pad(different, [[0, 0], [1, 0], [0, 0]])
     places = ops.arange(size, dtype="int32")
     found = take_each(different, places + length)
     found = found - different[:, :-1]
-    equal = _of_distance(ops.cast(found == 0, "float32"))
+    equal = _shift_from_distances(ops.cast(found == 0, "float32"))
     # Not `transpose`: LiteRT's converter confuses it with one of the loop's.
     turned = ops.expand_dims(places * size, 0) + ops.expand_dims(places, 1)
     flat = ops.reshape(equal, (-1, size * size))
@@ -166,7 +166,7 @@ def _equal_runs(same, starts, length):
     return equal * ops.expand_dims(starts, 1) * ops.expand_dims(starts, 2)
 
 
-def _by_distance(x):
+def _shift_to_distances(x):
     """Moves `[p, p + d]` of `(B, S, S)` to `[p, d]`; 1.0 beyond the end."""
     size = ops.shape(x)[1]
     x = ops.pad(x, [[0, 0], [0, 0], [0, size]], constant_values=1.0)
@@ -174,7 +174,7 @@ def _by_distance(x):
     return ops.reshape(x, (-1, size, 2 * size + 1))[:, :, :size]
 
 
-def _of_distance(x):
+def _shift_from_distances(x):
     """Moves `[p, d]` of `(B, S, S)` to `[p, p + d]`; 0.0 elsewhere."""
     size = ops.shape(x)[1]
     x = ops.pad(x, [[0, 0], [0, 0], [0, size + 1]])
@@ -182,7 +182,7 @@ def _of_distance(x):
     return ops.reshape(x, (-1, size, 2 * size))[:, :, :size]
 
 
-def generated_apart(source_ids, required, vocabulary_size):
+def find_continuations(source_ids, required, vocabulary_size):
     """Returns which tokens are continuations of positions only, `(B, V)`."""
     batch, size = ops.shape(source_ids)
     hit = ops.logical_and(required, source_ids < vocabulary_size)
@@ -288,7 +288,7 @@ def _may_begin(left, runs):
     )
 
 
-def after(left, parents, words, kinds, source):
+def update(left, parents, words, kinds, source):
     """Returns the required tokens that are left after a step.
 
     Args:
@@ -419,7 +419,7 @@ def constrain(continuations, source, left, kinds, step, max_length):
     )
 
 
-def with_fewest_left(chosen, total, left):
+def reserve_place(chosen, total, left):
     """Reserves the last place for one of those that lack the fewest tokens.
 
     It is the best of them, and has this place unless one of them is among the

@@ -27,11 +27,11 @@ def text_keys(copy_ids, valid):
     """
     places = ops.arange(ops.shape(copy_ids)[1], dtype="int32")
     golden = _constant(_GOLDEN)
-    hashed = _mix(_unsigned(copy_ids) + _mix(_unsigned(places) + golden))
+    hashed = _mix(_to_unsigned(copy_ids) + _mix(_to_unsigned(places) + golden))
     hashed = ops.where(valid, hashed, ops.zeros_like(hashed))
     # Sums of 16 bits each stay so small that every backend adds them exactly.
     halves = ops.bitwise_and(hashed, _constant(0xFFFF))
-    return _mix(_unsigned(ops.sum(ops.cast(halves, "int32"), axis=1)))
+    return _mix(_to_unsigned(ops.sum(ops.cast(halves, "int32"), axis=1)))
 
 
 def draw(log_probs, keys, step, options):
@@ -94,11 +94,11 @@ def _gumbel(keys, step, seed, log_probs):
     """Computes independent Gumbel noise, `(B, K, C)`."""
     beams = log_probs.shape[1]
     words = ops.arange(ops.shape(log_probs)[2], dtype="int32")
-    at = _mix(_unsigned(step) * _constant(_GOLDEN) + _constant(seed))
+    at = _mix(_to_unsigned(step) * _constant(_GOLDEN) + _constant(seed))
     row = ops.expand_dims(ops.bitwise_xor(keys, at), 1)
-    beam = _unsigned(ops.arange(beams, dtype="int32")) * _constant(_MIX_1)
+    beam = _to_unsigned(ops.arange(beams, dtype="int32")) * _constant(_MIX_1)
     row = ops.expand_dims(_mix(row + beam), 2)  # (B, K, 1)
-    word = _mix(_unsigned(words) * _constant(_GOLDEN))
+    word = _mix(_to_unsigned(words) * _constant(_GOLDEN))
     bits = _mix(_mix(row + word) ^ row)
     # 24 bits are exact in float32; the result is never 0 or 1.
     bits = ops.cast(ops.right_shift(bits, _constant(8)), "int32")
@@ -113,7 +113,7 @@ def _mix(x):
     return x ^ ops.right_shift(x, _constant(16))
 
 
-def _unsigned(x):
+def _to_unsigned(x):
     return ops.cast(x, "uint32")
 
 

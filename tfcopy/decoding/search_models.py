@@ -63,11 +63,11 @@ class Ensemble:
             model.encode(source_ids, source_copy_ids) for model in self.models
         ]
         memories, states = zip(*found)
-        return _together(memories), states
+        return _join_memories(memories), states
 
     def restrict(self, memory, candidate_ids, log_weights=None):
         """Restricts the vocabulary, as `Seq2Seq.restrict` does."""
-        return _together(
+        return _join_memories(
             model.restrict(part, candidate_ids, log_weights)
             for model, part in self._parts(memory)
         )
@@ -88,17 +88,17 @@ class Ensemble:
         return [(m, memory.part(name)) for m, name in zip(self.models, names)]
 
 
-def _together(memories):
+def _join_memories(memories):
     whole = Memory({}, {})
     for number, memory in enumerate(memories):
-        whole = whole.updated(*memory.nested(str(number)))
+        whole = whole.update(*memory.nest(str(number)))
     return whole
 
 
 def _mean(distributions):
     """Computes the mean of `CopyDistribution`s with the same shapes."""
 
-    def generated(x):
+    def get_generated(x):
         logits = ops.cast(x.generate_logits, "float32")
         words = ops.log_softmax(logits, axis=-1)
         return words + ops.expand_dims(x.log_generate, -1)
@@ -106,7 +106,7 @@ def _mean(distributions):
     return CopyDistribution(
         # The softmax of these is the mean over generated tokens, since
         # log_generate is their normaliser.
-        generate_logits=_log_mean(map(generated, distributions)),
+        generate_logits=_log_mean(map(get_generated, distributions)),
         log_generate=_log_mean(x.log_generate for x in distributions),
         copy_log_probs=_log_mean(x.copy_log_probs for x in distributions),
         attention=_log_mean(x.attention for x in distributions),
@@ -211,7 +211,7 @@ class _Restricted:
         )
         memory = self.model.restrict(memory, *self.candidates)
         # Added here, since a model need not keep the copy ids in its memory.
-        return memory.updated({"source_copy_ids": self.source_copy_ids}), state
+        return memory.update({"source_copy_ids": self.source_copy_ids}), state
 
     def decode_step(self, ids, state, memory):
         copy_ids = memory.sentences["source_copy_ids"]

@@ -205,7 +205,7 @@ def novel_sentence_rate(
     )
 
 
-def repeated_ngram_rate(hypotheses: Sequence[Sequence[str]], n: int) -> float:
+def rate_repeated_ngrams(hypotheses: Sequence[Sequence[str]], n: int) -> float:
     """Computes the share of n-grams that occur earlier in the same summary.
 
     It is `1 - distinct / all`, with the distinct n-grams of each summary.
@@ -222,9 +222,9 @@ def repeated_ngram_rate(hypotheses: Sequence[Sequence[str]], n: int) -> float:
     return 100 * (total - distinct) / total if total else 0.0
 
 
-def repeated_sentence_rate(hypotheses: Sequence[str]) -> float:
+def rate_repeated_sentences(hypotheses: Sequence[str]) -> float:
     """Computes the share of sentences that occur earlier in their summary."""
-    return repeated_ngram_rate([_sentence_keys(t) for t in hypotheses], n=1)
+    return rate_repeated_ngrams([_sentence_keys(t) for t in hypotheses], n=1)
 
 
 def _ends(words):

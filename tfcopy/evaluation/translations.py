@@ -14,7 +14,7 @@ from tfcopy import tokens as special
 from tfcopy.data.text.answer_check import spans_of_both
 
 
-def copied_words(
+def score_copied_words(
     sources: Sequence[Sequence[str]],
     hypotheses: Sequence[Sequence[str]],
     references: Sequence[Sequence[str]],
@@ -185,7 +185,7 @@ def compare(
     references = [list(texts) for texts in references]
     count = len(references[0])
     places = np.random.default_rng(_SEED).choice(count, (samples, count))
-    found = {name: {} for name in systems}
+    scores = {name: {} for name in systems}
     for name in metrics:
         metric = made[name]()
         first = None
@@ -195,17 +195,17 @@ def compare(
             signature = metric.get_signature()
             signature.update("seed", _SEED)
             signature.update("bs", samples)
-            found[system][name] = {
+            scores[system][name] = {
                 "score": score,
                 "interval": np.percentile(drawn, (2.5, 97.5)).round(2).tolist(),
                 "p": _p(score - first[0], drawn - first[1]),
                 "signature": str(signature),
             }
-        found[next(iter(systems))][name]["p"] = None
-    return found
+        scores[next(iter(systems))][name]["p"] = None
+    return scores
 
 
-def changed_answers(
+def count_changed_answers(
     before: Sequence[str],
     after: Sequence[str],
     references: Sequence[Sequence[str]],
@@ -222,15 +222,15 @@ def changed_answers(
         `better` or `worse` chrF after.
     """
     metric = sacrebleu.CHRF()
-    found = {"answers": 0, "better": 0, "worse": 0}
+    counts = {"answers": 0, "better": 0, "worse": 0}
     for old, new, *right in zip(before, after, *references):
         if old == new:
             continue
         old, new = (metric.sentence_score(x, right).score for x in (old, new))
-        found["answers"] += 1
-        found["better"] += new > old
-        found["worse"] += new < old
-    return found
+        counts["answers"] += 1
+        counts["better"] += new > old
+        counts["worse"] += new < old
+    return counts
 
 
 def _scores(metric, texts, references, places):
@@ -399,7 +399,7 @@ def copy_rate(copied_from_lists: Sequence[Sequence[int]]) -> float:
     )
 
 
-def kept_markup(
+def score_kept_markup(
     sources: Sequence[str], answers: Sequence[str], protect: Sequence[str]
 ) -> dict:
     """Counts the spans of sources that translations contain verbatim.
@@ -424,14 +424,14 @@ def kept_markup(
     spans = kept_spans = texts = kept_texts = exact_texts = 0
     for source, answer in zip(sources, answers, strict=True):
         both = spans_of_both(source, answer, protect)
-        wanted, found = map(collections.Counter, both)
-        if not wanted:
+        source_spans, answer_spans = map(collections.Counter, both)
+        if not source_spans:
             continue
-        spans += wanted.total()
-        kept_spans += (wanted & found).total()
+        spans += source_spans.total()
+        kept_spans += (source_spans & answer_spans).total()
         texts += 1
-        kept_texts += wanted <= found
-        exact_texts += wanted == found
+        kept_texts += source_spans <= answer_spans
+        exact_texts += source_spans == answer_spans
 
     def share(part, whole):
         return 100 * part / whole if whole else 100.0

@@ -11,7 +11,7 @@ from tfcopy.experiments import flag_checks
 from tfcopy.experiments.config import (
     PRETRAINED,
     TOPICS,
-    given_corpora,
+    find_given_corpora,
     has_backbone,
 )
 from tfcopy.terminal import open_missing_streams, quiet
@@ -76,7 +76,7 @@ def parse(config_class, arguments=None):
     )
     config = parser.parse(given)
     preset = presets[config.preset]
-    if preset and not (config.preset == "demo" and given_corpora(config)):
+    if preset and not (config.preset == "demo" and find_given_corpora(config)):
         # Its warm-up is for its own number of updates.
         is_short = preset.get("warmup") and config.updates < 200
         parser.set_defaults(**preset | ({"warmup": 0} if is_short else {}))

@@ -65,7 +65,7 @@ ENDLESS_SCHEDULES = ("constant", "inverse_sqrt", "plateau")
 TOPICS = ("data", "model", "training", "search", "results")
 
 
-def _declaring(*arguments, **metadata):
+def _make_flag(*arguments, **metadata):
     """Returns a function that declares a flag, as `flag` does.
 
     Args:
@@ -87,17 +87,17 @@ def _declaring(*arguments, **metadata):
     return declare
 
 
-data = _declaring(topic="data", fixed=True)
-model = _declaring(topic="model", fixed=True)
-variant_flag = _declaring(topic="model", fixed=True, is_part=True)
-training = _declaring(topic="training", fixed=True)
-search = _declaring(topic="search", fixed=False)
-results = _declaring(topic="results", fixed=False)
-unrecorded = _declaring(topic="results", fixed=False, role="aside")
+data = _make_flag(topic="data", fixed=True)
+model = _make_flag(topic="model", fixed=True)
+variant_flag = _make_flag(topic="model", fixed=True, is_part=True)
+training = _make_flag(topic="training", fixed=True)
+search = _make_flag(topic="search", fixed=False)
+results = _make_flag(topic="results", fixed=False)
+unrecorded = _make_flag(topic="results", fixed=False, role="aside")
 systems = functools.partial(training.common, fixed=False)
 # A file or folder, or a list of them, that is read after the corpus. A recipe
 # checks first of all that it exists.
-file = _declaring(None, topic="data", fixed=False, is_file=True, role="input")
+file = _make_flag(None, topic="data", fixed=False, is_file=True, role="input")
 
 
 def corpus_file(help=None, corpus="file", **more):
@@ -346,7 +346,7 @@ def identity(config: TrainingConfig) -> dict:
     return fixed
 
 
-def changed(config: RunConfig) -> dict:
+def get_changed(config: RunConfig) -> dict:
     """Returns the flags that are not at their defaults, for JSON."""
     flags = {}
     for field in dataclasses.fields(config):
@@ -356,8 +356,8 @@ def changed(config: RunConfig) -> dict:
     return flags
 
 
-def located(config: RunConfig) -> dict:
-    """Returns the `changed` flags, with absolute paths of files and folders."""
+def locate_changed(config: RunConfig) -> dict:
+    """Returns the changed flags, with absolute paths of files and folders."""
 
     def locate(value):
         if isinstance(value, list):
@@ -365,7 +365,7 @@ def located(config: RunConfig) -> dict:
         is_path = isinstance(value, str) and filesystem.exists(value)
         return filesystem.abspath(value) if is_path else value
 
-    flags = changed(config)
+    flags = get_changed(config)
     for field in dataclasses.fields(config):
         kind = field.metadata.get("corpus", "dataset")
         is_file = kind != "dataset" or field.metadata.get("is_file")
@@ -374,15 +374,15 @@ def located(config: RunConfig) -> dict:
     return flags
 
 
-def _of_preset(config):
+def _get_preset_flags(config):
     """Returns the values of all flags in the preset."""
     flags = {x.name: default_of(x) for x in dataclasses.fields(config)}
     return flags | config.presets.get(config.preset, {})
 
 
-def expected_minutes(config: RunConfig) -> float | None:
+def estimate_minutes(config: RunConfig) -> float | None:
     """Returns the minutes of a preset on two cores, if flags keep them."""
-    expected = _of_preset(config)
+    expected = _get_preset_flags(config)
     for field in dataclasses.fields(config):
         if field.metadata["topic"] == "results" or field.name == "seed":
             continue
@@ -419,7 +419,7 @@ def origin(config: RunConfig) -> dict:
         `None` if the recipe generates it.
     """
     roles = {"of_preset": config.corpora.get(config.preset)}
-    given = changed(config)
+    given = get_changed(config)
     for field in dataclasses.fields(config):
         is_corpus = "corpus" in field.metadata
         role = "corpus" if is_corpus else field.metadata.get("role")
@@ -443,7 +443,7 @@ def run_name(config: RunConfig) -> str:
         own = run_name(dataclasses.replace(config, backbone=None))
         return f"{own}_{_readable(config.backbone)}"
     is_demo = config.preset == "demo"
-    given = given_corpora(config, but_the_presets=not is_demo)
+    given = find_given_corpora(config, but_the_presets=not is_demo)
     if not given:
         return config.preset
     name, value = given[0].name, getattr(config, given[0].name)
@@ -467,7 +467,7 @@ def corpus_flags(kind: type[RunConfig]) -> list[dataclasses.Field]:
     return sorted(found, key=lambda x: _RANKS[x.metadata["corpus"]])
 
 
-def given_corpora(
+def find_given_corpora(
     config: RunConfig, but_the_presets: bool = False
 ) -> list[dataclasses.Field]:
     """Returns the flags that name another corpus than the preset's.
@@ -476,11 +476,11 @@ def given_corpora(
         config: The recipe's config.
         but_the_presets: Leaves out those that say where the preset's own is.
     """
-    own = _of_preset(config)
+    preset = _get_preset_flags(config)
     return [
         x
         for x in corpus_flags(type(config))
-        if getattr(config, x.name) not in (own[x.name], None, "files", [])
+        if getattr(config, x.name) not in (preset[x.name], None, "files", [])
         and not (but_the_presets and x.metadata.get("of_preset"))
     ]
 
@@ -510,7 +510,7 @@ def name_of(config: RunConfig, kind: str) -> str:
         config: The recipe's config.
         kind: One of its `--systems`.
     """
-    own, name = _of_preset(config), kind
+    own, name = _get_preset_flags(config), kind
     parts = [x for x in dataclasses.fields(config) if "is_part" in x.metadata]
     for field in sorted(parts, key=lambda x: "is_name" not in x.metadata):
         value = getattr(config, field.name)

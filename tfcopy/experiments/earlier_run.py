@@ -72,14 +72,14 @@ class OwnFolder(RunFolder):
                     run_folder.read(self.folder, name)
                 except RunError as error:
                     is_damaged = isinstance(error.__cause__, DamagedFileError)
-                    if not (is_damaged and self._found(names)):
+                    if not (is_damaged and self._find_systems(names)):
                         raise RunError(
                             f"{error} Choose another --run."
                         ) from error
-        self.begun = sorted({*self.begun, *self._found(names)})
+        self.begun = sorted({*self.begun, *self._find_systems(names)})
         self._is_taken = False
 
-    def _found(self, names):
+    def _find_systems(self, names):
         if not names:  # A walk through a store takes long.
             return []
         return [
@@ -124,7 +124,7 @@ class OwnFolder(RunFolder):
         for system in sorted({*systems, *self.begun}) + [ALL_SYSTEMS]:
             path = os.path.join(root, system)
             part = os.path.join(root, os.path.dirname(system) or system)
-            names = _written(path)
+            names = _list_written(path)
             reason, inner = None, f"{path}/checkpoints"
             if filesystem.realpath(inner) != inner:
                 reason = "is behind a symbolic link"
@@ -192,7 +192,7 @@ class OwnFolder(RunFolder):
             filesystem.remove(self.path(RESULTS_NAME))
         for system in (*self.begun, ALL_SYSTEMS):
             where = self.path(system)
-            for name in _written(where):
+            for name in _list_written(where):
                 if name != "checkpoints":
                     filesystem.remove(os.path.join(where, name))
             checkpoints_of(where).clear()
@@ -268,7 +268,7 @@ def _is_system(folder):
     return checkpoints_of(folder).newest_info() is not None
 
 
-def _written(folder):
+def _list_written(folder):
     """Returns the names of a system's files in a folder."""
     names = []
     if filesystem.isdir(folder):

@@ -12,9 +12,9 @@ from tfcopy import filesystem
 from tfcopy.experiments.config import (
     ENDLESS_SCHEDULES,
     corpus_flags,
-    given_corpora,
+    find_given_corpora,
 )
-from tfcopy.flags import reading
+from tfcopy.flags import name_flag
 
 
 def check_named_files(config):
@@ -96,7 +96,7 @@ def check_schedule(schedule, warmup, updates):
 
 def check_corpus(config):
     """Raises a ValueError if flags of the corpus do not go together."""
-    given = given_corpora(config)
+    given = find_given_corpora(config)
     kinds = [x.metadata["corpus"] for x in given]
     # The folder of a dataset may be given beside it.
     beside = "place" if kinds[:1] in (["dataset"], ["place"]) else None
@@ -134,12 +134,12 @@ def load_file(kind, path, flag, *arguments):
     """
     if path is None:
         return None
-    with reading(flag, path):
+    with name_flag(flag, path):
         return kind.load(path, *arguments)
 
 
 @contextlib.contextmanager
-def naming_flags(**names):
+def name_flags(**names):
     """Names flags instead of arguments in the message of a ValueError.
 
     Args:
@@ -157,4 +157,4 @@ def naming_flags(**names):
 
 
 # Around what a `TokenLimit` refuses.
-naming_batch_tokens = functools.partial(naming_flags, tokens="batch_tokens")
+naming_batch_tokens = functools.partial(name_flags, tokens="batch_tokens")

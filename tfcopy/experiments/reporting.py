@@ -13,9 +13,9 @@ import tensorflow as tf
 
 from tfcopy import filesystem
 from tfcopy.evaluation import translations
-from tfcopy.experiments.config import given_corpora
+from tfcopy.experiments.config import find_given_corpora
 from tfcopy.serving.run_folder import is_run
-from tfcopy.terminal import aligned, shown
+from tfcopy.terminal import align_rows, to_one_line
 from tfcopy.tokens import BLANK, START
 from tfcopy.training.tensorboard import EventLog, log_table
 
@@ -34,7 +34,7 @@ def mark_copied(translation, are_parts=False) -> str:
 
     Args:
         translation: `Translation`.
-        are_parts: Whether its tokens are characters or pieces of words, which
+        are_parts: Whether its tokens are characters or subwords, which
             are then joined; those copied one after another share their
             brackets.
     """
@@ -97,7 +97,7 @@ def share(name, percent, total, interval="interval") -> dict:
 
 def print_text(title, text, width=0):
     """Prints a text of the data, or of a model, after a title: one line."""
-    print(f"{title:{width}}{shown(text)}")
+    print(f"{title:{width}}{to_one_line(text)}")
 
 
 def print_table(rows, columns, paper={}):
@@ -113,7 +113,7 @@ def print_table(rows, columns, paper={}):
     for title, scores in rows.items():
         cells = (_figure(scores.get(name)) for name in columns.values())
         table.append([title, *cells])
-    print("", *aligned(table), sep="\n")
+    print("", *align_rows(table), sep="\n")
 
 
 def _figure(value):
@@ -135,7 +135,7 @@ def comparable_paper_scores(config, paper) -> dict:
         config: The recipe's config.
         paper: The paper's figures, by system.
     """
-    is_own = given_corpora(config, but_the_presets=True)
+    is_own = find_given_corpora(config, but_the_presets=True)
     return {} if is_own and config.preset != "paper" else paper
 
 
@@ -152,7 +152,7 @@ def keep_picture(picture, folder, name) -> str:
     """
     path = os.path.join(folder, f"{name}.png")
     log = open_log(folder, name)
-    with log.tolerating():
+    with log.tolerate_errors():
         figures.save_png(path, picture)
         with log.writer.as_default(0):
             tf.summary.image(name, picture)
@@ -229,15 +229,15 @@ def judge(config, results) -> list[dict]:
         `seen`, `"yes"`, `"no"`, or `"too close to tell"` where their 95 %
         intervals overlap, `None` if one is missing; and a `sentence`.
     """
-    is_own = bool(given_corpora(config, config.preset != "demo"))
-    return [_judged(*x, results, is_own) for x in config.claims.items()]
+    is_own = bool(find_given_corpora(config, config.preset != "demo"))
+    return [_judge_claim(*x, results, is_own) for x in config.claims.items()]
 
 
-def _judged(claim, metric, results, is_own):
+def _judge_claim(claim, metric, results, is_own):
     better, *_, worse = claim.split()
     path = metric.removeprefix("-").split(".")
-    found = [_figure_in(results.get(x, {}), *path) for x in (better, worse)]
-    values, lows, highs = zip(*found)
+    figures = [_figure_in(results.get(x, {}), *path) for x in (better, worse)]
+    values, lows, highs = zip(*figures)
     seen, text = None, "Not compared: this run does not have both figures"
     if None not in values:
         best = min(values) if metric.startswith("-") else max(values)
@@ -390,7 +390,7 @@ def log_scores(folder, systems, of_dev):
             log.close()
             tags |= dict.fromkeys(f"test/{name}" for name in scores)
     log = open_log(folder, "results")
-    with log.tolerating():
+    with log.tolerate_errors():
         log_table(
             log.writer, 0, ("", *systems), _rows(systems.values()), "results"
         )

@@ -26,10 +26,10 @@ from tfcopy.experiments import flag_checks, reporting
 from tfcopy.experiments.config import (
     RunConfig,
     config_for_system,
-    expected_minutes,
+    estimate_minutes,
     from_flags,
     identity,
-    located,
+    locate_changed,
     name_of,
     origin,
     run_name,
@@ -47,9 +47,9 @@ from tfcopy.experiments.training_choices import Batching
 from tfcopy.runtime.ask_texts import to_json
 from tfcopy.runtime.versions import read_config
 from tfcopy.serving.run_folder import RESULTS_NAME, checkpoints_of
-from tfcopy.serving.saved_model import export, shown
+from tfcopy.serving.saved_model import export, shorten_path
 from tfcopy.serving.servables import storage
-from tfcopy.terminal import counted
+from tfcopy.terminal import quantify
 from tfcopy.training.distribution import worker_position
 
 
@@ -162,7 +162,7 @@ class Run:
             self._own_folder.check_folders(self.kinds)
         keras.config.set_dtype_policy(config.precision)
         self._start = time.monotonic()
-        print(_announced(len(config.systems), expected_minutes(config)))
+        print(_describe_duration(len(config.systems), estimate_minutes(config)))
         self._data_identity: dict = {}
         self.systems: dict[str, System] = {}
         self.results: dict[str, dict] = {}
@@ -279,7 +279,7 @@ class Run:
         if self.is_chief or not self.config.fresh:
             check_system(shared, own_identity)
         served = make_served(model)
-        flags = {"flags": located(config), "origin": origin(config)}
+        flags = {"flags": locate_changed(config), "origin": origin(config)}
         recipe = self.config.recipe
         details = {"recipe": recipe, "system": name, **flags, **details}
         # Best weights alone, without a checkpoint, are not resumed from.
@@ -333,7 +333,7 @@ class Run:
                 scores = self.results[system.details["system"]]
                 part = os.path.dirname(choice.system)
                 score = (scores[part] if part else scores)[choice.metric]
-            path = shown(
+            path = shorten_path(
                 export(
                     system.served,
                     self.config.savedmodel_dir,
@@ -428,19 +428,19 @@ Serve it:        docker run -p 127.0.0.1:8501:8501 \\
         )
 
 
-def _announced(number, minutes):
+def _describe_duration(number, minutes):
     """Returns the number of systems, and how long they take if known."""
-    systems = counted(number, "system")
+    systems = quantify(number, "system")
     if minutes is None:
         return systems
     return f"{systems}, about {_minutes(60 * minutes)} on two cores"
 
 
 def _minutes(seconds):
-    return counted(max(1, round(seconds / 60)), "minute")
+    return quantify(max(1, round(seconds / 60)), "minute")
 
 
-def timed(function, *arguments) -> tuple:
+def measure_time(function, *arguments) -> tuple:
     """Returns the result of a function, and the seconds that it took."""
     start = time.monotonic()
     return function(*arguments), round(time.monotonic() - start, 1)

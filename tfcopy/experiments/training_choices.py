@@ -45,7 +45,7 @@ def make_optimizer(config: TrainingConfig, model, steps=None):
     if config.weight_decay:
         options["weight_decay"] = config.weight_decay
     with training.strategy_of(model).scope():
-        rate = learning_rate(
+        rate = make_learning_rate(
             config.schedule, config.learning_rate, config.warmup, steps
         )
         optimizer = _OPTIMIZERS[config.optimizer](rate, **options)
@@ -101,7 +101,7 @@ def make_trainer(system, loss, train_data, dev_data, **own) -> training.Trainer:
     )
 
 
-def reported(system, result) -> dict:
+def summarize_result(system, result) -> dict:
     """Returns the results of any training for results.json.
 
     Args:
@@ -125,7 +125,7 @@ def reported(system, result) -> dict:
     }
 
 
-def learning_rate(schedule, peak, warmup, steps=None):
+def make_learning_rate(schedule, peak, warmup, steps=None):
     """Returns a constant or a schedule for a Keras optimizer.
 
     Args:
@@ -191,7 +191,7 @@ class Batching:
                 f"devices. Received: {self.batch_size}."
             )
 
-    def capped(self, model, examples) -> "Batching":
+    def cap(self, model, examples) -> "Batching":
         """Caps `--batch_size` at the number of training examples.
 
         It prints a line if the flag is larger.
@@ -231,7 +231,7 @@ class Batching:
         return {"--xla with --batch_tokens": "on" if is_compiled else "off"}
 
 
-def for_trainer(make):
+def make_trainer_data(make):
     """Returns training data in the form that `Trainer` takes.
 
     Args:
@@ -239,13 +239,13 @@ def for_trainer(make):
             returns a dataset.
     """
 
-    def made(epoch, start_batch, context):
+    def make_batches(epoch, start_batch, context):
         replicas = context.num_replicas_in_sync
         start = start_batch // replicas
         with naming_batch_tokens():
             return make(epoch=epoch, start_batch=start, num_replicas=replicas)
 
-    return made
+    return make_batches
 
 
 # === Embeddings for TensorBoard's projector ===

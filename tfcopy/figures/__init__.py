@@ -15,7 +15,7 @@ from tfcopy.figures.example_figures import (
     alignment_figure,
     attention_figure,
     plans_figure,
-    reading_figure,
+    plot_reading,
 )
 from tfcopy.figures.word_grid import (
     DisplayedTranslation,

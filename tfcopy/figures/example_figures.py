@@ -145,7 +145,7 @@ def _most_seen(weights, copied, count):
     return sorted(np.argsort(-seen, kind="stable")[:count].tolist())
 
 
-def reading_figure(
+def plot_reading(
     context_words, question_words, weights, answers, reference, max_rows=40
 ):
     """Plots the attention of several systems over a question.
@@ -173,8 +173,8 @@ def reading_figure(
     size = len(context_words), len(question_words)
     spans = {name: _span(answers[name], size[0]) for name in weights}
     truth = _span(reference, size[0])
-    kept = _rows_around([truth, *spans.values()], size[0], max_rows)
-    down = [drawable(context_words[i]) for i in kept]
+    rows = _rows_around([truth, *spans.values()], size[0], max_rows)
+    down = [drawable(context_words[i]) for i in rows]
     across = [drawable(word) for word in question_words]
     panel = max(2.4, 0.26 * size[1])
     titles = {
@@ -185,26 +185,26 @@ def reading_figure(
     figure = new_figure(
         figsize=(
             inches(down) + panel * len(titles) + 0.9,
-            inches(across) + 0.22 * len(kept) + 0.2 * lines + 0.6,
+            inches(across) + 0.22 * len(rows) + 0.2 * lines + 0.6,
         ),
         dpi=100,
         layout="constrained",
     )
     families = font_families()
     several = figure.subplots(1, len(titles), sharey=True, squeeze=False)[0]
-    gaps = [i - 0.5 for i, step in enumerate(np.diff(kept), 1) if step > 1]
-    marked = _drawn_rows(truth, kept)
+    gaps = [i - 0.5 for i, step in enumerate(np.diff(rows), 1) if step > 1]
+    marked = _find_rows(truth, rows)
     for axes, (name, title) in zip(several, titles.items()):
-        shown = np.asarray(weights[name], np.float32)[kept, : size[1]]
+        shown = np.asarray(weights[name], np.float32)[rows, : size[1]]
         image = axes.imshow(shown, cmap="Greys", vmin=0, vmax=1, aspect="auto")
         axes.set_xticks(range(size[1]), across, rotation=90, family=families)
         axes.set_xlabel("question")
         axes.set_title(title, fontsize=10, family=families)
         for gap in gaps:
             axes.axhline(gap, color="C0", linewidth=0.8)
-        _mark(axes, marked, _drawn_rows(spans[name], kept))
+        _mark(axes, marked, _find_rows(spans[name], rows))
     several[0].set_ylabel("context")
-    several[0].set_yticks(range(len(kept)), down, family=families)
+    several[0].set_yticks(range(len(rows)), down, family=families)
     for i in marked:
         several[0].get_yticklabels()[i].set_fontweight("bold")
     figure.colorbar(image, ax=several, label="attention", aspect=30)
@@ -229,9 +229,9 @@ def _rows_around(spans, length, count):
     return sorted(np.argsort(away, kind="stable")[:count].tolist())
 
 
-def _drawn_rows(span, kept):
+def _find_rows(span, drawn):
     """Returns which of the drawn rows belong to a span."""
-    return [i for i, row in enumerate(kept) if span[0] <= row < span[1]]
+    return [i for i, row in enumerate(drawn) if span[0] <= row < span[1]]
 
 
 def _mark(axes, reference, answer):

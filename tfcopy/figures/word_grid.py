@@ -57,7 +57,7 @@ def font_families():
 
 
 @functools.cache
-def _known_characters():
+def _list_characters():
     """Returns the code points that some font of `font_families` can draw."""
     known = set()
     for family in font_families():
@@ -68,7 +68,7 @@ def _known_characters():
 
 def drawable(word, max_length=24):
     """Replaces characters that no font can draw with their codes."""
-    known = _known_characters()
+    known = _list_characters()
     characters, length = [], 0
     for character in unicodedata.normalize("NFC", word):
         if ord(character) not in known or not character.isprintable():
@@ -178,8 +178,8 @@ def join_pieces(
         for places in _parts(answer.copied_from, target)
     ]
     return answer._replace(
-        words=_joined(answer.words, target, pieces.get("target", False)),
-        source=_joined(answer.source, source, pieces.get("source", False)),
+        words=_join_tokens(answer.words, target, pieces.get("target", False)),
+        source=_join_tokens(answer.source, source, pieces.get("source", False)),
         copied_from=copied_from,
         generate=generate,
         attention=attention,
@@ -203,7 +203,7 @@ def _parts(values, starts):
     return [values[start:end] for start, end in zip(starts, ends)]
 
 
-def _joined(tokens, starts, are_pieces):
+def _join_tokens(tokens, starts, are_pieces):
     if not are_pieces:
         return tokens
     # The start symbol is no text, and counts as part of the first word.
@@ -259,8 +259,8 @@ def word_grid(
     bottom = longest(figure, below, bool(columns.bold)) + 0.3
     start = left if side is None else left + pitch + _MARGIN
     total = max(start + pitch * width + _MARGIN, 2.8)
-    title = _wrapped(title, total, 11)
-    caption = _wrapped(caption, total, 8)
+    title = _wrap(title, total, 11)
+    caption = _wrap(caption, total, 8)
     foot = 0.135 * (caption.count("\n") + 1) if caption else 0
     head = 0.2 * (title.count("\n") + 1) if title else 0
     size = total, foot + bottom + pitch * height + head + 2 * _MARGIN
@@ -344,7 +344,7 @@ def longest(figure, texts, bold=False):
     return max(widths) / _DOTS
 
 
-def _wrapped(text, width, size):
+def _wrap(text, width, size):
     """Wraps a text into lines of a width in inches, at a size in points."""
     characters = int(width * 120 / size)
     return "\n".join(

@@ -98,7 +98,7 @@ class _LookedUp(CopyDistribution):
     known = None, None
 
 
-def without_uncopyable(distribution, source_copy_ids):
+def remove_uncopyable(distribution, source_copy_ids):
     """Moves the probability of uncopyable positions to all other outcomes.
 
     The result is conditioned on the next token being generated or copied from

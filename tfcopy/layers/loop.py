@@ -18,7 +18,7 @@ from tfcopy.layers.products import Product
 from tfcopy.layers.tensors import copies, take, take_each
 
 
-def unrolled_scan(step, inputs, state, memory, training=False):
+def unroll_scan(step, inputs, state, memory, training=False):
     """Runs `scan` as a Python loop, for backends without a loop."""
     length = keras.tree.flatten(inputs)[0].shape[0]
     steps = []
@@ -48,7 +48,7 @@ elif keras.backend.backend() == "jax":
         state, outputs = jax.lax.scan(body, state, inputs)
         return outputs, state
 else:
-    scan = unrolled_scan
+    scan = unroll_scan
 
 
 def expand_beams(x, rows):
@@ -81,14 +81,14 @@ class Memory(NamedTuple):
     sentences: dict
     weights: dict
 
-    def updated(self, sentences=None, weights=None):
+    def update(self, sentences=None, weights=None):
         """Returns a memory with these entries added or replaced."""
         return Memory(
             {**self.sentences, **(sentences or {})},
             {**self.weights, **(weights or {})},
         )
 
-    def nested(self, name):
+    def nest(self, name):
         """Returns the memory of an outer layer, with this one under a name."""
         return Memory({name: self.sentences}, {name: self.weights})
 
@@ -99,13 +99,13 @@ class Memory(NamedTuple):
     def take(self, rows):
         """Returns the memory of some sentences, by their indices."""
 
-        def of_rows(x):
+        def take_rows(x):
             if isinstance(x, Product):
                 return Product(take(x.kernel, rows))
             return take(x, rows)
 
         return self._replace(
-            sentences=tree.map_structure(of_rows, self.sentences)
+            sentences=tree.map_structure(take_rows, self.sentences)
         )
 
 
@@ -135,7 +135,7 @@ class History(NamedTuple):
 
         They are the rows of its hypothesis, and the one that it appends.
         """
-        return ops.concatenate([self.own, self._written()], axis=2)
+        return ops.concatenate([self.own, self._get_appended_rows()], axis=2)
 
     def add(self, rows, new):
         """Appends a step's rows, `new`, of shape `(B, H, K, d)`, to `rows`."""
@@ -143,7 +143,7 @@ class History(NamedTuple):
             lambda x, y: ops.concatenate([x, y], axis=2), rows, new
         )
 
-    def after_step(self, rows):
+    def advance(self, rows):
         """Returns the history after a step, with the rows from `add`."""
         return self._replace(
             rows=rows, own=self.visible(), steps=self.steps + 1
@@ -153,21 +153,21 @@ class History(NamedTuple):
         """Returns the history of beams that extend `parents`, `(B, K)`."""
         return self._replace(own=take_each(self.own, parents))
 
-    def with_beams(self, beams):
+    def add_beams(self, beams):
         """Returns the history before a search with K beams."""
         return self._replace(own=copies(self.own, beams))
 
-    def with_room(self, steps):
+    def reserve(self, steps):
         """Returns a `FixedHistory` with room for `steps` steps in all."""
         size = steps * self.own.shape[1]
         return FixedHistory(
-            tree.map_structure(lambda x: _widened(x, size), self.rows),
-            _widened(self.own, size),
+            tree.map_structure(lambda x: _widen(x, size), self.rows),
+            _widen(self.own, size),
             self.steps,
             self.prompt,
         )
 
-    def _written(self):
+    def _get_appended_rows(self):
         """Returns the row that each beam appends, boolean, `(B, K, K)`."""
         batch, beams = ops.shape(self.own)[0], self.own.shape[1]
         one = ops.expand_dims(ops.eye(beams, dtype="bool"), 0)
@@ -190,20 +190,20 @@ class FixedHistory(NamedTuple):
     steps: Any
     prompt: Any = ()
 
-    with_room = History.with_room
-    after_step = History.after_step
+    reserve = History.reserve
+    advance = History.advance
     follow = History.follow
-    _written = History._written
+    _get_appended_rows = History._get_appended_rows
 
     def visible(self):
-        return self._written_at(self.own, self._written(), 2)
+        return self._write_at(self.own, self._get_appended_rows(), 2)
 
     def add(self, rows, new):
         return tree.map_structure(
-            lambda x, y: self._written_at(x, y, 2), rows, new
+            lambda x, y: self._write_at(x, y, 2), rows, new
         )
 
-    def _written_at(self, x, new, axis):
+    def _write_at(self, x, new, axis):
         start = [0] * len(x.shape)
         start[axis] = self.steps[0, 0] * self.own.shape[1]
         return ops.slice_update(x, start, new)
@@ -237,15 +237,15 @@ def has_history(nested):
     return bool(found)
 
 
-def with_room(nested, steps):
+def reserve_room(nested, steps):
     """Gives the histories in nested tensors room for `steps` steps in all."""
     return tree.traverse(
-        lambda x: x.with_room(steps) if is_history(x) else None, nested
+        lambda x: x.reserve(steps) if is_history(x) else None, nested
     )
 
 
-def _widened(x, size):
+def _widen(x, size):
     """Pads `x` with zeros along the axis of rows."""
-    more = [[0, 0] for _ in x.shape]
-    more[2][1] = size - x.shape[2]
-    return ops.pad(x, more)
+    padding = [[0, 0] for _ in x.shape]
+    padding[2][1] = size - x.shape[2]
+    return ops.pad(x, padding)

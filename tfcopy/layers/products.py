@@ -10,7 +10,7 @@ from keras import ops
 from tfcopy.layers.tensors import take
 
 
-def of_rows(function, x):
+def apply_to_rows(function, x):
     """Applies a function of rows to a tensor with any number of leading axes.
 
     Args:
@@ -50,7 +50,7 @@ class Dense(keras.layers.Dense):
         def product(rows):
             return super(Dense, self).call(rows, training=training)
 
-        return of_rows(product, inputs)
+        return apply_to_rows(product, inputs)
 
 
 def dense(layer, units, name, kernel_initializer, **options):
@@ -93,7 +93,7 @@ class Product:
 
     def __call__(self, x):
         if len(self.kernel.shape) == 2:
-            return of_rows(self._multiply, x)
+            return apply_to_rows(self._multiply, x)
         return self._multiply(x)
 
     def _multiply(self, x):

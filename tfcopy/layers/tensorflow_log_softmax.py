@@ -21,7 +21,7 @@ def log_softmax_at(logits, ids):
     """
     shape = tf.shape(ids)
     rows = tf.reshape(logits, (-1, tf.shape(logits)[-1]))
-    return tf.reshape(_of_rows(rows, tf.reshape(ids, (-1,))), shape)
+    return tf.reshape(_gather_log_softmax(rows, tf.reshape(ids, (-1,))), shape)
 
 
 @tf.custom_gradient
@@ -39,7 +39,7 @@ def mean_log_softmax(logits, ids):
     shape, size = tf.shape(logits), tf.shape(logits)[-1]
     rows = tf.reshape(logits, (-1, size))
     columns = tf.reshape(ids, (-1, tf.shape(ids)[-1]))
-    normalizer, softmax = _compiled(rows)
+    normalizer, softmax = _compute_softmax(rows)
     mean = tf.reduce_mean(tf.cast(rows, tf.float32), axis=-1) - normalizer
     some = tf.cast(tf.gather(rows, columns, batch_dims=1), tf.float32)
     some -= tf.expand_dims(normalizer, 1)
@@ -66,8 +66,8 @@ def mean_log_softmax(logits, ids):
 
 
 @tf.custom_gradient
-def _of_rows(logits, ids):
-    normalizer, softmax = _compiled(logits)
+def _gather_log_softmax(logits, ids):
+    normalizer, softmax = _compute_softmax(logits)
     places = tf.stack([tf.range(tf.size(ids)), tf.cast(ids, tf.int32)], -1)
     log_probs = tf.cast(tf.gather_nd(logits, places), tf.float32) - normalizer
 
@@ -82,7 +82,7 @@ def _of_rows(logits, ids):
 
 
 @tf.function(jit_compile=True, autograph=False)
-def _compiled(logits):
+def _compute_softmax(logits):
     """Computes `logsumexp(logits)`, `(N,)`, and the softmax, `(N, V)`."""
     dtype = logits.dtype
     logits = tf.cast(logits, tf.float32)

@@ -23,7 +23,7 @@ _KEEPS = contextvars.ContextVar("keeps", default=True)
 
 
 @contextlib.contextmanager
-def without_gradients():
+def disable_gradients():
     """Builds the loops inside it without gradients, and without their tensors.
 
     It is for inference graphs, such as LiteRT's programs, from which no
@@ -181,7 +181,7 @@ class _Scan:
                 sources.read(t), state, tensors, products
             )
             # Copy static shapes that a step's broadcasting may have lost.
-            new_state = tf.nest.map_structure(_like, new_state, state)
+            new_state = tf.nest.map_structure(_cast_like, new_state, state)
             return (
                 t + 1,
                 new_state,
@@ -250,7 +250,7 @@ class _Scan:
                 targets,
                 floats,
                 output_gradients=[
-                    _matching(outputs, d_outputs_t),
+                    _select_floating(outputs, d_outputs_t),
                     d_state,
                 ],
                 unconnected_gradients=tf.UnconnectedGradients.ZERO,
@@ -265,7 +265,7 @@ class _Scan:
             body,
             (
                 0,
-                _matching(state, d_state),
+                _select_floating(state, d_state),
                 tf.nest.map_structure(tf.zeros_like, _floats(tensors)),
                 saved.arrays,
             ),
@@ -411,7 +411,7 @@ def _step_spec(x):
     return tf.TensorSpec(x.shape[1:], x.dtype)
 
 
-def _like(x, reference):
+def _cast_like(x, reference):
     return tf.ensure_shape(tf.cast(x, reference.dtype), reference.shape)
 
 
@@ -420,7 +420,7 @@ def _floats(structure):
     return [x for x in tf.nest.flatten(structure) if x.dtype.is_floating]
 
 
-def _matching(reference, gradients):
+def _select_floating(reference, gradients):
     """Returns the gradients of the floating tensors of `reference`."""
     pairs = zip(tf.nest.flatten(reference), tf.nest.flatten(gradients))
     return [g for x, g in pairs if x.dtype.is_floating]

@@ -69,17 +69,17 @@ def make_embeddings(
     }
 
 
-def registered_heads():
+def get_registered_heads():
     """Returns the head classes that stored configs may contain, by name.
 
     These are `HEADS`, and classes that users registered.
     """
-    found = {
+    heads = {
         name: kind
         for name, kind in keras.saving.get_custom_objects().items()
         if isinstance(kind, type) and issubclass(kind, layers.SoftmaxHead)
     }
-    return found | {name: getattr(layers, x) for name, x in HEADS.items()}
+    return heads | {name: getattr(layers, x) for name, x in HEADS.items()}
 
 
 def head_class(head: str, may_import=True):
@@ -94,7 +94,7 @@ def head_class(head: str, may_import=True):
     Raises:
         ValueError: If there is no such class.
     """
-    if (found := registered_heads().get(head)) is not None:
+    if (found := get_registered_heads().get(head)) is not None:
         return found
     module, colon, name = str(head).partition(":")
     if not (colon and may_import):
@@ -109,7 +109,7 @@ def head_class(head: str, may_import=True):
         raise ValueError(
             f"{head}: cannot be imported ({type(error).__name__}: {error})."
         ) from error
-    if not any(found is x for x in registered_heads().values()):
+    if not any(found is x for x in get_registered_heads().values()):
         raise ValueError(
             f"{head}: not a head; it must be a subclass of "
             "tfcopy.layers.SoftmaxHead, and it must be registered, so that "

@@ -9,7 +9,7 @@ import keras
 from keras import ops
 
 from tfcopy import tokens
-from tfcopy.keras_internals import compiled_metrics
+from tfcopy.keras_internals import get_compiled_metrics
 from tfcopy.layers.copying import CopyDistribution
 from tfcopy.layers.heads.softmax_head import SoftmaxHead
 from tfcopy.tokens import Batch
@@ -87,13 +87,13 @@ class CopyModel(keras.Model):
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
         """Updates the metrics of `compile`, and returns all results."""
-        for metric in compiled_metrics(self)[0]:
+        for metric in get_compiled_metrics(self)[0]:
             metric.update_state(_batch(x, y), y_pred)
         return self.get_metrics_result()
 
     @property
     def metrics(self):
-        own, group = compiled_metrics(self)
+        own, group = get_compiled_metrics(self)
         return [*(x for x in super().metrics if x is not group), *own]
 
     def _negative_log_likelihood(self, batch, distribution):

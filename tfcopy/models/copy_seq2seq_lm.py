@@ -13,13 +13,13 @@ import numpy as np
 from keras import ops, tree
 
 from tfcopy import tokens
-from tfcopy.decoding.hypotheses import with_beams
-from tfcopy.keras_internals import all_layers, importing_nothing
+from tfcopy.decoding.hypotheses import add_beams
+from tfcopy.keras_internals import all_layers, forbid_imports
 from tfcopy.layers.backbones import hub_backbone
 from tfcopy.layers.copying import CopyDistribution, word_log_probs
-from tfcopy.layers.loop import with_room
+from tfcopy.layers.loop import reserve_room
 from tfcopy.layers.products import Product
-from tfcopy.models.assembly import head_class, registered_heads
+from tfcopy.models.assembly import get_registered_heads, head_class
 from tfcopy.models.backbone_choice import from_backbone
 from tfcopy.tokens import NO_COPY
 
@@ -89,7 +89,7 @@ class CopyTask:
         options["special_ids"] = list(embedding.special_ids)
         if not isinstance(head, keras.Layer):
             # Not MODULE:CLASS, which stored configs may not contain.
-            names = {kind: x for x, kind in registered_heads().items()}
+            names = {kind: x for x, kind in get_registered_heads().items()}
             options["head"] = names[type(seq2seq.head)]
         rows = np.arange(embedding.table.input_dim)
         # The id of each row; the last one if several share it, so that EOS can
@@ -140,7 +140,7 @@ class CopyTask:
         for task in tasks:
             task.backbone_cls = task.network
         try:
-            with importing_nothing():
+            with forbid_imports():
                 return super().from_preset(preset, load_weights, **kwargs)
         finally:
             for task in tasks:
@@ -222,22 +222,22 @@ class CopyTask:
         table = self._by_row.words
         source, source_copy_ids = _source_of(inputs, table)
         memory, state = self.seq2seq.encode(source, source_copy_ids)
-        state = with_room(with_beams(state, 1), ops.shape(prompt)[1])
+        state = reserve_room(add_beams(state, 1), ops.shape(prompt)[1])
         # Samplers repeat and gather the cache, which must consist of tensors.
         sentences = tree.flatten(memory.sentences)
 
-        def of_sentences(tensors):
-            found = [
+        def pack_sentences(tensors):
+            token_ids = [
                 Product(x) if isinstance(y, Product) else x
                 for x, y in zip(tensors, sentences)
             ]
-            packed = tree.pack_sequence_as(memory.sentences, found)
+            packed = tree.pack_sequence_as(memory.sentences, token_ids)
             return memory._replace(sentences=packed)
 
         def step(prompt, cache, place):
             """Scores the next token after the one at `place`, `(B, M)`."""
             state, tensors = cache
-            memory = of_sentences(tensors)
+            memory = pack_sentences(tensors)
             words = _words_of(ops.take(prompt, place, axis=1), table)
             distribution, _, state = self.seq2seq.decode_step(
                 ops.expand_dims(words, 1), state, memory
@@ -259,7 +259,7 @@ class CopyTask:
             lambda place, cache: (place + 1, step(prompt, cache, place)[1]),
             (ops.zeros_like(first), (state, tensors)),
         )
-        found = self.sampler(
+        token_ids = self.sampler(
             next=next,
             prompt=prompt,
             cache=cache,
@@ -268,17 +268,17 @@ class CopyTask:
             stop_token_ids=stop_token_ids,
             model=self,
         )
-        there = ops.ones_like(found, dtype="bool")
+        there = ops.ones_like(token_ids, dtype="bool")
         if stop_token_ids is not None:
-            stops = ops.convert_to_tensor(stop_token_ids, found.dtype)
-            ends = ops.any(ops.expand_dims(found, 2) == stops, axis=2)
+            stops = ops.convert_to_tensor(stop_token_ids, token_ids.dtype)
+            ends = ops.any(ops.expand_dims(token_ids, 2) == stops, axis=2)
             ends = ops.cast(
                 ops.logical_and(ends, ops.logical_not(mask)), "int32"
             )
             there = ops.cumsum(ends, axis=1) - ends == 0
         if self._strips_prompt:
             there = ops.logical_and(there, ops.logical_not(mask))
-        return {"decoder_token_ids": found, "decoder_padding_mask": there}
+        return {"decoder_token_ids": token_ids, "decoder_padding_mask": there}
 
     def get_config(self):
         backbone = hub_backbone.serialize_backbone(self.backbone)
@@ -286,7 +286,7 @@ class CopyTask:
         return {**super().get_config(), **backbone, **self._options}
 
     @classmethod
-    @importing_nothing()
+    @forbid_imports()
     def from_config(cls, config):
         """Makes a task from its config, without importing modules it names.
 

@@ -118,18 +118,18 @@ def embed_texts(names, embedding, inputs):
     if not isinstance(embedding, DefinitionEmbedding):
         return {name: embedding(ids[name]) for name in ids}, masks
 
-    def of_texts(key):
+    def select_inputs(key):
         return {name: inputs[f"{name}_{key}"] for name in names}
 
     sources = {}
     if embedding.reader is not None:
         sources["definitions"] = {
-            "slots": of_texts("slots"),
+            "slots": select_inputs("slots"),
             **{name: inputs[f"definition_{name}"] for name in _DEFINITIONS},
         }
     if embedding.spelling is not None:
         sources["spellings"] = {
-            "slots": of_texts("spelling_slots"),
+            "slots": select_inputs("spelling_slots"),
             "ids": inputs["spelling_ids"],
         }
     return embedding(ids, **sources), masks

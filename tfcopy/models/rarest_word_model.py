@@ -103,7 +103,7 @@ class RarestWord(keras.Model):
         else:
             head = SoftmaxHead(num_generated, name="head")
 
-        def hidden(name):
+        def apply_dense(name):
             return keras.layers.Dense(units, activation, name=name)(final)
 
         # === Functional Model ===
@@ -112,10 +112,10 @@ class RarestWord(keras.Model):
         mask = PaddingMask(name="mask")(ids)
         states, final = gru(ids, mask)
         final = ops.expand_dims(final, 1)  # (B, 1, D): one target step
-        generate_hidden = hidden("generate_hidden")
+        generate_hidden = apply_dense("generate_hidden")
         decoded = {"attention": UniformPointer(name="uniform")(mask)}
         if num_pointed:
-            decoded["state"] = hidden("point_hidden")
+            decoded["state"] = apply_dense("point_hidden")
             decoded["context"] = generate_hidden
             if pointer == "dense":
                 location = DensePointer(length, name="pointer")

@@ -6,7 +6,7 @@ Shapes: B batch, S source steps, T target steps, V target vocabulary.
 import keras
 from keras import ops
 
-from tfcopy.keras_internals import trained_weights, values_in_scope
+from tfcopy.keras_internals import get_trained_weights, values_in_scope
 from tfcopy.layers.copying import (
     PlannedDistribution,
     generation_ids,
@@ -235,7 +235,7 @@ class Seq2Seq(CopyModel):
             final = self.initial_state(annotations, mask, final)
         state = self.cell.initial_state(final, memory)
         state = self.cell.search_state(state, memory)
-        memory = memory.nested("cell").updated(
+        memory = memory.nest("cell").update(
             sentences={
                 "annotations": annotations,
                 "source_mask": mask,
@@ -258,13 +258,13 @@ class Seq2Seq(CopyModel):
             sentences["log_weights"] = ops.expand_dims(log_weights, 1)
         if self.head.tied:
             # The previous tokens need the whole table.
-            return memory.updated(sentences, {"candidate_ids": candidate_ids})
+            return memory.update(sentences, {"candidate_ids": candidate_ids})
         weights = list(memory.weights["layers"])
         places = [id(variable) for variable, _ in self._step_variables()]
         for variable, axis in ((self.head.kernel, 1), (self.head.bias, 0)):
             place = places.index(id(variable))
             weights[place] = take(weights[place], candidate_ids, axis=axis)
-        return memory.updated(sentences, {"layers": weights})
+        return memory.update(sentences, {"layers": weights})
 
     def decode_step(self, ids, state, memory):
         """Computes the distribution of the next token.
@@ -305,7 +305,7 @@ class Seq2Seq(CopyModel):
 
     def _step_variables(self):
         """Returns the weights of a step's layers, with their compute dtypes."""
-        return trained_weights(
+        return get_trained_weights(
             (self.target_embedding, self.cell, self.deep_output, self.head)
         )
 

@@ -23,7 +23,7 @@ import sys
 
 from tfcopy.checked_files import check_fields
 from tfcopy.experiments import command_line, config
-from tfcopy.experiments.config import given_corpora, training
+from tfcopy.experiments.config import find_given_corpora, training
 from tfcopy.experiments.pairs import corpus_flags
 from tfcopy.flags import NonNegativeFloat
 from tfcopy.terminal import one_line
@@ -89,7 +89,7 @@ def run(config):
     """Trains, compares, shows and exports; returns the results."""
     from tfcopy.experiments.pairs import translation_systems
 
-    is_given = config.init_from and given_corpora(config)
+    is_given = config.init_from and find_given_corpora(config)
     if config.preset == "project" and not is_given:
         raise ValueError(
             "--preset project needs --init_from, a base's run, and --catalogs."
@@ -100,7 +100,7 @@ def run(config):
 
 
 def prepare(config, folder):
-    """Encodes the corpus as pieces, spans and ids: `PairData`."""
+    """Encodes the corpus as subwords, spans and ids: `PairData`."""
     from tfcopy.data.generated import demo_catalogs
     from tfcopy.experiments.pairs import translation_data, translation_systems
 

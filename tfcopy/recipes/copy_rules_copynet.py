@@ -155,7 +155,7 @@ def load_rules(config):
     from tfcopy.data.generated import copy_rules
     from tfcopy.experiments import flag_checks
 
-    with flag_checks.naming_flags(
+    with flag_checks.name_flags(
         left_symbols="longest_left", right_symbols="longest_right"
     ):
         return from_flags(
@@ -195,10 +195,10 @@ def answer(translator, test):
     """
     from tfcopy.evaluation import translations
     from tfcopy.experiments import reporting
-    from tfcopy.experiments.run import timed
+    from tfcopy.experiments.run import measure_time
 
     sources = [source for source, _, _ in test]
-    answers, seconds = timed(translator.translate_all, sources)
+    answers, seconds = measure_time(translator.translate_all, sources)
     types = {}
     for kind in TYPES:
         rows = [i for i, pair in enumerate(test) if pair[2] == kind]

@@ -135,7 +135,7 @@ def run(config):
     print_comparison(run.results, ceilings)
 
     def score(texts, references):
-        references = through_tokens(data, references)
+        references = retokenize(data, references)
         return translations.exact_match(texts, references)
 
     best = run.best_answers("top1", data, score, part)
@@ -205,11 +205,11 @@ def answer(translator, data):
     """
     from tfcopy.evaluation import translations
     from tfcopy.experiments import reporting
-    from tfcopy.experiments.run import timed
+    from tfcopy.experiments.run import measure_time
 
     sources = [source for source, _ in data.test]
-    references = through_tokens(data, [target for _, target in data.test])
-    found, seconds = timed(translator.n_best_all, sources)
+    references = retokenize(data, [target for _, target in data.test])
+    found, seconds = measure_time(translator.n_best_all, sources)
     candidates = [[answer.text for answer in answers] for answers in found]
     top1 = translations.top_n_accuracy(candidates, references, 1)
     top10 = translations.top_n_accuracy(candidates, references, 10)
@@ -220,7 +220,7 @@ def answer(translator, data):
     }
 
 
-def through_tokens(data, texts):
+def retokenize(data, texts):
     """Tokenizes and detokenizes texts, so that they compare to answers."""
     from tfcopy.data.text.tokenization import string_tensor
 

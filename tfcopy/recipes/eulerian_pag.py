@@ -134,7 +134,7 @@ def load_corpus(config):
     from tfcopy.data.generated import eulerian
     from tfcopy.experiments import flag_checks
 
-    with flag_checks.naming_flags():
+    with flag_checks.name_flags():
         return from_flags(eulerian.load, config, seed=0)
 
 
@@ -157,10 +157,10 @@ def answer(translator, test):
     from tfcopy.data.generated import eulerian
     from tfcopy.evaluation import translations
     from tfcopy.experiments import reporting
-    from tfcopy.experiments.run import timed
+    from tfcopy.experiments.run import measure_time
 
     sources, references = zip(*test)
-    answers, seconds = timed(translator.translate_all, sources)
+    answers, seconds = measure_time(translator.translate_all, sources)
     texts = [answer.text for answer in answers]
     match = translations.exact_match(texts, references)
     nodes = [
@@ -172,7 +172,7 @@ def answer(translator, test):
     ]
     return answers, {
         **reporting.share("exact_match", match, len(test)),
-        "sorted_match": round(eulerian.sorted_match(texts, references), 2),
+        "sorted_match": round(eulerian.match_sorted(texts, references), 2),
         "accuracy": round(100 * sum(nodes) / len(nodes), 2),
         "seconds_translating": seconds,
     }

@@ -248,7 +248,7 @@ def train_and_score(system, data, test):
     }
     if data.entities is not None:
         limits = config.max_source_length, config.max_target_length
-        results["anonymised"] = headlines.anonymised_rouge(
+        results["anonymised"] = headlines.score_anonymised_rouge(
             data, answers, limits
         )
     if head == "softmax" and not config.replace_unk:

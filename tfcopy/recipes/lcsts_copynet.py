@@ -255,10 +255,10 @@ def answer(translator, data):
         `(translations, scores)`; see `rouge` and `as_answers`.
     """
     from tfcopy.evaluation import translations
-    from tfcopy.experiments.run import timed
+    from tfcopy.experiments.run import measure_time
 
     sources, targets = zip(*data.test)
-    answers, seconds = timed(translator.translate_all, sources)
+    answers, seconds = measure_time(translator.translate_all, sources)
     references = as_answers(data, targets)
     texts = [translation.text for translation in answers]
     scores = {

@@ -2,7 +2,7 @@
 
 Trains a baseline (nmt) and a model that points at code, links and placeholders
 instead of translating them, compares how much markup they keep, and exports
-the better one. Text is cut into pieces; each span of markup is one word.
+the better one. Text is cut into subwords; each span of markup is one word.
 
     python -m tfcopy.recipes.pydocs_ps                       a demo catalogue
     python -m tfcopy.recipes.pydocs_ps --preset thorough     trained longer
@@ -84,7 +84,7 @@ def run(config):
 
 
 def prepare(config, folder):
-    """Encodes the corpus as pieces, spans and ids: `PairData`."""
+    """Encodes the corpus as subwords, spans and ids: `PairData`."""
     from tfcopy.data.generated import demo_catalogs
     from tfcopy.experiments.pairs import translation_data, translation_systems
 

@@ -87,13 +87,13 @@ def run(config):
     return run.finish(
         best,
         paper={name: {"error_rate": rate} for name, rate in PAPER.items()},
-        expected=data.expected,
+        expected=data.expectations,
     )
 
 
 def print_task(config, data):
     """Prints how often the rare words occur."""
-    facts = data.expected
+    facts = data.expectations
     print(
         f"q = {config.q:g}: {facts['pointed_words']:.1%} of the words and "
         f"{facts['pointed_targets']:.1%} of the targets are among the "

@@ -1,6 +1,6 @@
 """Translation into characters with planners (Gulcehre et al., 2017).
 
-Sources are pieces of a byte-pair encoding that is learned first, targets are
+Sources are subwords of a byte-pair encoding that is learned first, targets are
 characters. Trains an attentional decoder (baseline), one that plans its
 alignments (pag) and one that repeats them (rpag), scores their translations,
 draws where each attended and when it planned, and exports the best one.
@@ -19,7 +19,7 @@ import sys
 from typing import Literal
 
 from tfcopy.experiments import command_line, config
-from tfcopy.experiments.config import given_corpora
+from tfcopy.experiments.config import find_given_corpora
 from tfcopy.experiments.pairs import corpus_flags, model_flags
 from tfcopy.flags import PositiveFloat, PositiveInt
 
@@ -109,7 +109,7 @@ class Config(
         bpe_merges: Number of merges of the source's byte-pair encoding.
         sentencepiece_model: SentencePiece model file for sources; learned from
             them if not given.
-        source_vocabulary: Vocabulary file of source pieces; built from the
+        source_vocabulary: Vocabulary file of source subwords; built from the
             training data if not given.
         target_vocabulary: Vocabulary file of target characters, one per line;
             built from the training data if not given.
@@ -204,11 +204,11 @@ def check(config):
 
 
 def prepare(config, folder):
-    """Encodes the corpus as pieces, characters and ids: `PairData`."""
+    """Encodes the corpus as subwords, characters and ids: `PairData`."""
     from tfcopy.data.text.tokenization import Tokenizer
     from tfcopy.experiments.pairs import pair_data, translation_data
 
-    if config.preset == "paper" and not given_corpora(config, True):
+    if config.preset == "paper" and not find_given_corpora(config, True):
         pair = f"{config.target_language}-{config.source_language}"
         config = dataclasses.replace(config, tfds=f"wmt15_translate/{pair}")
     corpus = translation_data.load_corpus(config, size=config.demo)

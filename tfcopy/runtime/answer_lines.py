@@ -12,7 +12,7 @@ from tfcopy.flags import File, PositiveInt
 from tfcopy.runtime import ask_texts
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.runtime.translation_records import read_translations
-from tfcopy.terminal import one_line, shown, write
+from tfcopy.terminal import one_line, to_one_line, write
 
 # Epilogue of the commands' help.
 FORMS = """\
@@ -119,13 +119,13 @@ def make_answer_function(model, options):
 
 
 def _to_text(translations, number, options):
-    return shown(translations[0].text)
+    return to_one_line(translations[0].text)
 
 
 def _to_lines(translations, number, options):
     lines = []
     for x in translations:
-        text = shown(x.text).replace("|||", "&#124;" * 3)
+        text = to_one_line(x.text).replace("|||", "&#124;" * 3)
         lines.append(f"{number} ||| {text} ||| {x.score:.4f}")
     return "\n".join(lines)
 

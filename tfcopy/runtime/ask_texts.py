@@ -4,9 +4,9 @@ import json
 
 from tfcopy import file_formats
 from tfcopy.file_formats import FormError, parse_json
-from tfcopy.flags import reading
+from tfcopy.flags import name_flag
 from tfcopy.runtime.signatures import ModelError, encode_text
-from tfcopy.terminal import shown
+from tfcopy.terminal import to_one_line
 
 # Outputs that are printed as plain text: the first that a model has.
 ANSWERS = ("text", "label", "next_words")
@@ -61,7 +61,10 @@ def read_dictionary(path, flag="--dictionary", form="headword<TAB>definition"):
     Returns:
         List of `bytes`.
     """
-    with reading(flag, path, ModelError), file_formats.open_plain(path) as file:
+    with (
+        name_flag(flag, path, ModelError),
+        file_formats.open_plain(path) as file,
+    ):
         lines = file.read().splitlines()
     definitions = []
     for number, line in enumerate(lines, start=1):
@@ -96,7 +99,7 @@ def read_glossary(model, path) -> list[bytes]:
         return read_dictionary(path, "--glossary", "phrase<TAB>translation")
     pair = tuple(map(model.config.get, ("source_language", "target_language")))
     lines = []
-    with reading("--glossary", path, ModelError):
+    with name_flag("--glossary", path, ModelError):
         for place, *fields in file_formats.read_csv_terms(path, pair):
             # Bytes are split at ASCII's blanks alone.
             term = [b" ".join(x.encode().split()) for x in fields]
@@ -166,7 +169,7 @@ def to_python(x, digits: int | None = 6):
 def _to_text(row):
     answer = next(row[name] for name in ANSWERS if name in row)
     # Models may extract line ends from a context.
-    return shown(" ".join(answer) if isinstance(answer, list) else answer)
+    return to_one_line(" ".join(answer) if isinstance(answer, list) else answer)
 
 
 def _sort_outputs(row):

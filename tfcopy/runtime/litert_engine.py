@@ -80,7 +80,7 @@ class LitertEngine:
         if not fits:
             raise ModelError(f"{self._path} has no program of {length} tokens.")
         arrays = {
-            key: _padded(getattr(sources, key), min(fits), PADDING[key])
+            key: _pad(getattr(sources, key), min(fits), PADDING[key])
             for key in PADDING
             if getattr(sources, key) is not None
         }
@@ -94,7 +94,7 @@ class LitertEngine:
             key: np.concatenate([x[key] for x in results]) for key in results[0]
         }
         if "attention" in result:
-            result["attention"] = _padded(
+            result["attention"] = _pad(
                 result["attention"], sources.ids.shape[1], 0
             )
         return self._texts.write(signature, sources, result)
@@ -102,7 +102,7 @@ class LitertEngine:
     @contextlib.contextmanager
     def _programs(self):
         """Yields programs that no other thread runs."""
-        free = self._free.get(os.getpid()) or self._inherited()
+        free = self._free.get(os.getpid()) or self._get_free_programs()
         programs = free.get()
         try:
             if programs is None:
@@ -120,7 +120,7 @@ class LitertEngine:
                 programs = None  # It would keep other threads waiting.
             free.put(programs)
 
-    def _inherited(self):
+    def _get_free_programs(self):
         """Returns the free programs of a process that was forked.
 
         A thread that ran some at the fork does not exist here.
@@ -163,10 +163,10 @@ def _private_copy(path, checksum):
 
     def copy(source):
         try:
-            return _copied(source, tempfile.TemporaryFile(), copies)
+            return _copy_file(source, tempfile.TemporaryFile(), copies)
         except OSError:
             file = open(os.memfd_create("tfcopy"), "wb")
-            return _copied(source, file, copies)
+            return _copy_file(source, file, copies)
 
     with contextlib.suppress(OSError):  # No cache can be written.
         checked_files.local_cache(path, checksum, copy)
@@ -175,7 +175,7 @@ def _private_copy(path, checksum):
     return copies[checksum]
 
 
-def _copied(path, copy, copies):
+def _copy_file(path, copy, copies):
     """Writes a file to another; returns its SHA-256, under which that is."""
     digest = hashlib.sha256()
     with filesystem.open(path, "rb") as file:
@@ -211,7 +211,7 @@ class Programs:
         self.alone = alone
         with quiet():  # It lists the accelerators that this machine lacks.
             try:
-                opened = _compiled if alone else _interpreted
+                opened = _load_compiled if alone else _load_interpreter
                 names, self.run = opened(os.fspath(path))
             except NameError as error:  # from an import of a missing library
                 raise ImportError(str(error)) from error
@@ -221,7 +221,7 @@ class Programs:
             self.sizes.setdefault(kind, []).append(int(size))
 
 
-def _interpreted(path):
+def _load_interpreter(path):
     """Returns the names of programs, and their `run`, by `Interpreter`."""
     from ai_edge_litert.interpreter import Interpreter
 
@@ -234,7 +234,7 @@ def _interpreted(path):
     return interpreter.get_signature_list(), run
 
 
-def _compiled(path):
+def _load_compiled(path):
     """Returns the names of programs, and their `run`, by `CompiledModel`."""
     from ai_edge_litert import compiled_model, options
 
@@ -294,7 +294,7 @@ def _environment():
     return environment.Environment.create()
 
 
-def _padded(x, width, value):
+def _pad(x, width, value):
     """Returns an array whose last dimension has a given width."""
     x = x[..., :width]
     padded = np.full((*x.shape[:-1], width), value, _DTYPES.get(x.dtype.kind))

@@ -118,7 +118,7 @@ class TextFunctions:
         try:
             self._declare(facts, files)
         except Exception as error:  # Damage causes errors of all kinds.
-            raise self._damaged("cannot be read", error) from None
+            raise self._make_error("cannot be read", error) from None
 
     def _declare(self, facts, files):
         source, target = facts["source"], facts["target"]
@@ -147,7 +147,7 @@ class TextFunctions:
             outputs = _ANALYSIS if name == "analyse" else ("score", "text")
             self.signatures[name] = Signature(inputs, outputs)
 
-    def _damaged(self, what, error):
+    def _make_error(self, what, error):
         return checked_files.DamagedFileError(
             f"{self._path} is damaged: it {what} ({type(error).__name__}: "
             f"{error})"
@@ -171,13 +171,13 @@ class TextFunctions:
         except TextTooLong:
             raise
         except Exception as error:  # Damage causes errors of all kinds.
-            raise self._damaged("cannot encode a text", error) from error
+            raise self._make_error("cannot encode a text", error) from error
 
     def _read_texts(self, texts, lines):
         facts, terms, needed = self._facts, None, None
         marks = [bytes] * len(texts)
         if facts["must_copy"]:
-            needed = self._source.needed
+            needed = self._source.mark_needed
         if lines is not None or (self._glossary and self._glossary.is_always):
             lines = [()] * len(texts) if lines is None else lines
             marks, terms = self._glossary.marks(lines)
@@ -189,7 +189,7 @@ class TextFunctions:
         is_blank = [not x for x in tokens]
         protected = keys = None
         if needed is not None:
-            protected = [self._protected([*map(needed, x)]) for x in whole]
+            protected = [self._find_protected([*map(needed, x)]) for x in whole]
         if self._entities is not None:
             keys = [self._entities.keys(x) for x in tokens]
             tokens = [[*map(self._entities.surface, x)] for x in tokens]
@@ -199,9 +199,9 @@ class TextFunctions:
         width = max((len(ids) for ids, _ in encoded), default=0)
         width = -(-width // POSITIONS) * POSITIONS
         return Sources(
-            _padded([x for x, _ in encoded], width, special.PAD),
-            _padded([x for _, x in encoded], width, special.NO_COPY),
-            None if protected is None else _padded(protected, width, 0),
+            _pad([x for x, _ in encoded], width, special.PAD),
+            _pad([x for _, x in encoded], width, special.NO_COPY),
+            None if protected is None else _pad(protected, width, 0),
             *(tokens, keys, terms, is_blank),
         )
 
@@ -240,15 +240,17 @@ class TextFunctions:
             copy_ids.append(special.NO_COPY)
         return ids, copy_ids
 
-    def _protected(self, needed):
+    def _find_protected(self, needed):
         """Returns which tokens are required; not a span that is cut off."""
         longest = self._facts["max_source_length"]
-        found, rest = needed[:longest], needed[longest:]
+        required, rest = needed[:longest], needed[longest:]
         if rest[:1] == [GOES_ON] and self._source.in_pieces:
-            begins = [i for i, x in enumerate(found) if x not in (0, GOES_ON)]
-            for i in range(begins[-1] if begins else 0, len(found)):
-                found[i] = 0
-        return found
+            begins = [
+                i for i, x in enumerate(required) if x not in (0, GOES_ON)
+            ]
+            for i in range(begins[-1] if begins else 0, len(required)):
+                required[i] = 0
+        return required
 
     def write(self, signature: str, sources: Sources, result: Mapping) -> dict:
         """Decodes the hypotheses of a search.
@@ -269,15 +271,15 @@ class TextFunctions:
                 return self._write_best(sources, result)
             return self._write_all(sources, result)
         except Exception as error:  # Damage causes errors of all kinds.
-            raise self._damaged("cannot decode a text", error) from error
+            raise self._make_error("cannot decode a text", error) from error
 
     def _write_best(self, sources, result):
         texts, scores = [], []
         for row in range(len(sources.tokens)):
             words, _ = self._words_of(sources, result, row, 0)
-            beside = self._beside_of(sources.tokens[row])
+            beside = self._find_adjacent(sources.tokens[row])
             text = self._target.detokenize(words, *beside)
-            texts += self._shown(sources, [text], 1)
+            texts += self._fill_terms(sources, [text], 1)
             is_blank = sources.is_blank[row]
             scores.append(0.0 if is_blank else result["scores"][row, 0])
         return {"text": strings(texts), "score": np.array(scores, np.float32)}
@@ -294,7 +296,7 @@ class TextFunctions:
             "attention": result["attention"][..., : sources.longest].copy(),
         }
         for row in range(rows):
-            beside = self._beside_of(sources.tokens[row])
+            beside = self._find_adjacent(sources.tokens[row])
             for i in range(count):
                 words, copied_from = self._words_of(sources, result, row, i)
                 lengths[row, i] = len(words)
@@ -302,7 +304,9 @@ class TextFunctions:
                 texts.append(self._target.detokenize(words, *beside))
                 words += [b""] * (longest - len(words))
                 tokens += map(self._source.unmark, words)
-        texts, tokens = (self._shown(sources, x, 1) for x in (texts, tokens))
+        texts, tokens = (
+            self._fill_terms(sources, x, 1) for x in (texts, tokens)
+        )
         found["texts"] = strings(texts, shape[:2])
         found["tokens"] = strings(tokens, shape)
         is_word = np.arange(longest) < lengths[..., None]
@@ -313,16 +317,16 @@ class TextFunctions:
         found["attention"] = found["attention"][:, :, : lengths.max(initial=0)]
         _drop_duplicates(found)
         source_tokens = [
-            self._shown(sources, map(self._source.unmark, x), 0)
+            self._fill_terms(sources, map(self._source.unmark, x), 0)
             for x in sources.tokens
         ]
         found["text"], found["score"] = (
             found[x][:, 0] for x in ("texts", "scores")
         )
-        found["source_tokens"] = padded_texts(source_tokens, sources.longest)
+        found["source_tokens"] = pad_texts(source_tokens, sources.longest)
         return {name: found[name] for name in _ANALYSIS}
 
-    def _shown(self, sources, texts, side):
+    def _fill_terms(self, sources, texts, side):
         """Replaces marks of terms by phrases, 0, or by translations, 1."""
         if sources.terms is None:
             return [*texts]
@@ -357,10 +361,10 @@ class TextFunctions:
             copied_from.append(max(place, special.GENERATE))
         return tokens, copied_from
 
-    def _beside_of(self, tokens):
+    def _find_adjacent(self, tokens):
         """Returns the further arguments of `detokenize`."""
         # Only where both tokenizers have spans, a glossary is declared.
-        return [self._source.beside_letters(tokens)] if self._glossary else []
+        return [self._source.find_adjacent(tokens)] if self._glossary else []
 
 
 def strings(values, shape=-1) -> np.ndarray:
@@ -404,14 +408,14 @@ def _ids_of(words):
     return {word: i for i, word in enumerate(words) if i >= first}
 
 
-def _padded(rows, width, value):
+def _pad(rows, width, value):
     array = np.full((len(rows), width), value, np.int32)
     for i, row in enumerate(rows):
         array[i, : len(row)] = row
     return array
 
 
-def padded_texts(rows, width) -> np.ndarray:
+def pad_texts(rows, width) -> np.ndarray:
     """Returns rows of texts as an array, `b""` after each."""
     padded = (x for row in rows for x in [*row, *[b""] * (width - len(row))])
     return strings(padded, (len(rows), width))

@@ -91,7 +91,7 @@ class Pattern:
             place = last = stop
             if not everywhere:
                 break
-        return joined([*parts, text[place:]]) if parts else text
+        return join_texts([*parts, text[place:]]) if parts else text
 
     def split(self, text: bytes) -> list[bytes]:
         """Cuts a text at matches: outside, inside, outside and so on."""
@@ -146,7 +146,7 @@ def _make_rewrite(rewrite):
     return write
 
 
-def joined(parts, separator: bytes = b"") -> bytes:
+def join_texts(parts, separator: bytes = b"") -> bytes:
     """Joins texts.
 
     Raises:
@@ -181,7 +181,7 @@ def lower(word: bytes) -> bytes:
 def join(parts: Sequence[bytes], separator: bytes = b"") -> bytes:
     """Joins texts; TensorFlow has no separator after empty ones that begin."""
     first = next((i for i, x in enumerate(parts) if x), 0)
-    return joined(parts[first:], separator)
+    return join_texts(parts[first:], separator)
 
 
 class Blanks:
@@ -283,7 +283,7 @@ class Glossary:
             if phrase:
                 numbers.setdefault(phrase, number)
         longest = sorted(numbers, key=len, reverse=True)
-        patterns = (self._escape(self._delimited(x)).decode() for x in longest)
+        patterns = (self._escape(self._delimit(x)).decode() for x in longest)
         return numbers, Pattern("|".join(patterns))
 
     def _mark_phrases(self, text, phrases, first):
@@ -292,7 +292,7 @@ class Glossary:
             return text
         parts = self._tokenizer.cut(self._kept.normalize(text))
         for i in range(0, len(parts), 2):
-            found = pattern.split(self._delimited(parts[i]))
+            found = pattern.split(self._delimit(parts[i]))
             found = [x.replace(_WORD_EDGE, b"") for x in found]
             for j in range(1, len(found), 2):
                 number = numbers.get(self._blanks.normalize(found[j]))
@@ -302,7 +302,7 @@ class Glossary:
             parts[i] = b"".join(found)
         return b"".join(parts)
 
-    def _delimited(self, text):
+    def _delimit(self, text):
         return self._word.replace(
             text, lambda match: _WORD_EDGE + match[0] + _WORD_EDGE
         )

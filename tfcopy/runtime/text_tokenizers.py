@@ -16,7 +16,7 @@ from tfcopy.runtime.text_rules import (
     check_characters,
     decode,
     join,
-    joined,
+    join_texts,
     lower,
 )
 from tfcopy.tokens import BLANK, EDGE, LOST, SPAN, START
@@ -49,7 +49,7 @@ class _Tokenizer:
         return word
 
     def unmark(self, token: bytes) -> bytes:
-        """Removes the mark of a span's piece."""
+        """Removes the mark of a span's subword."""
         return token
 
 
@@ -108,7 +108,7 @@ class SentencePieces(_Tokenizer):
         return [x.encode() for x in self._model.encode(text, out_type=str)]
 
     def detokenize(self, tokens):
-        joined(tokens)  # refuses what becomes too long
+        join_texts(tokens)  # refuses what becomes too long
         text = self._model.decode([x.decode() for x in tokens]).encode()
         return text.replace(_BLANK, b" ").strip(BLANKS)
 
@@ -201,12 +201,12 @@ class Spans(_Tokenizer):
 
     def cut(self, text: bytes) -> list[bytes]:
         """Cuts a text into parts: every second one is a span."""
-        parts = self._span.split(self.in_ascii(text))
+        parts = self._span.split(self.to_ascii(text))
         for blank, code in self._ascii:
             parts = [x.replace(code, blank) for x in parts]
         return parts
 
-    def in_ascii(self, text: bytes) -> bytes:
+    def to_ascii(self, text: bytes) -> bytes:
         """Replaces blanks that are kept by those that `\\s` matches."""
         for blank, code in self._ascii:
             text = text.replace(blank, code)
@@ -240,7 +240,7 @@ class Spans(_Tokenizer):
                     yield word
 
     def _mark_runs(self, tokens, spans):
-        """Yields tokens, with marks before the pieces of spans."""
+        """Yields tokens, with marks before the subwords of spans."""
         spans, mark = iter(spans), None
         for token in tokens:
             if token == _SPAN and mark is not None:
@@ -271,9 +271,9 @@ class Spans(_Tokenizer):
 
     def is_span(self, word: bytes) -> bool:
         """Returns whether a word is a span."""
-        return self._span.matches(self.in_ascii(word))
+        return self._span.matches(self.to_ascii(word))
 
-    def needed(self, word: bytes) -> int:
+    def mark_needed(self, word: bytes) -> int:
         """Returns the number of a word's kind, as in `ProtectedTokenizer`."""
         if self.in_pieces:
             kinds = self._first, self._first_in_turn, self._later
@@ -287,7 +287,7 @@ class Spans(_Tokenizer):
 
         Args:
             tokens: The tokens.
-            beside: Result of `beside_letters` for the source. Any other
+            beside: Result of `find_adjacent` for the source. Any other
                 placeholder with a letter right beside it gets a blank there.
                 If not given, none does.
         """
@@ -299,7 +299,7 @@ class Spans(_Tokenizer):
             )
             previous = spans[i - 1] if i else b""
             before, behind = self._blanks_beside(
-                *map(self.in_ascii, (previous, part, span, after, following))
+                *map(self.to_ascii, (previous, part, span, after, following))
             )
             if had and part == b"":
                 before = b""
@@ -313,9 +313,9 @@ class Spans(_Tokenizer):
             if letter_after and (b">", span) not in beside:
                 behind = b" "
             text += [part, before, span, behind]
-        return joined(text)
+        return join_texts(text)
 
-    def beside_letters(self, tokens) -> set:
+    def find_adjacent(self, tokens) -> set:
         """Returns the placeholders with a letter right before or after them."""
         parts, spans = self._parts_of(tokens)
         found = set()
@@ -378,8 +378,8 @@ class Spans(_Tokenizer):
         left = self._last_word.replace(part, lambda match: match[1])
         before = left != b"" and self._is_lost(left, span, b"")
         if part == b"" and last_word:
-            alone = self._hidden(last_word) + self._hidden(word)
-            before |= self._hidden(last_word + word) != alone
+            alone = self._hide_spans(last_word) + self._hide_spans(word)
+            before |= self._hide_spans(last_word + word) != alone
         touches = right[:1].strip(BLANKS) != b""
         behind = touches and self._is_lost(b"", span, right)
         is_mark, left = word != span, part or last_word
@@ -396,7 +396,7 @@ class Spans(_Tokenizer):
     def _word_of(self, span):
         return self._mark.replace(span, b"word")
 
-    def _hidden(self, text):
+    def _hide_spans(self, text):
         return self._span.replace(text, _EDGE)
 
     def _is_lost(self, left, span, right):

@@ -15,7 +15,7 @@ from tfcopy.runtime.loading import ModelOptions
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.runtime.versions import find_version
 from tfcopy.serving import record_files
-from tfcopy.terminal import counted, one_line
+from tfcopy.terminal import one_line, quantify
 
 _PLAN = "batch.json"
 _PLAN_FIELDS = {"asked": dict, "files": dict}
@@ -102,7 +102,7 @@ def _answer(options, beam_flags):
         f"--output: another command is answering into {options.output}. Wait "
         "for it to end, or choose another folder."
     )
-    with atomic_files.locked(os.path.join(options.output, _PLAN), busy):
+    with atomic_files.hold_lock(os.path.join(options.output, _PLAN), busy):
         _answer_files(options, paths, beam_flags)
 
 
@@ -124,11 +124,11 @@ def _answer_files(options, paths, beam_flags):
             raise ModelError(one_line(error)) from error
     seconds = time.monotonic() - start
     print(
-        f"{counted(len(paths), 'file')}: {counted(counts['texts'], 'text')} "
+        f"{quantify(len(paths), 'file')}: {quantify(counts['texts'], 'text')} "
         f"answered in {seconds / 60:.1f} minutes "
         f"({counts['texts'] / seconds:.1f} texts/s), "
         f"{counts['dead_letters']:,} without an answer; "
-        f"{counted(counts['shards'], 'shard')} written, "
+        f"{quantify(counts['shards'], 'shard')} written, "
         f"{counts['shards_there_before']:,} there before"
     )
 

@@ -78,7 +78,7 @@ class Answerer:
                 failures.append((i, one_line(error)))
         answers = [None] * len(block)
         for i, answer, why in map_batches(
-            lambda numbers: self._answered(numbers, examples),
+            lambda numbers: self._iter_answers(numbers, examples),
             list(examples),
             self._model.batch_size,
             progress=False,
@@ -90,20 +90,20 @@ class Answerer:
                 failures.append((i, why))
         return Answers(block, answers, sorted(failures))
 
-    def _answered(self, numbers, examples) -> Iterator[tuple]:
+    def _iter_answers(self, numbers, examples) -> Iterator[tuple]:
         """Yields `(i, answer, None)`, or `(i, None, why)` for failures."""
         try:
-            found = self._ask([examples[i] for i in numbers])
+            answers = self._ask([examples[i] for i in numbers])
         except ModelError as error:
             if len(numbers) > 1:
                 middle = len(numbers) // 2
                 for half in (numbers[:middle], numbers[middle:]):
-                    yield from self._answered(half, examples)
+                    yield from self._iter_answers(half, examples)
                 return
             self._check_alive()
             yield numbers[0], None, one_line(error)
             return
-        for i, answer in zip(numbers, found, strict=True):
+        for i, answer in zip(numbers, answers, strict=True):
             yield i, answer, None
 
     def _check_alive(self):
@@ -117,7 +117,7 @@ class Answerer:
         """Returns the fields of a record as an example for the model."""
         if row is None:
             raise ModelError("expected an object with fields, such as of JSON")
-        row = {name: _decoded(x) for name, x in row.items()}
+        row = {name: _decode(x) for name, x in row.items()}
         example = {DICTIONARY: []}
         for name, field in zip(self._texts, self._fields):
             text = row.get(field)
@@ -136,10 +136,10 @@ class Answerer:
         return example
 
 
-def _decoded(value):
+def _decode(value):
     """Decodes `bytes`, also within lists."""
     if isinstance(value, list):
-        return [_decoded(x) for x in value]
+        return [_decode(x) for x in value]
     try:
         return value.decode() if isinstance(value, bytes) else value
     except UnicodeDecodeError as error:

@@ -262,7 +262,7 @@ class Guard(HostGuard):
     def __init__(self, app, names: Iterable[str] = ()):
         super().__init__(app, names, LARGEST_REQUEST)
 
-    def further_refusal(self, scope):
+    def refuse_further(self, scope):
         """Refuses requests that the page never sends."""
         if scope["method"] == "POST":
             is_own = scope["path"] in ("/api/load", "/api/answer")

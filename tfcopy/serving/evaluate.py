@@ -8,13 +8,13 @@ from importlib.util import find_spec
 from typing import Literal
 
 from tfcopy import filesystem, terminal
-from tfcopy.data.corpora.text_pairs import aligned_lines, read_lines
+from tfcopy.data.corpora.text_pairs import iter_aligned_lines, read_lines
 from tfcopy.data.text.blanks import is_word
 from tfcopy.flags import File, Parser, PositiveInt, flag
 from tfcopy.runtime.loading import LoadingOptions, load
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.runtime.versions import find_version, read_config
-from tfcopy.terminal import aligned, one_line, printable
+from tfcopy.terminal import align_rows, one_line, printable
 
 _DESCRIPTION = """\
 Scores answers to the lines of a file against references, and compares systems
@@ -101,7 +101,7 @@ def main(arguments=None):
 
 def _evaluate(options):
     paths = [options.source, *options.reference]
-    lines = [*aligned_lines(paths, once=True)]
+    lines = [*iter_aligned_lines(paths, once=True)]
     if not lines:
         raise ModelError(f"{options.source} is empty.")
     sources, *references = map(list, zip(*lines))
@@ -190,7 +190,7 @@ def _scores(answers, references, options):
     )
     first, *others = answers
     for name in others:
-        scores[name]["changed"] = translations.changed_answers(
+        scores[name]["changed"] = translations.count_changed_answers(
             answers[first], answers[name], references
         )
     if "rouge" in options.metrics:
@@ -244,7 +244,7 @@ def _vocabulary(options):
 def _add_copied_words(scores, sources, answers, reference, vocabulary):
     from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
-    from tfcopy.evaluation.translations import copied_words
+    from tfcopy.evaluation.translations import score_copied_words
 
     cut = Tokenizer13a()
 
@@ -253,7 +253,7 @@ def _add_copied_words(scores, sources, answers, reference, vocabulary):
 
     sources, reference = words(sources), words(reference)
     for name, texts in answers.items():
-        found = copied_words(sources, words(texts), reference, vocabulary)
+        found = score_copied_words(sources, words(texts), reference, vocabulary)
         scores[name]["copied_words"] = found
 
 
@@ -266,7 +266,7 @@ def _table(scores):
         rows.append([printable(name), *row])
     filled = [i for i in range(len(rows[0])) if any(x[i] for x in rows[1:])]
     rows = [[row[i] for i in filled] for row in rows]
-    lines = [line.rstrip() for line in aligned(rows)]
+    lines = [line.rstrip() for line in align_rows(rows)]
     first, *others = scores
     notes = [
         f"{_NAMES[metric]}: {score['signature']}"

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from typing import Literal
 
 from tfcopy import filesystem, terminal
-from tfcopy.flags import Folder, Parser, PositiveInt, flag, matching
+from tfcopy.flags import Folder, Parser, PositiveInt, flag, make_matching
 from tfcopy.runtime.litert_engine import LITERT_PRECISIONS
 from tfcopy.runtime.versions import read_config
 from tfcopy.serving import run_folder
-from tfcopy.terminal import aligned
+from tfcopy.terminal import align_rows
 
 _DESCRIPTION = """\
 Exports a system of a run, finished or interrupted, from its checkpoint, as a
@@ -41,10 +41,10 @@ has their mean. --set changes options of the search and lengths, but nothing
 that training has fixed; an unknown name lists them all. RUN is complete, and
 may be moved.
 
-Try the export: python -m tfcopy.serving.ask FOLDER"""
+Try the export: tfcopy ask FOLDER"""
 
 
-_Setting = matching("NAME=VALUE", "(?s).*=.*")
+_Setting = make_matching("NAME=VALUE", "(?s).*=.*")
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -116,7 +116,7 @@ def _export(options):
     folders = [run.folder for run in runs]
     if len(stored) > 1:
         names = map(os.path.join, folders, systems)
-        served = together(
+        served = combine(
             dict(zip(names, (x.served for x in stored), strict=True))
         )
         details = {**details, "ensemble": folders}
@@ -135,7 +135,7 @@ def _export(options):
             "checkpoint": options.checkpoint,
         },
     )
-    path = saved_model.shown(path)
+    path = saved_model.shorten_path(path)
     print(
         f"{systems[0]} of {' and '.join(folders)}, {options.checkpoint} "
         f"weights: {path}"
@@ -152,7 +152,7 @@ def _scores(runs, system, options):
     return {"scores": scores} if is_own and scores else {}
 
 
-def together(translators: Mapping):
+def combine(translators: Mapping):
     """Combines translators: the first one, with an ensemble of all models.
 
     Args:
@@ -210,7 +210,7 @@ def _print_systems(run):
     rows = [("system", "updates", "best dev score", "of update", "saved")]
     rows += [(name, *_cells(run.checkpoints(name))) for name in run.systems()]
     print(f"{run.recipe}, {run.folder}:\n")
-    for line in aligned(rows, left=len(rows[0])):
+    for line in align_rows(rows, left=len(rows[0])):
         print(line.rstrip())
     print(f"\nWithout --system: {system}, {reason}.")
 

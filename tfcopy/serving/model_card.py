@@ -57,8 +57,8 @@ def _use(config, name):
     folder = f"savedmodels/{name}"
     return f"""## Use
 
-    tfcopy ask {_quoted(folder)}                # a line in, a line out
-    tfcopy demo {_quoted(folder)}               # a page in the browser
+    tfcopy ask {_quote(folder)}                # a line in, a line out
+    tfcopy demo {_quote(folder)}               # a page in the browser
 
 In Python:
 
@@ -77,7 +77,7 @@ def _origin(config):
         return None
     origin = config.get("origin", {})
     corpus, read = (
-        "; ".join(map(_code, _given(origin.get(role, {}))))
+        "; ".join(map(_code, _format_flags(origin.get(role, {}))))
         for role in ("corpus", "input")
     )
     lines = []
@@ -89,7 +89,7 @@ def _origin(config):
     aside = origin.get("aside", ())
     flags = {k: x for k, x in config["flags"].items() if k not in aside}
     recipe = f"python -m tfcopy.recipes.{config['recipe']}"
-    command = " ".join([recipe, *_given(flags)])
+    command = " ".join([recipe, *_format_flags(flags)])
     if "parameters" in config:
         lines.append(f"Parameters: {config['parameters']:,}")
     if "ensemble" in config:
@@ -171,7 +171,7 @@ def _licence(config):
     return "Not stated (`--license`). The training data may restrict its use."
 
 
-def _given(flags):
+def _format_flags(flags):
     """Returns flags as on a command line."""
     return [f"--{name} {_value(value)}" for name, value in flags.items()]
 
@@ -180,7 +180,7 @@ def _value(value):
     """Returns the value of a flag, quoted for a shell."""
     if isinstance(value, (list, tuple)):
         return " ".join(map(_value, value)) or "'[]'"
-    return _quoted(value) if isinstance(value, str) else _cell(value)
+    return _quote(value) if isinstance(value, str) else _cell(value)
 
 
 def _cell(value):
@@ -191,7 +191,7 @@ def _cell(value):
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _quoted(text):
+def _quote(text):
     """Quotes a text for a shell, in one line."""
     if text.isprintable():
         return shlex.quote(text)

@@ -60,16 +60,16 @@ def prediction_log(signature: str, inputs: Mapping, name: str) -> bytes:
     model_spec = _field(1, name.encode()) + _field(3, signature.encode())
     request = _field(1, model_spec)
     for key, texts in inputs.items():
-        tensor = tf.make_tensor_proto(_encoded(texts), tf.string)
+        tensor = tf.make_tensor_proto(_encode(texts), tf.string)
         entry = _field(1, key.encode()) + _field(2, tensor.SerializeToString())
         request += _field(2, entry)
     return _field(6, _field(1, request))
 
 
-def _encoded(texts):
+def _encode(texts):
     if isinstance(texts, str):
         return texts.encode("utf-8", "replace")
-    return [_encoded(text) for text in texts]
+    return [_encode(text) for text in texts]
 
 
 def _field(number, content):
@@ -188,7 +188,7 @@ def _programs(target, served, examples, pairs):
         shutil.rmtree(extra)
         os.mkdir(extra)
         return {"engines": f"TensorFlow alone. {one_line(error)}"}
-    described = litert_export.described(facts)
+    described = litert_export.describe_programs(facts)
     return {"litert": facts, "engines": f"TensorFlow; {described}"}
 
 
@@ -256,7 +256,7 @@ def _publish(target, directory, version):
                 raise
 
 
-def shown(path) -> str:
+def shorten_path(path) -> str:
     """Returns a path, relative if it is below the current folder."""
     if filesystem.is_url(path):
         return path

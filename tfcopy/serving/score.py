@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tfcopy import terminal
-from tfcopy.data.corpora.text_pairs import aligned_lines
+from tfcopy.data.corpora.text_pairs import iter_aligned_lines
 from tfcopy.flags import File, Parser, PositiveInt
 from tfcopy.serving.run_folder import RunFolder
 from tfcopy.terminal import quiet
@@ -63,7 +63,7 @@ def main(arguments=None):
 
 def _score(options):
     run = RunFolder(options.run)
-    pairs = [*aligned_lines([options.source, options.target], once=True)]
+    pairs = [*iter_aligned_lines([options.source, options.target], once=True)]
     if not pairs:
         raise ValueError(f"{options.source} is empty.")
     # Imported late, so that wrong paths are reported immediately.

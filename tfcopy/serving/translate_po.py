@@ -10,7 +10,7 @@ from tfcopy import atomic_files, filesystem, terminal
 from tfcopy.data.corpora import gettext_catalogs
 from tfcopy.data.text.exchange_formats import is_memory
 from tfcopy.data.text.span_patterns import CHOICES, check_flag
-from tfcopy.flags import Check, File, Parser, PositiveInt, flag, reading
+from tfcopy.flags import Check, File, Parser, PositiveInt, flag, name_flag
 from tfcopy.runtime.loading import ModelOptions
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.runtime.versions import find_version, read_config
@@ -172,7 +172,7 @@ def _translate(options, tell):
                 f"{path}: another process is filling it. Wait for it to end, "
                 "or choose another --output."
             )
-            stack.enter_context(atomic_files.locked(path, busy))
+            stack.enter_context(atomic_files.hold_lock(path, busy))
         files = [CatalogFile(*x, language) for x in outputs]
         _fill(files, options, lambda x: (_print(x), tell(x)))
 
@@ -205,7 +205,7 @@ def _memory(options, model):
                 f"--memory: the language that {path} is to be read in is not "
                 "known. Give --language."
             )
-        with reading("--memory", path):
+        with name_flag("--memory", path):
             for remark in memory.add_file(path, source, target, is_given):
                 _print(f"{path}: {remark}")
     return memory
@@ -218,7 +218,7 @@ def _catalogs(paths, language):
         if not filesystem.isdir(path):
             names[path] = os.path.basename(path)
             continue
-        found, others = gettext_catalogs.of_language(
+        found, others = gettext_catalogs.find_catalogs(
             path, language, one_code=True
         )
         names |= {x: os.path.relpath(x, path) for x in found}

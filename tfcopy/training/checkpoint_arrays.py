@@ -22,7 +22,7 @@ class CheckpointError(ValueError):
     """
 
 
-def stored_variables(model):
+def get_variables(model):
     """Returns the variables of a model, but not the states of random seeds.
 
     Unlike `model.weights`, they include what no model counts as a weight, such
@@ -32,14 +32,14 @@ def stored_variables(model):
     return [x for x in model.variables if id(x) not in seeds]
 
 
-def stored_values(model):
-    """Returns the values of `stored_variables` as a list of arrays."""
-    return [variable.numpy() for variable in stored_variables(model)]
+def get_values(model):
+    """Returns the values of `get_variables` as a list of arrays."""
+    return [variable.numpy() for variable in get_variables(model)]
 
 
 def set_values(model, values):
-    """Assigns the values of `stored_variables`, in their order."""
-    for variable, value in zip(stored_variables(model), values, strict=True):
+    """Assigns the values of `get_variables`, in their order."""
+    for variable, value in zip(get_variables(model), values, strict=True):
         variable.assign(value)
 
 
@@ -58,12 +58,12 @@ def average_names(model, optimizer, variables):
     Args:
         model: Keras model.
         optimizer: Its optimizer.
-        variables: `stored_variables`, some of them replaced by their averages,
+        variables: Variables of the model, some replaced by their averages,
             which are variables of the optimizer.
     """
     names = {
         id(variable): name
-        for name, variable in _named_variables(model, optimizer)
+        for name, variable in _name_variables(model, optimizer)
     }
     pairs = zip(_names("model", variables), map(id, variables))
     return {name: names[key] for name, key in pairs if names[key] != name}
@@ -73,7 +73,7 @@ def collect(model, optimizer):
     """Returns the weights and the optimizer's variables as a dict of arrays."""
     return {
         name: _storable(np.asarray(variable.numpy()))
-        for name, variable in _named_variables(model, optimizer)
+        for name, variable in _name_variables(model, optimizer)
     }
 
 
@@ -83,7 +83,7 @@ def restore(model, optimizer, arrays, path):
     Raises:
         CheckpointError: If the checkpoint is from another model or optimizer.
     """
-    variables = _named_variables(model, optimizer)
+    variables = _name_variables(model, optimizer)
     difference = _difference(variables, arrays)
     if difference:
         raise other_run(path, difference)
@@ -122,7 +122,7 @@ def weights_of(model, arrays, path):
     Raises:
         CheckpointError: If the arrays are from another model.
     """
-    variables = _named_variables(model)
+    variables = _name_variables(model)
     difference = _difference(variables, arrays)
     if difference:
         raise CheckpointError(f"{path} is from another model: {difference}.")
@@ -138,8 +138,8 @@ def _names(part, values):
     return [f"{part}/{index:04d}" for index in range(len(values))]
 
 
-def _named_variables(model, optimizer=None):
-    parts = [("model", stored_variables(model))]
+def _name_variables(model, optimizer=None):
+    parts = [("model", get_variables(model))]
     if optimizer is not None:
         parts.append(("optimizer", optimizer.variables))
     return [

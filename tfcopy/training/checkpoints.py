@@ -118,7 +118,7 @@ class Checkpoints:
         Raises:
             CheckpointError: As in `save_best`.
         """
-        name = _scored_name(phase, update)
+        name = _name_scored(phase, update)
         self._save_weights(name, weights, {"phase": phase, "update": update})
 
     def remove_average(self):
@@ -131,7 +131,7 @@ class Checkpoints:
         Args:
             kept: Pairs `(phase, update)` of the weights to keep.
         """
-        kept = {_scored_name(phase, update) for phase, update in kept}
+        kept = {_name_scored(phase, update) for phase, update in kept}
         if filesystem.isdir(self.folder):
             for name in filesystem.listdir(self.folder):
                 if _SCORED_NAME.fullmatch(name) and name not in kept:
@@ -206,7 +206,7 @@ class Checkpoints:
 
     def load_scored(self, phase, update, model):
         """Reads weights that will be averaged; see `load_best`."""
-        return self._load_named(_scored_name(phase, update), model)
+        return self._load_named(_name_scored(phase, update), model)
 
     def load(self):
         """Reads the newest checkpoint that is not damaged.
@@ -289,7 +289,7 @@ def _read(path, names=None):
     return info, arrays
 
 
-def _scored_name(phase, update):
+def _name_scored(phase, update):
     return f"scored-{phase}-{update:09d}.npz"
 
 

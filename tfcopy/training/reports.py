@@ -224,7 +224,7 @@ class Reports:
         """Reports the dev scores after the last update of a `State`."""
         self._progress.report(
             f"update {state.update:,}  epoch {state.epoch}  "
-            + self._described(scores)
+            + self._describe(scores)
             + ("  (best)" if is_best else "")
         )
         values = _losses(scores.nll, scores.per_example)
@@ -233,7 +233,7 @@ class Reports:
         values |= scores.metrics
         self._events.scalars(state.update, values, prefix="dev/")
         if self._on_eval:
-            with self._events.tolerating():
+            with self._events.tolerate_errors():
                 self._on_eval(state.update, self._events.writer)
         self._events.flush()
 
@@ -242,10 +242,10 @@ class Reports:
         listed = ", ".join(f"{update:,}" for update in updates)
         self._progress.report(
             f"mean of the weights after updates {listed}  "
-            + self._described(scores)
+            + self._describe(scores)
         )
 
-    def _described(self, scores):
+    def _describe(self, scores):
         """Formats dev scores as text."""
         name = self._options.score
         text = f"dev loss {scores.nll:.4f}"

@@ -26,7 +26,7 @@ class MovingAverage:
     def __init__(self, model, optimizer):
         self._model = model
         self._optimizer = optimizer
-        averages = keras_internals.moving_averages(optimizer)
+        averages = keras_internals.get_moving_averages(optimizer)
         self._averages = dict(zip(map(id, model.trainable_variables), averages))
 
     @property
@@ -37,16 +37,16 @@ class MovingAverage:
     def variables(self):
         """Returns the model's weights in order, averages if there are any."""
         averages = self._averages if self.exists else {}
-        variables = checkpoint_arrays.stored_variables(self._model)
+        variables = checkpoint_arrays.get_variables(self._model)
         return [averages.get(id(x), x) for x in variables]
 
     @contextlib.contextmanager
-    def used(self):
+    def apply_average(self):
         """Returns a context in which the model has its averaged weights."""
         if not self.exists:
             yield
             return
-        with replaced(self._model, [x.numpy() for x in self.variables()]):
+        with replace(self._model, [x.numpy() for x in self.variables()]):
             yield
 
     def use(self):
@@ -56,14 +56,14 @@ class MovingAverage:
 
 
 @contextlib.contextmanager
-def replaced(model, weights):
+def replace(model, weights):
     """Returns a context in which a model has other weights."""
-    own = checkpoint_arrays.stored_values(model)
+    original = checkpoint_arrays.get_values(model)
     checkpoint_arrays.set_values(model, weights)
     try:
         yield
     finally:
-        checkpoint_arrays.set_values(model, own)
+        checkpoint_arrays.set_values(model, original)
 
 
 def mean_weights(several):
@@ -263,7 +263,7 @@ class Saver:
             self._unwritten.pop(other, None)
         if not is_best and update not in averaged:
             return
-        weights = checkpoint_arrays.stored_values(self._model)
+        weights = checkpoint_arrays.get_values(self._model)
         phase = state.phase
         if is_best:
             self.best_weights = weights
@@ -286,7 +286,7 @@ class Saver:
         """
         updates = [update for update, _ in state.kept]
         self._average = mean_weights([self._scored_weights[x] for x in updates])
-        with replaced(self._model, self._average):
+        with replace(self._model, self._average):
             yield updates
 
     def keep_average(self, state, updates, scores):

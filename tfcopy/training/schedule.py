@@ -278,7 +278,7 @@ class Schedule:
         state.dev_history = [*earlier, [state.update, scores.nll]]
         score = options.score and scores.metrics[options.score]
         is_best = self._are_better(scores, score, state)
-        state.kept = self._kept(scores, score, state)
+        state.kept = self._select_kept(scores, score, state)
         if is_best:
             state.best_nll, state.best_penalty = scores.nll, scores.penalty
             state.best_score = score
@@ -296,7 +296,7 @@ class Schedule:
         state.evaluation_due = False
         return is_best
 
-    def _kept(self, scores, score, state):
+    def _select_kept(self, scores, score, state):
         """Returns the dev scores whose weights are kept for the average."""
         options = self._options
         if options.average is None:

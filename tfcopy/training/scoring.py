@@ -60,7 +60,7 @@ class Scorer:
         sums = np.array(tf.nest.flatten(totals))
         sums = self._replicas.sum_over_workers(sums).tolist()
         totals = tf.nest.pack_sequence_as(totals, sums)
-        return Evaluation.of(totals, step.targets.per_example)
+        return Evaluation.from_totals(totals, step.targets.per_example)
 
     def predict(self, data):
         """Runs the model over a dataset of batches, on one device.

@@ -123,7 +123,7 @@ def log_embeddings(folder, tables, max_words=10_000):
     for name, (matrix, words) in tables.items():
         words = list(words)[:max_words]
         key = "".join(c if c.isalnum() else "_" for c in name)
-        matrix, words = _with_vectors(np.asarray(matrix)[: len(words)], words)
+        matrix, words = _drop_zeros(np.asarray(matrix)[: len(words)], words)
         arrays[key] = matrix
         metadata = f"metadata_{key}.tsv"
         _write(folder, metadata, (f"{_one_field(word)}\n" for word in words))
@@ -154,12 +154,12 @@ def _write(folder, name, lines):
     write_atomically(os.path.join(folder, name), lambda file: file.write(data))
 
 
-def _with_vectors(matrix, words):
+def _drop_zeros(matrix, words):
     """Returns the non-zero rows and their words, or all if fewer than two."""
-    kept = np.flatnonzero(np.any(matrix, axis=1))
-    if len(kept) < 2:
+    rows = np.flatnonzero(np.any(matrix, axis=1))
+    if len(rows) < 2:
         return matrix, words
-    return matrix[kept], [words[i] for i in kept]
+    return matrix[rows], [words[i] for i in rows]
 
 
 def _one_field(word):
@@ -193,7 +193,7 @@ class EventLog:
         self._name = name
         self._tags = set()
         if folder is not None:
-            with self.tolerating():
+            with self.tolerate_errors():
                 self._open(os.fspath(folder), first_step, fresh)
 
     def _open(self, folder, first_step, fresh):
@@ -219,7 +219,7 @@ class EventLog:
                 )
 
     @contextlib.contextmanager
-    def tolerating(self):
+    def tolerate_errors(self):
         """Returns a context for writing events; reports the first failure."""
         try:
             yield
@@ -240,7 +240,7 @@ class EventLog:
             prefix: Prefix of their tags.
         """
         values = {prefix + name: value for name, value in values.items()}
-        with self.tolerating(), self.writer.as_default(step):
+        with self.tolerate_errors(), self.writer.as_default(step):
             for tag, value in values.items():
                 tf.summary.scalar(tag, value, description=describe(tag))
         if self._name is None and not self._tags.issuperset(values):
@@ -249,15 +249,15 @@ class EventLog:
 
     def layout(self, step, tags):
         """Writes the layout of charts, which replaces an earlier layout."""
-        with self.tolerating(), self.writer.as_default(step):
+        with self.tolerate_errors(), self.writer.as_default(step):
             tf.summary.experimental.write_raw_pb(layout_summary(tags))
 
     def flush(self):
-        with self.tolerating():
+        with self.tolerate_errors():
             self.writer.flush()
 
     def close(self):
-        with self.tolerating():
+        with self.tolerate_errors():
             self.writer.close()
 
 

@@ -168,7 +168,7 @@ def is_worth_compiling(model):
     )
 
 
-def announced(function, purpose, report):
+def announce(function, purpose, report):
     """Returns a function that reports when XLA compiles it for new shapes.
 
     Args:
@@ -187,7 +187,7 @@ def announced(function, purpose, report):
         what = f"program {len(seen)} to {purpose} batches of {shapes}"
         report(f"XLA compiles {what} ...")
         start = time.monotonic()
-        with _without_warnings():
+        with _suppress_warnings():
             result = function(batches, *more)
         report(f"... which took {time.monotonic() - start:.0f} s")
         return result
@@ -206,7 +206,7 @@ def _shapes_of(batches):
 
 
 @contextlib.contextmanager
-def _without_warnings():
+def _suppress_warnings():
     """Suppresses TensorFlow's warning that a function is traced often."""
     logger = tf.get_logger()
     level = logger.level
@@ -294,8 +294,12 @@ class TrainStep:
         specs = None if static else self._signature(element_spec)
 
         def graph(function, specs, purpose="train on"):
-            made = tf.function(function, input_signature=specs, autograph=False)
-            return announced(made, purpose, report) if jit_compile else made
+            compiled = tf.function(
+                function, input_signature=specs, autograph=False
+            )
+            return (
+                announce(compiled, purpose, report) if jit_compile else compiled
+            )
 
         self.accumulate = graph(self._accumulate, specs and specs[:3])
         self.update = graph(self._update, specs)
@@ -305,8 +309,8 @@ class TrainStep:
 
             For instance, only training has an alignment.
             """
-            some = {name: element_spec[name] for name in names}
-            return specs and self._signature(some)[:1]
+            spec = {name: element_spec[name] for name in names}
+            return specs and self._signature(spec)[:1]
 
         # Graphs by the names of the tensors in a batch.
         self.evaluate_with = functools.cache(
@@ -484,9 +488,9 @@ def densify(gradient):
 def clip(gradients, norm, clip_norm):
     """Scales gradients down to `clip_norm`; no cost if they are smaller."""
 
-    def scaled():
+    def scale():
         factor = clip_norm / norm
         return [g * tf.cast(factor, g.dtype) for g in gradients]
 
     # A comparison with NaN is false, so that NaN reaches the caller.
-    return tf.cond(norm > clip_norm, scaled, lambda: list(gradients))
+    return tf.cond(norm > clip_norm, scale, lambda: list(gradients))

@@ -276,7 +276,7 @@ class Trainer:
             # All workers wait until the first one has written its files.
             self.replicas.sum_over_workers(np.zeros(1))
         self.saver.use_final(state)
-        return Result.of(state)
+        return Result.from_state(state)
 
     def evaluate(self, data, cancelled=lambda: False):
         """Scores the model on a dataset of batches.

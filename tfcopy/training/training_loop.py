@@ -89,7 +89,7 @@ class TrainingLoop:
 
     def _settle(self, wait=False):
         """Reads and reports the results of finished updates, or of all."""
-        for update in self._updates.finished(wait):
+        for update in self._updates.pop_finished(wait):
             if not (math.isfinite(update.nll) and math.isfinite(update.norm)):
                 self._diverge(update)
             self._stop_is_agreed |= update.stop > 0
@@ -105,7 +105,7 @@ class TrainingLoop:
         """Scores the dev data; returns `False` if cancelled."""
         self._settle(wait=True)
         state = self._state
-        with self._saver.moving_average.used():
+        with self._saver.moving_average.apply_average():
             scores = self._dev_scores()
             if scores is None:
                 return False

@@ -43,7 +43,7 @@ class Evaluation:
     per_example: bool = False
 
     @classmethod
-    def of(cls, totals, per_example):
+    def from_totals(cls, totals, per_example):
         """Computes the means from `Totals` on the host."""
         nll, penalty, targets, examples, metrics = totals
         if not targets:
@@ -94,7 +94,7 @@ class Result:
     averaged_updates: list[int]
 
     @classmethod
-    def of(cls, state):
+    def from_state(cls, state):
         """Returns the results at a `State`."""
         seconds = max(state.timed_seconds, 1e-9)
         scores = {

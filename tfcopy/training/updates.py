@@ -99,7 +99,7 @@ class Updates:
         self._started.append(update)
         return update
 
-    def finished(self, wait=False):
+    def pop_finished(self, wait=False):
         """Yields finished updates that were not read yet, with their results.
 
         Args:
@@ -118,7 +118,7 @@ class Updates:
         if not self._step.has_metrics:
             return {}
         totals = self._step.score([update.items[0].batch])
-        return Evaluation.of(totals, self.targets.per_example).metrics
+        return Evaluation.from_totals(totals, self.targets.per_example).metrics
 
     @property
     def targets(self):

@@ -53,7 +53,7 @@ def warm_start(model, other, words: Mapping[str, Words] = {}):
             continue
         value = keras.ops.convert_to_numpy(known[name])
         if name in words:
-            value = _matched(weight, value, words[name])
+            value = _match_words(weight, value, words[name])
         if value.shape != weight.shape:
             raise ValueError(
                 f"The shape of {name} must be {tuple(weight.shape)}. "
@@ -63,12 +63,12 @@ def warm_start(model, other, words: Mapping[str, Words] = {}):
     return fresh
 
 
-def _matched(weight, value, words):
+def _match_words(weight, value, words):
     """Returns the value with its words in the order of the weight."""
-    own = np.moveaxis(keras.ops.convert_to_numpy(weight), words.axis, 0).copy()
+    rows = np.moveaxis(keras.ops.convert_to_numpy(weight), words.axis, 0).copy()
     theirs = np.moveaxis(value, words.axis, 0)
-    if own.shape[1:] != theirs.shape[1:] or len(own) != len(words.places):
+    if rows.shape[1:] != theirs.shape[1:] or len(rows) != len(words.places):
         return value  # The caller reports its shape.
     is_known = words.places >= 0
-    own[is_known] = theirs[words.places[is_known]]
-    return np.moveaxis(own, 0, words.axis)
+    rows[is_known] = theirs[words.places[is_known]]
+    return np.moveaxis(rows, 0, words.axis)

@@ -140,7 +140,7 @@ def test_sentences_that_are_not_kept_are_empty():
 def test_reversed_links_are_in_order():
     links = links_of([(0, 0, 2), (0, 1, 0), (2, 0, 0)])
     expected = [(0, 0, 1), (0, 2, 0), (2, 0, 0)]
-    assert rows_of(links.reversed()) == expected
+    assert rows_of(links.reverse()) == expected
 
 
 def test_of_several_links_the_most_usual_stays():

@@ -141,7 +141,7 @@ def test_whole_files_are_held_out(tmp_path):
 
 def test_a_twentieth_of_many_files_is_held_out():
     files = {f"{i}.po": ["an entry"] for i in range(420)}
-    parts = gettext_catalogs._held_out(files, [*files])
+    parts = gettext_catalogs._hold_out(files, [*files])
     assert [len(part) for part in parts] == [378, 21, 21]
 
 
@@ -271,7 +271,7 @@ def test_exactly_a_language_is_taken_where_it_is_there(
         write(tmp_path / "pt_PT" / "LC_MESSAGES" / "a.po", in_language("")),
         write(tmp_path / "de" / "LC_MESSAGES" / "a.po", in_language("de")),
     ]
-    found, others = gettext_catalogs.of_language(
+    found, others = gettext_catalogs.find_catalogs(
         tmp_path, language, one_code=True
     )
     assert sorted(found) == sorted(str(paths[i]) for i in expected)
@@ -351,7 +351,7 @@ def test_a_catalogue_in_another_script_is_refused(tmp_path, own, language):
     with pytest.raises(CorpusError, match=f"in '{own}'.*'{language}'"):
         gettext_catalogs.read_catalog(path).header.check_language(language)
     with pytest.raises(CorpusError, match=f"in '{own}'.*'{language}'"):
-        gettext_catalogs.of_language(tmp_path, language, one_code=True)
+        gettext_catalogs.find_catalogs(tmp_path, language, one_code=True)
 
 
 @pytest.mark.parametrize(
@@ -386,7 +386,7 @@ def test_a_name_or_the_path_is_the_language(
     place = "header" if is_whole else "header or its path"
     with pytest.raises(CorpusError, match=f"by its {place}. Expected: 'nl'"):
         header.check_language("nl", is_given=True)
-    found, _ = gettext_catalogs.of_language(tmp_path, expected)
+    found, _ = gettext_catalogs.find_catalogs(tmp_path, expected)
     assert [*found] == [str(tmp_path / path)]
     told = capsys.readouterr().out
     assert (f"{field!r}, which is no known" in told) == is_unknown
@@ -394,21 +394,21 @@ def test_a_name_or_the_path_is_the_language(
 
 def test_a_folder_completes_a_header_without_a_script(tmp_path):
     path = write(tmp_path / "sr@latin" / "git" / "a.po", in_language("sr_RS"))
-    assert [*gettext_catalogs.of_language(tmp_path, "sr@latin")[0]] == [
+    assert [*gettext_catalogs.find_catalogs(tmp_path, "sr@latin")[0]] == [
         str(path)
     ]
     with pytest.raises(CorpusError, match="'sr@latin', by its header or its"):
-        gettext_catalogs.of_language(tmp_path, "sr")
+        gettext_catalogs.find_catalogs(tmp_path, "sr")
 
 
 def test_po_is_no_language(tmp_path, capsys):
     folder = tmp_path / "po"
     for name in ("fr", "de"):
         write(folder / f"{name}.po", in_language(""))
-    found, _ = gettext_catalogs.of_language(tmp_path, "fr")
+    found, _ = gettext_catalogs.find_catalogs(tmp_path, "fr")
     assert [*found] == [str(folder / "fr.po")]
     (folder / "fr.po").rename(folder / "a_fr.po")
-    gettext_catalogs.of_language(tmp_path, "fr")
+    gettext_catalogs.find_catalogs(tmp_path, "fr")
     assert "catalogues for fr: without a code (2)." in capsys.readouterr().out
 
 
@@ -422,7 +422,7 @@ def test_linked_folders_of_languages_are_read_once(tmp_path, capsys):
     (root / "de").symlink_to(tmp_path)
     (other / "es").symlink_to(other)
     (root / "shared").symlink_to(other.parent)
-    found, others = gettext_catalogs.of_language(root, "es")
+    found, others = gettext_catalogs.find_catalogs(root, "es")
     assert [*found] == [str(root / "es" / "LC_MESSAGES" / "a.po")]
     assert len(others) == 1
     told = capsys.readouterr().out.splitlines()

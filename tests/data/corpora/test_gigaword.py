@@ -139,7 +139,7 @@ def test_blanks_are_those_of_the_tokeniser(text):
     encoded = text.encode("utf-8", "replace")
     for kept in ("", blanks.KEPT):
         normal = normalize_blanks(tf.constant(encoded), kept).numpy().decode()
-        expected = blanks.normalized(encoded.decode(), kept)
+        expected = blanks.normalize(encoded.decode(), kept)
         assert normal == expected * bool(expected.strip(f" {blanks.KEPT}"))
 
 

@@ -5,7 +5,7 @@ import itertools
 import re
 
 from tfcopy.data.generated import demo_definitions_lexicon as lexicon
-from tfcopy.data.generated.demo_definitions_lexicon import with_articles
+from tfcopy.data.generated.demo_definitions_lexicon import insert_articles
 
 
 def facts(text):
@@ -94,7 +94,7 @@ def _asked():
     }
     for facet, block in lexicon.ASKED.items():
         for pattern, value in itertools.product(block, values[facet]):
-            phrase = with_articles(pattern.replace("{value}", value))
+            phrase = insert_articles(pattern.replace("{value}", value))
             yield phrase, (facet, value)
 
 

@@ -33,7 +33,7 @@ def test_half_of_the_held_out_words_are_seen_in_training(load):
     of_examples = invented(corpus.train)
     assert sum(not words for words in of_examples) == 5_000
     train = set().union(*of_examples)
-    own, validation = demo.unseen_words(), invented(corpus.validation)
+    own, validation = demo.get_unseen_words(), invented(corpus.validation)
     for split in (invented(corpus.test), validation):
         counts = collections.Counter()
         for words in split:

@@ -29,7 +29,7 @@ def test_words_are_distinct_from_each_other_and_from_plain_ones(number, seed):
 
 
 PLAIN = frozenset(lexicon.plain_words())
-UNSEEN = sorted(demo.unseen_words())
+UNSEEN = sorted(demo.get_unseen_words())
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,7 @@ SMALL = RarestWord(num_words=6, num_pointed=2, length=4, q=0.3)
 @pytest.mark.parametrize("q", list(TABLE))
 def test_table_of_the_paper_notes(q):
     """Check 12."""
-    expected = RarestWord(q=q).expected()
+    expected = RarestWord(q=q).expect()
     words, targets, rarest = TABLE[q]
     assert expected["pointed_words"] == pytest.approx(words, abs=5e-5)
     assert expected["pointed_targets"] == pytest.approx(targets, abs=5e-5)
@@ -53,7 +53,7 @@ def test_words_are_drawn_as_often_as_they_should():
     # The last word has no more than its share: nothing is clipped into it.
     np.testing.assert_allclose(found, task.probabilities(), rtol=0.05)
     share = task.is_pointed(words).mean()
-    expected = task.expected()["pointed_targets"]
+    expected = task.expect()["pointed_targets"]
     assert share == pytest.approx(expected, abs=0.01)
     # Neighbours know nothing of each other.
     assert abs(np.corrcoef(words[:, 0], words[:, 1])[0, 1]) < 0.02

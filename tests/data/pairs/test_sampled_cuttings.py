@@ -24,7 +24,7 @@ def parts(tmp_path_factory):
     cutters = (SentencepieceTokenizer(str(path)),) * 2
     both = [
         sentencepiece_tokenizer.BothCuttings(
-            x, sentencepiece_tokenizer.sampled(x, 0.1)
+            x, sentencepiece_tokenizer.sample_subwords(x, 0.1)
         )
         for x in cutters
     ]
@@ -86,6 +86,6 @@ def test_a_corpus_knows_its_epochs(parts):
         target_tokenizer=parts[1][1],
         progress=False,
     )
-    assert plain.of_epoch(3) is plain
+    assert plain.select_epoch(3) is plain
     assert plain.longest[0] == plain.source_lengths.max()
     assert plain.longest[1] == plain.target_lengths.max()

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfcopy.data.pairs.sampled_vocabulary import (
+    add_candidates,
     choose_candidates,
-    with_candidates,
 )
 from tfcopy.tokens import NO_COPY
 
@@ -48,7 +48,7 @@ def make_dataset(**others):
 
 
 def test_each_batch_has_its_own():
-    batches = list(with_candidates(make_dataset(), V, 6))
+    batches = list(add_candidates(make_dataset(), V, 6))
     chosen = [batch["candidate_ids"].numpy().tolist() for batch in batches]
     assert chosen == [[0, 1, 2, 3, 6, 8], [0, 1, 2, 3, 4, 7]]
     expected = {"source_copy_ids", "candidate_ids", "candidate_log_weights"}
@@ -58,7 +58,7 @@ def test_each_batch_has_its_own():
 def test_words_of_the_targets_too():
     """`V` + 1 is a copied word."""
     dataset = make_dataset(target_ids=[[[7, V + 1, 2]], [[8, 2, 0]]])
-    batches = list(with_candidates(dataset, V, 7, "batch"))
+    batches = list(add_candidates(dataset, V, 7, "batch"))
     chosen = [batch["candidate_ids"].numpy().tolist() for batch in batches]
     assert chosen == [[0, 1, 2, 3, 6, 7, 8], [0, 1, 2, 3, 4, 7, 8]]
 
@@ -104,8 +104,8 @@ def test_each_batch_has_a_sample_of_its_own_always_the_same():
     found = [
         [batch["candidate_ids"].numpy().tolist() for batch in batches]
         for batches in (
-            with_candidates(dataset, 100, 20, "sample"),
-            with_candidates(dataset, 100, 20, "sample"),
+            add_candidates(dataset, 100, 20, "sample"),
+            add_candidates(dataset, 100, 20, "sample"),
         )
     ]
     assert found[0] == found[1]
@@ -114,5 +114,5 @@ def test_each_batch_has_a_sample_of_its_own_always_the_same():
 
 
 def test_all_words_without_a_count():
-    for batch in with_candidates(make_dataset(), V):
+    for batch in add_candidates(make_dataset(), V):
         assert batch["candidate_ids"].numpy().tolist() == list(range(V))

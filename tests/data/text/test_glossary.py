@@ -23,7 +23,7 @@ def written(text, terms=TERMS):
     """The text, its phrases marked, then written in brackets."""
     phrases = tf.constant([x for x, _ in terms], tf.string)
     translations = tf.constant([f"[{x}]" for _, x in terms], tf.string)
-    text = glossary.without_marks(tf.constant([text]))
+    text = glossary.remove_marks(tf.constant([text]))
     marked = glossary.mark(text, phrases, PATTERNS["rst"])
     return glossary.unmark(marked, translations).numpy()[0].decode()
 

@@ -10,7 +10,7 @@ from tests.data.text.hub_tokenizers import (
 )
 from tests.serving.servables.translators import NAMES
 from tfcopy.data import encode_pairs, hub_pieces
-from tfcopy.data.text.byte_pair_tokenizer import spelt
+from tfcopy.data.text.byte_pair_tokenizer import spell_piece
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.tokens import EOS, NO_COPY
 
@@ -121,7 +121,7 @@ def test_the_vocabulary_holds_the_pieces_in_their_order(hub, pieces):
     if name == "Bart":
         assert pieces.vocabulary.words[4:6] == ("⟨s⟩", "<mask>")
     if name == "GPT2":  # KerasHub pads with it, but it is a word.
-        assert pieces.vocabulary.words[4] == spelt(hub.id_to_token(0))
+        assert pieces.vocabulary.words[4] == spell_piece(hub.id_to_token(0))
     if name == "T5Gemma":
         assert pieces.vocabulary.words[4:6] == ("<0x00>", "<0x01>")
 
@@ -153,7 +153,7 @@ def test_a_span_is_one_token(pieces):
 
 def test_spellings_are_different():
     pieces = ["Ġthe", "the", "ĠKÃ¶ln", "âĸ", "âĸģ", "Ċ", "Ġ", "<0xE2>", "ĠĠ"]
-    found = [spelt(piece) for piece in pieces]
+    found = [spell_piece(piece) for piece in pieces]
     assert found == [
         *("▁the", "the", "▁Köln", "<0xE2><0x96>", "<0xE2><0x96><0x81>"),
         *("<0x0A>", "▁", "<0x3C><0x30><0x78><0x45><0x32><0x3E>", "▁▁"),

@@ -18,7 +18,7 @@ from tfcopy.data import (
     hub_pieces,
     train_sentencepiece,
 )
-from tfcopy.data.text.answer_check import touched
+from tfcopy.data.text.answer_check import find_touched
 from tfcopy.data.text.blanks import KEPT
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.data.text.rst_markup import markup_of
@@ -170,7 +170,7 @@ def apart(pieces):
     tokenizer = ProtectedTokenizer(pieces, _KINDS)
 
     def graph(sources, said):
-        beside = tokenizer.beside_letters(tokenizer.tokenize(sources))
+        beside = tokenizer.find_adjacent(tokenizer.tokenize(sources))
         tokens = tf.RaggedTensor.from_tensor(said, padding="")
         plain = tokenizer.detokenize(tokens)
         return tokenizer.detokenize(tokens, beside), plain
@@ -192,7 +192,7 @@ def test_placeholders_do_not_become_parts_of_words(apart, sources, said):
         text, before = (x.decode() for x in both)
         assert text.replace(" ", "") == before.replace(" ", "")
         had, now, plain = (
-            {*touched(x, _KINDS)} for x in (source, text, before)
+            {*find_touched(x, _KINDS)} for x in (source, text, before)
         )
         assert had >= now, (source, text)
         # Elsewhere all is as it was.
@@ -297,7 +297,7 @@ def test_spans_are_runs_of_pieces(cutting, parts):
     pieces = tf.ragged.constant(found, tf.string, ragged_rank=1)
     spans = [x.decode() for x in cutting.inner.detokenize(pieces).numpy()]
     assert spans == [x for x in parts if x not in WORDS]
-    needed = cutting.needed(words).to_list()
+    needed = cutting.mark_needed(words).to_list()
     assert needed[0] == [MARKS.get(x[:1], 0) for x in row]
     assert needed[1] == [] and not any(needed[2])
     # The form that is looked up, and what comes back, are the inner one's.

@@ -12,7 +12,7 @@ from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.data.text.sentencepiece_tokenizer import (
     BothCuttings,
     SampledPieces,
-    sampled,
+    sample_subwords,
 )
 
 sentencepiece = pytest.importorskip("sentencepiece")
@@ -263,7 +263,7 @@ def test_protected_spans_stay_whole(tokenizer):
     protected = ProtectedTokenizer(tokenizer, ("rst",))
     text = "The session opens :func:`ast.parse` again ."
     for epoch in range(3):
-        (pieces,) = cut(sampled(protected, 0.1, epoch), [text])
+        (pieces,) = cut(sample_subwords(protected, 0.1, epoch), [text])
         assert ":func:`ast.parse`" in pieces
 
 

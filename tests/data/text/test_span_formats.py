@@ -11,9 +11,9 @@ import re2
 from tfcopy.data.text.span_formats import (
     FORMATS,
     SUFFIX,
-    in_order,
-    named,
-    of_order,
+    find_arguments,
+    find_format,
+    find_ordered,
 )
 from tfcopy.data.text.span_patterns import spans_of
 
@@ -139,7 +139,9 @@ def test_spans_are_all_that_msgfmt_checks(tmp_path, name):
 def test_numbers_stand_for_the_order(tmp_path, name):
     """Two placeholders that change places are refused, unless numbered."""
     own = [
-        x for x in PLACEHOLDERS[name].split() if of_order(x, [name + SUFFIX])
+        x
+        for x in PLACEHOLDERS[name].split()
+        if find_ordered(x, [name + SUFFIX])
     ]
     own = [
         x for x in own if spans_of(x, (name + SUFFIX,)) == [x] and "*" not in x
@@ -152,11 +154,11 @@ def test_numbers_stand_for_the_order(tmp_path, name):
     source = f"{one} a {two}"
     pairs = [(source, f"{two} a {one}"), (source, f"{one} b {two}")]
     if row.numbered:
-        numbered = [row.with_number(x, i) for i, x in enumerate((one, two))]
+        numbered = [row.insert_number(x, i) for i, x in enumerate((one, two))]
         pairs.append((source, f"{numbered[1]} a {numbered[0]}"))
-        assert "*" not in one and row.with_number("%*d", 0) is None
+        assert "*" not in one and row.insert_number("%*d", 0) is None
     else:
-        assert row.with_number(one, 0) is None
+        assert row.insert_number(one, 0) is None
     swapped, *others = told_by_msgfmt(tmp_path, name, pairs)
     assert not any(others)
     # Python takes strings for anything.
@@ -165,7 +167,10 @@ def test_numbers_stand_for_the_order(tmp_path, name):
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_placeholders_are_spans(name):
-    assert named(name + SUFFIX) is FORMATS[name] and named(name) is None
+    assert (
+        find_format(name + SUFFIX) is FORMATS[name]
+        and find_format(name) is None
+    )
     for text in PLACEHOLDERS[name].split():
         span = spans_of(f"é {text} z", (name + SUFFIX,))
         assert span, text
@@ -178,26 +183,26 @@ def test_some_are_told_apart_by_their_order_alone():
     spans = ["%s", "%1$s", "%(x)s", "%%", "%5.2f", "{}", "{0}", "{:d}", "~a"]
 
     def ordered(name):
-        return [x for x in spans if of_order(x, ["fuzzy", name])]
+        return [x for x in spans if find_ordered(x, ["fuzzy", name])]
 
     assert ordered("c-format") == ["%s", "%5.2f"]
     assert ordered("python-brace-format") == ["{}", "{:d}"]
     assert ordered("scheme-format") == ["~a"]
     assert ordered("qt-format") == ordered("sh-format") == []
-    assert FORMATS["c"].with_number("%-5s", 1) == "%2$-5s"
-    assert FORMATS["python-brace"].with_number("{:d}", 1) == "{1:d}"
-    assert FORMATS["go"].with_number("%v", 0) == "%[1]v"
-    assert FORMATS["boost"].with_number("%|-5|", 0) == "%|1$-5|"
-    assert FORMATS["object-pascal"].with_number("%s", 0) == "%0:s"
-    assert FORMATS["c"].with_number("%1$s", 0) is None
-    assert FORMATS["go"].with_number("%+6.2f", 1) == "%+6.2[2]f"
-    assert FORMATS["go"].with_number("%[1]d", 1) is None
-    assert not of_order("%-5{x}", ["ruby-format"])
+    assert FORMATS["c"].insert_number("%-5s", 1) == "%2$-5s"
+    assert FORMATS["python-brace"].insert_number("{:d}", 1) == "{1:d}"
+    assert FORMATS["go"].insert_number("%v", 0) == "%[1]v"
+    assert FORMATS["boost"].insert_number("%|-5|", 0) == "%|1$-5|"
+    assert FORMATS["object-pascal"].insert_number("%s", 0) == "%0:s"
+    assert FORMATS["c"].insert_number("%1$s", 0) is None
+    assert FORMATS["go"].insert_number("%+6.2f", 1) == "%+6.2[2]f"
+    assert FORMATS["go"].insert_number("%[1]d", 1) is None
+    assert not find_ordered("%-5{x}", ["ruby-format"])
 
 
 def test_a_number_tells_those_behind_it_theirs_in_some_formats():
     spans = ["%2$s", "%d", "%%", "%1$s", "%*d", "%c"]
-    assert in_order(spans, ["elisp-format", "fuzzy"]) == [
+    assert find_arguments(spans, ["elisp-format", "fuzzy"]) == [
         (1, "%2$s"),
         (2, "%3$d"),
         None,
@@ -206,20 +211,20 @@ def test_a_number_tells_those_behind_it_theirs_in_some_formats():
         (3, "%4$c"),
     ]
     # Elsewhere those without numbers are counted by themselves.
-    assert in_order(spans[:4], ["perl-format"]) == [
+    assert find_arguments(spans[:4], ["perl-format"]) == [
         None,
         (0, "%1$d"),
         None,
         None,
     ]
-    assert in_order(["%2$s", "%1$d"], ["elisp-format"]) == [None, None]
-    assert in_order(["%[2]d", "%v"], ["go-format"])[1] == (2, "%[3]v")
+    assert find_arguments(["%2$s", "%1$d"], ["elisp-format"]) == [None, None]
+    assert find_arguments(["%[2]d", "%v"], ["go-format"])[1] == (2, "%[3]v")
 
 
 def test_a_placeholder_may_take_the_argument_before_it_again():
     names = ["java-printf-format"]
     spans = ["%s", "%n", "%-<5s", "%d", "%<x", "%1$s", "%<s"]
-    assert in_order(spans, names) == [
+    assert find_arguments(spans, names) == [
         (0, "%1$s"),
         None,
         (0, "%1$-5s"),
@@ -228,4 +233,4 @@ def test_a_placeholder_may_take_the_argument_before_it_again():
         None,
         (0, "%1$s"),
     ]
-    assert in_order(["%<s"], names) == [(None, None)]
+    assert find_arguments(["%<s"], names) == [(None, None)]

@@ -14,8 +14,8 @@ from tfcopy.data.text.span_patterns import (
     KINDS,
     PATTERNS,
     check_flag,
-    lost_spans,
-    replaced_spans,
+    find_lost_spans,
+    replace_spans,
     spans_of,
 )
 
@@ -61,8 +61,8 @@ def test_long_texts_take_no_longer_than_they_are(name):
 
 
 def test_spans_are_replaced():
-    assert replaced_spans("é ``a b`` c", ("rst",), "x") == "é x c"
-    assert replaced_spans("``a``", (), "x") == "``a``"
+    assert replace_spans("é ``a b`` c", ("rst",), "x") == "é x c"
+    assert replace_spans("``a``", (), "x") == "``a``"
     assert spans_of("``a``", ()) == []
     assert spans_of("\ud800 ``a``", ("rst",)) == ["``a``"]
 
@@ -174,12 +174,12 @@ def test_senseless_patterns_are_refused(pattern, reason, capfd):
 
 def test_spans_are_lost_one_by_one():
     source = "``a`` and ``a`` or :mod:`b`, %s"
-    assert lost_spans(source, source, ("rst",)) == []
-    assert lost_spans(source, ":mod:`b` y ``a``", ("rst",)) == ["``a``"]
-    assert lost_spans(source, ":mod: `b`", ("rst", "printf")) == [
+    assert find_lost_spans(source, source, ("rst",)) == []
+    assert find_lost_spans(source, ":mod:`b` y ``a``", ("rst",)) == ["``a``"]
+    assert find_lost_spans(source, ":mod: `b`", ("rst", "printf")) == [
         *("``a``", "``a``", ":mod:`b`", "%s")
     ]
-    assert lost_spans("ab1", "b", (r"[a-z]\d",)) == ["b1"]
+    assert find_lost_spans("ab1", "b", (r"[a-z]\d",)) == ["b1"]
 
 
 def test_every_order_of_names_finds_the_same():

@@ -14,10 +14,10 @@ from tfcopy.data.text.tokenization import (
     LANGUAGES,
     MODES,
     Tokenizer,
-    covering_span,
+    adapt,
     cut_out,
     detokenize,
-    knowing,
+    find_covering_span,
     readable_text,
     tokenize,
     tokenize_with_offsets,
@@ -191,13 +191,13 @@ def test_blanks_that_carry_meaning_are_tokens(mode, language):
 
 def test_blanks_outside_a_vocabulary_are_spaces():
     vocabulary = Vocabulary(["<pad>", "<unk>", "<s>", "</s>", "\u00a0:"])
-    known = knowing(Tokenizer(language="fr"), vocabulary)
+    known = adapt(Tokenizer(language="fr"), vocabulary)
     text = tf.constant(["10\u202f000\u00a0: x\u200by"])
     expected = ["10", "000", "\u00a0", ":", "x", "y"]
     assert known.tokenize(text).to_list() == [[x.encode() for x in expected]]
-    assert knowing(known, vocabulary) is known
+    assert adapt(known, vocabulary) is known
     protected = ProtectedTokenizer(Tokenizer(), ("links",))
-    assert knowing(protected, vocabulary).blanks == "\u00a0"
+    assert adapt(protected, vocabulary).blanks == "\u00a0"
     assert protected.blanks == KEPT
 
 
@@ -440,7 +440,7 @@ def test_covering_span():
         (9, 11, (3, 3)),  # a blank alone
         (0, 14, (0, 4)),
     ):
-        assert covering_span(starts, ends, start, end) == expected
+        assert find_covering_span(starts, ends, start, end) == expected
 
 
 def test_words_of_any_place_are_cut_out_in_a_graph():

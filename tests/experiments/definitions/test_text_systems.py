@@ -11,7 +11,7 @@ from tfcopy.experiments.definitions import text_systems
 from tfcopy.experiments.training_choices import (
     MAX_SHAPES,
     Batching,
-    for_trainer,
+    make_trainer_data,
 )
 
 
@@ -23,7 +23,7 @@ def test_compiled_batches_of_tokens_have_few_shapes(capsys):
     batches = TextBatches(make(end=True), TEXTS.words)
     text_systems._choose_shapes(batches, TEXTS, limit, seed=1)
     assert "compiles at most" in capsys.readouterr().out
-    read = for_trainer(
+    read = make_trainer_data(
         functools.partial(batches.train, TEXTS, limit, shuffle_seed=1)
     )
     seen, rows = set(), set()

@@ -42,7 +42,7 @@ def test_compiled_batches_have_few_shapes(capsys, batch_tokens):
     batching = Batching(4, batch_tokens=batch_tokens, seed=2)
     train, validation = corpus(400), corpus(61, seed=1)
     data = types.SimpleNamespace(train=train, validation=validation)
-    shapes = pair_training.compiled_shapes(batching, data)
+    shapes = pair_training.choose_compiled_shapes(batching, data)
     printed = capsys.readouterr().out
     assert len(shapes) <= pair_training.MAX_SHAPES
     assert printed.startswith(f"XLA compiles {len(shapes)} shapes")

@@ -4,7 +4,7 @@ import numpy as np
 
 from tests import helpers
 from tests.models.backbones import make_backbone
-from tfcopy.layers.backbones.backbone_parts import attend, by_head, of_all
+from tfcopy.layers.backbones.backbone_parts import attend, map_all, to_heads
 
 
 def test_heads_that_share_keys_read_what_the_layer_does():
@@ -17,13 +17,13 @@ def test_heads_that_share_keys_read_what_the_layer_does():
     visible = np.array([[[True, False, True]]])
     bias = np.where(visible[:, None], 0, -1e9).astype("float32")
     expected, rows = attention([x, source], attention_mask=bias)
-    rows = {"keys": by_head(rows[:, 0]), "values": by_head(rows[:, 1])}
+    rows = {"keys": to_heads(rows[:, 0]), "values": to_heads(rows[:, 1])}
     found = attend(
-        by_head(of_all(attention.query_dense, x)),
+        to_heads(map_all(attention.query_dense, x)),
         [rows],
         visible,
         scale=attention.scaling,
         soft_cap=attention.logit_soft_cap,
     )
-    found = of_all(attention.output_dense, by_head(found))
+    found = map_all(attention.output_dense, to_heads(found))
     helpers.assert_close(found, expected)

@@ -3,7 +3,7 @@ import pytest
 from keras import ops
 
 from tests import helpers
-from tfcopy.decoding.hypotheses import follow, with_beams
+from tfcopy.decoding.hypotheses import add_beams, follow
 from tfcopy.layers import (
     BahdanauAttention,
     CoverageAttention,
@@ -13,7 +13,7 @@ from tfcopy.layers import (
     TransformerCell,
 )
 from tfcopy.layers.cells import transformer_cell
-from tfcopy.layers.loop import with_room
+from tfcopy.layers.loop import reserve_room
 
 B, T, S, E, C, U, H = 2, 4, 3, 3, 6, 8, 2
 MASK = np.array([[True] * 3, [True, True, False]])
@@ -68,11 +68,11 @@ def test_steps_of_beams_give_what_all_steps_give(attention, options, rooms):
     memory = cell.prepare(normal(B, S, C), MASK)
     words = normal(T, B, 2, E)
     parents = np.array([[[0, 0], [1, 0]], [[1, 0], [1, 1]], [[0, 1], [0, 0]]])
-    state = with_beams(cell.initial_state(None, memory), 2)
+    state = add_beams(cell.initial_state(None, memory), 2)
     said = np.zeros((B, 2, 0, E), "float32")
     for step in range(T):
         if rooms:
-            state = with_room(state, rooms[step])
+            state = reserve_room(state, rooms[step])
         if step:
             own = parents[step - 1]
             state = follow(state, ops.convert_to_tensor(own, "int32"))

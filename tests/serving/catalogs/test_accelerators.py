@@ -10,9 +10,9 @@ import pytest
 
 from tests.serving.catalogs.catalogs import HEADER, quoted, write
 from tfcopy.data.text.accelerators import (
+    insert_mark,
     letter_of,
-    with_mark,
-    without_mark,
+    remove_mark,
 )
 
 
@@ -29,7 +29,7 @@ from tfcopy.data.text.accelerators import (
     ],
 )
 def test_an_accelerator_is_taken_out(text, rest, letter):
-    found = without_mark(text)
+    found = remove_mark(text)
     assert (found.text, found.letter) == (rest, letter)
     assert found.mark == ("&" if "&" in text else "_")
 
@@ -43,7 +43,7 @@ def test_an_accelerator_is_taken_out(text, rest, letter):
     + ["M%?n?AIL&ail?", "messages&no messages"],
 )
 def test_what_is_none_is_left(text):
-    assert without_mark(text) == (text, "", "")
+    assert remove_mark(text) == (text, "", "")
 
 
 def test_translations_have_it_anywhere():
@@ -57,7 +57,7 @@ def test_translations_have_it_anywhere():
 def test_letters_are_used_once():
     used = collections.Counter("f")
     found = [
-        with_mark(text, "_", letter, used, spans)
+        insert_mark(text, "_", letter, used, spans)
         for text, letter, spans in (
             ("Fichier", "F", ()),
             ("Enregistrer sous", "S", ()),

@@ -15,9 +15,9 @@ from tests.serving.catalogs.catalogs import (
 from tfcopy.data.corpora.catalog_lines import (
     entries_of,
     lines_of,
-    unescaped,
+    unescape,
 )
-from tfcopy.serving.catalogs.entries import Skipped, Suggestion, filled
+from tfcopy.serving.catalogs.entries import Skipped, Suggestion, fill_text
 
 TEXTS = st.text(
     st.sampled_from('aé漢 "\\\n\t%{}`#~msgid')
@@ -36,7 +36,7 @@ def test_strings_are_what_others_read(text):
     lines = lines_of("msgstr", text)
     parts = [line.removeprefix("msgstr ") for line in lines]
     assert all(part[0] == part[-1] == '"' for part in parts)
-    assert unescaped("".join(part[1:-1] for part in parts)) == text
+    assert unescape("".join(part[1:-1] for part in parts)) == text
     for line in lines:
         is_one_word = " " not in line.removeprefix("msgstr ").strip('" ')
         assert len(line) <= 79 or is_one_word
@@ -55,7 +55,7 @@ def test_strings_are_wrapped_as_gettext_does():
 
 
 def filled_text(text, outcomes):
-    return filled("a.po", text, outcomes)
+    return fill_text("a.po", text, outcomes)
 
 
 ENTRY, FILLED = beside.read(__file__, "entry.po", "filled_entry.po")

@@ -68,12 +68,12 @@ def test_what_most_have_counts_then_the_first():
 
 def test_the_nearest_text_is_found():
     known = memory(KNOWN + '\nmsgid "Open a file"\nmsgstr "Abre"\n')
-    found = known.near("Open the file", 70)
+    found = known.find("Open the file", 70)
     assert found.source == "Open a file" and found.forms == {0: "Abre"}
     # 2 * 10 letters of 24 are the same.
     assert found.likeness == pytest.approx(100 * 20 / 24)
-    assert known.near("Open the file", 84) is None
-    assert Memory().near("a", 1) is None
+    assert known.find("Open the file", 84) is None
+    assert Memory().find("a", 1) is None
 
 
 @given(st.dictionaries(st.text(min_size=1), st.text(min_size=1)), st.text())
@@ -85,7 +85,7 @@ def test_each_text_that_was_added_is_found(texts, other):
         asked = entry("x")
         asked.singular = source
         assert known.exact(asked).forms == {0: target}
-        assert known.near(source, 100).likeness == 100
+        assert known.find(source, 100).likeness == 100
     asked = entry("x")
     asked.singular = other
     assert (known.exact(asked) is None) == (other not in texts)

@@ -13,7 +13,7 @@ from tests.data.text.test_span_formats import PLACEHOLDERS
 from tests.growth import check_linear
 from tests.serving.catalogs import catalogs
 from tests.serving.catalogs.catalogs import HEADER, quoted, write
-from tfcopy.data.text.segments import masked
+from tfcopy.data.text.segments import mask
 from tfcopy.data.text.span_patterns import ORDERED, spans_of
 from tfcopy.runtime import remote_model
 
@@ -289,7 +289,7 @@ def test_spans_side_by_side_are_found_again():
     names = ["html", "options", "placeholders"]
     spans = ["%s", "%d", ":attr", "@user", "{0}", "--help", "-v", "<b>", "%1"]
     for pair in itertools.product(spans, repeat=2):
-        question = masked("{} a {}".format(*pair), names, ["brace"])
+        question = mask("{} a {}".format(*pair), names, ["brace"])
         said = question.text.replace(" a ", "")
         answer = question.translation({question.text: said})
         assert spans_of(answer, names) == [*pair]
@@ -301,7 +301,7 @@ def test_many_spans_take_no_longer_than_they_are(part):
     names = ("links", "rst", "html")
 
     def work(text):
-        question = masked(text, names, ("placeholders",))
+        question = mask(text, names, ("placeholders",))
         answers = {x: x for x in question.all}
         assert question.translation(answers) == text
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests import beside
 from tfcopy.serving.catalogs.catalog_file import CatalogFile
 from tfcopy.serving.catalogs.entries import Skipped, Suggestion
-from tfcopy.serving.catalogs.xliff import filled, units_of
+from tfcopy.serving.catalogs.xliff import fill_text, units_of
 
 FIRST, SECOND = beside.read(__file__, "version_1.xlf", "version_2.xlf")
 
@@ -28,7 +28,7 @@ def test_a_filled_file_of_version_1():
     def change(text):
         return suggested(text.replace("bold", "ñ & <").replace("A", "Un"))
 
-    new = filled("f", FIRST, outcomes(FIRST, change))
+    new = fill_text("f", FIRST, outcomes(FIRST, change))
     notes = (
         '<note from="tfcopy">score -1.50</note>',
         '<note from="tfcopy">lost &lt;b&gt;</note>',
@@ -52,14 +52,14 @@ def test_a_filled_file_of_version_1():
     )
     assert new == expected
     ElementTree.fromstring(new)
-    assert filled("f", new, outcomes(new, change)) == new
+    assert fill_text("f", new, outcomes(new, change)) == new
 
 
 def test_a_filled_file_of_version_2():
     def change(text):
         return suggested(text.replace("Two", "Dos"))
 
-    new = filled("f", SECOND, outcomes(SECOND, change))
+    new = fill_text("f", SECOND, outcomes(SECOND, change))
     note = '<a:note category="tfcopy">score -1.50</a:note>'
     note += '<a:note category="tfcopy">lost &lt;b&gt;</a:note>'
     expected = SECOND
@@ -77,7 +77,7 @@ def test_a_filled_file_of_version_2():
         assert expected.count(old) == 1, old
         expected = expected.replace(old, replaced)
     assert new == expected
-    assert filled("f", new, outcomes(new, change)) == new
+    assert fill_text("f", new, outcomes(new, change)) == new
 
 
 @pytest.mark.parametrize("text", [FIRST, SECOND, FIRST.replace("\n", "\r\n")])
@@ -85,9 +85,9 @@ def test_what_is_left_says_why_once(text):
     def left(_):
         return Skipped("too long")
 
-    once = filled("f", text, outcomes(text, left))
+    once = fill_text("f", text, outcomes(text, left))
     assert once.count("left as it is: too long") == 3
-    assert filled("f", once, outcomes(once, left)) == once
+    assert fill_text("f", once, outcomes(once, left)) == once
     note = r'\s*<(a:)?note (from|category)="tfcopy">[^<]*</(a:)?note>'
     without = re.sub(note, "", once)
     without = without.replace("<a:notes></a:notes>", "")
@@ -98,7 +98,7 @@ def test_the_ends_of_line_of_a_target_are_those_of_its_file():
     text = FIRST.replace("New<", "One\nT<x\n id='1'/>wo<")
     for end in ("\n", "\r\n"):
         own = text.replace("\n", end)
-        new = filled("f", own, outcomes(own, suggested))
+        new = fill_text("f", own, outcomes(own, suggested))
         assert new.count("T<") == 2
         assert {*re.findall(r"\r?\n", new)} == {end}
 
@@ -110,7 +110,7 @@ def test_elements_that_do_not_nest_are_not_written(answer):
     (unit, *_) = units_of("f", FIRST)
     assert unit.markup(answer) is None
     assert unit.markup('<x id="8"/> 1 < 2').decode() == "<x id='8'/> 1 &lt; 2"
-    new = filled("f", FIRST, {unit.key: suggested(answer)})
+    new = fill_text("f", FIRST, {unit.key: suggested(answer)})
     assert new.count("<target") == FIRST.count("<target")
 
 
@@ -128,7 +128,7 @@ def test_any_text_is_written_as_it_is(source, target):
     unit = ElementTree.SubElement(root, "trans-unit")
     ElementTree.SubElement(unit, "source").text = source
     text = ElementTree.tostring(root, "unicode")
-    new = filled(
+    new = fill_text(
         "f", text, outcomes(text, lambda _: Suggestion({0: target}, 0))
     )
     if not source.strip():
@@ -179,7 +179,7 @@ def test_wide_characters_need_no_byte_order_mark(tmp_path, encoding, mark):
         assert file.charset == encoding.upper()
         keys = [x.key for x in file.open_entries]
         file.write({key: suggested("ñ") for key in keys})
-        expected = filled("f", text, dict.fromkeys(keys, suggested("ñ")))
+        expected = fill_text("f", text, dict.fromkeys(keys, suggested("ñ")))
         assert path.read_bytes() == expected.encode(encoding)
 
 

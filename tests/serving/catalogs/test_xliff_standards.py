@@ -15,7 +15,7 @@ from tfcopy.data.corpora import text_pairs
 from tfcopy.data.text import xml_units
 from tfcopy.data.text.exchange_formats import read_memory
 from tfcopy.serving.catalogs.entries import Skipped, Suggestion
-from tfcopy.serving.catalogs.xliff import filled, units_of
+from tfcopy.serving.catalogs.xliff import fill_text, units_of
 
 # All elements of OASIS's XLIFF 1.2 and 2.1, and the texts that wait in them.
 FIRST, SECOND = beside.read(__file__, "standard_1.xlf", "standard_2.xlf")
@@ -54,7 +54,7 @@ def filled_by(text, translate=shouted, score=-1.0):
     found = {
         x.key: Suggestion({0: translate(x.singular)}, score) for x in units
     }
-    return filled("f", text, found)
+    return fill_text("f", text, found)
 
 
 def kept(text):
@@ -212,7 +212,7 @@ def test_what_xml_cannot_hold_spoils_no_file():
     assert again.target_text == "A\r\nB"
     for char in "\0\x1f\ud800\ufffe\uffff":
         assert unit.objection(f"a{char}b") is not None
-        new = filled("f", text, {unit.key: Skipped(f"a{char}b")})
+        new = fill_text("f", text, {unit.key: Skipped(f"a{char}b")})
         assert ElementTree.fromstring(new).find(".//note") is not None
 
 

@@ -23,7 +23,7 @@ from tests.serving.servables.translators import copier, random_translator
 from tfcopy.checked_files import checksum_of
 from tfcopy.data import Dictionary
 from tfcopy.decoding import SearchOptions, beam_search
-from tfcopy.layers.tensorflow_loop import without_gradients
+from tfcopy.layers.tensorflow_loop import disable_gradients
 from tfcopy.runtime import (
     litert_engine,
     local_model,
@@ -99,7 +99,7 @@ def test_a_program_finds_what_tensorflow_finds(model, options, tmp_path):
         arrays["protected"] = PROTECTED
     specs = [tf.TensorSpec(x.shape, x.dtype, k) for k, x in arrays.items()]
     function = tf.function(search, autograph=False)
-    with without_gradients():
+    with disable_gradients():
         function = function.get_concrete_function(*specs)
     path = tmp_path / "search.tflite"
     resources = [x.value for x in model.variables]
@@ -139,7 +139,7 @@ def test_programs_share_their_scales(tmp_path, monkeypatch):
         path.write_bytes(litert_export.convert(functions, [weights], "int8"))
         sizes.append(path.stat().st_size)
         found.append(litert_engine.Programs(path).run("free_1x1", inputs)["y"])
-        monkeypatch.setattr(litert_export, "_with_shared_scales", bytes)
+        monkeypatch.setattr(litert_export, "_share_scales", bytes)
     # Four bytes of a scale, and eight of a zero point.
     assert sizes[1] - sizes[0] >= 2048 * 12
     np.testing.assert_array_equal(*found)

@@ -14,7 +14,7 @@ from tests.serving.servables.translators import (
     random_translator,
 )
 from tfcopy.data import Tokenizer
-from tfcopy.data.text.answer_check import touched
+from tfcopy.data.text.answer_check import find_touched
 from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.data.text.span_patterns import ORDERED, spans_of
@@ -114,7 +114,7 @@ def test_no_placeholder_becomes_part_of_a_word():
     found = {name: found[name].numpy() for name in ("texts", "tokens")}
 
     def beside(text):
-        return {*touched(text, ["placeholders"])}
+        return {*find_touched(text, ["placeholders"])}
 
     glued = []
     for source, *answers in zip(texts, found["texts"], found["tokens"]):

@@ -309,15 +309,15 @@ def test_weights_of_another_model_are_refused(system):
 
 def test_only_what_computes_in_bfloat16_is_copied_in_float32():
     model = random_translator().model
-    assert storage.in_float32(model) is model
+    assert storage.convert_to_float32(model) is model
     other = random_translator("mixed_bfloat16").model
-    found = storage.in_float32(Ensemble([model, other]))
+    found = storage.convert_to_float32(Ensemble([model, other]))
     assert found.models[0] is model
     assert found.models[1].cell.compute_dtype == "float32"
-    assert storage.in_float32(found) is found
+    assert storage.convert_to_float32(found) is found
     # One layer, such as a pretrained network, in a model of float32.
     model.head.dtype_policy = keras.DTypePolicy("mixed_bfloat16")
-    assert storage.in_float32(model).head.compute_dtype == "float32"
+    assert storage.convert_to_float32(model).head.compute_dtype == "float32"
     assert model.head.compute_dtype == "bfloat16"
 
 
@@ -326,7 +326,7 @@ def test_a_model_that_cannot_be_copied_in_float32_is_told():
     model.cell.__class__ = type("Unregistered", (type(model.cell),), {})
     policy = keras.config.dtype_policy()
     with pytest.raises(ValueError, match=r"\(Unregistered is not registered"):
-        storage.in_float32(model)
+        storage.convert_to_float32(model)
     assert keras.config.dtype_policy() == policy
 
 

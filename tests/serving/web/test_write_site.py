@@ -106,8 +106,8 @@ def test_no_cache_is_needed(tmp_path, monkeypatch):
         "resolved": "https://registry.npmjs.org/p.tgz",
         "integrity": site.integrity(content, "sha512"),
     }
-    monkeypatch.setattr(write_site, "_locked", lambda _: facts)
-    monkeypatch.setattr(write_site, "_downloaded", lambda _: content)
+    monkeypatch.setattr(write_site, "_read_lock", lambda _: facts)
+    monkeypatch.setattr(write_site, "_download", lambda _: content)
     (tmp_path / "home").write_text("no folder")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
     assert write_site._archive("p") == content
@@ -118,7 +118,7 @@ def test_another_registry_may_be_named(
     capsys, tmp_path, no_cache, monkeypatch, name
 ):
     folder = tmp_path / "registry"
-    facts = write_site._locked("@litertjs/core")
+    facts = write_site._read_lock("@litertjs/core")
     path = facts["resolved"].removeprefix("https://registry.npmjs.org/")
     (folder / path).parent.mkdir(parents=True)
     to = tmp_path / "site"

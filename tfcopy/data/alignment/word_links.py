@@ -94,7 +94,7 @@ class Links(NamedTuple):
             target.splits[self.pair] + self.target,
         )
 
-    def reversed(self) -> "Links":
+    def reverse(self) -> "Links":
         """Returns the links from the target to the source."""
         order = np.lexsort((self.source, self.target, self.pair))
         return Links(self.pair[order], self.target[order], self.source[order])

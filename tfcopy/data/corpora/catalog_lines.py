@@ -21,7 +21,7 @@ from tfcopy.data.text.languages import (
     base_language,
     best_language,
     code_of_name,
-    completed,
+    complete_code,
 )
 
 # A part of a path that names a language: es, zh_Hans, pt-BR, sr@latin.
@@ -45,7 +45,7 @@ _MEANINGS = {escape[1]: char for char, escape in _ESCAPES.items()}
 _ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|x([0-9A-Fa-f]+)|(.))", re.DOTALL)
 
 
-def unescaped(text: str) -> str:
+def unescape(text: str) -> str:
     """Decodes the escapes of a string between its quotes."""
     return _ESCAPE.sub(_meaning, text)
 
@@ -62,12 +62,12 @@ def lines_of(keyword: str, text: str, *, wrap: bool = True) -> list[str]:
         text: The string without escapes.
         wrap: Whether long lines are broken.
     """
-    whole = f'{keyword} "{_escaped(text)}"'
+    whole = f'{keyword} "{_escape(text)}"'
     if "\n" not in text[:-1] and (len(whole) <= _WIDTH or not wrap):
         return [whole]
     lines = [f'{keyword} ""']
     for line in re.findall(r"[^\n]*\n|[^\n]+", text):
-        parts = _wrapped(line) if wrap else [_escaped(line)]
+        parts = _wrap(line) if wrap else [_escape(line)]
         lines += [f'"{part}"' for part in parts]
     return lines
 
@@ -86,11 +86,11 @@ def is_wrapped(lines: Sequence[str]) -> bool:
     return long <= wrapped
 
 
-def _wrapped(line):
+def _wrap(line):
     """Yields the escaped parts of a line that fit the width, blanks last."""
     part = ""
     for word in re.findall(r" *[^ ]+ *|^ +$", line):
-        word = _escaped(word)
+        word = _escape(word)
         if part and len(part) + len(word) > _WIDTH - 2:
             yield part
             part = ""
@@ -98,7 +98,7 @@ def _wrapped(line):
     yield part
 
 
-def _escaped(text):
+def _escape(text):
     return text.translate(str.maketrans(_ESCAPES))
 
 
@@ -238,7 +238,7 @@ class _Reader:
                 self.begin_string(number, keyword, form)
             elif self.keyword is None:
                 self.refuse(number, "a string without its keyword")
-            self.add(number, unescaped(_SEAM.sub(r"\1", text)))
+            self.add(number, unescape(_SEAM.sub(r"\1", text)))
 
     def read_comment(self, number, line):
         self.end_entry()
@@ -390,7 +390,7 @@ def language_of(field: str, path: str) -> str:
     names = folders[-2:-1] if is_place else [stem, *folders[-1:]]
     for name in filter(is_language, names):
         if base_language(name) == base_language(code):
-            return completed(code, name)
+            return complete_code(code, name)
         is_clear = is_place or not name.isalpha() or field and len(name) == 2
         if is_clear and not code:
             return name
@@ -501,7 +501,7 @@ def charset_of(path, content: bytes) -> str:
     return charset
 
 
-def decoded(path, content: bytes) -> tuple[str, str]:
+def decode(path, content: bytes) -> tuple[str, str]:
     """Decodes a catalogue by the encoding in its header.
 
     Raises:

@@ -28,7 +28,7 @@ from tfcopy.data.corpora.corpus import (
     CorpusError,
     TranslationCorpus,
     map_examples,
-    reading,
+    name_unreadable,
     translation_corpus,
 )
 
@@ -56,7 +56,7 @@ def load(
         target="highlights",
         languages=("en", "en"),
     )
-    splits = map_examples(corpus.splits, _with_lines, "lines")
+    splits = map_examples(corpus.splits, _join_highlights, "lines")
     return dataclasses.replace(corpus, splits=splits)
 
 
@@ -99,7 +99,7 @@ def read_bin(path: str | os.PathLike) -> Iterator[tuple[str, str]]:
     with the bytes features `article` and `abstract`. The sentences of an
     abstract, marked as `<s> ... </s>`, come as lines.
     """
-    with reading(path), filesystem.open(path, "rb") as file:
+    with name_unreadable(path), filesystem.open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         number = 0
         while file.tell() < size:
@@ -107,7 +107,7 @@ def read_bin(path: str | os.PathLike) -> Iterator[tuple[str, str]]:
             yield _parse(_record(file, size, path, number), path, number)
 
 
-def _with_lines(pair: tuple[str, str]) -> tuple[str, str]:
+def _join_highlights(pair: tuple[str, str]) -> tuple[str, str]:
     article, highlights = pair
     return article, _lines(highlights.split("\n"))
 

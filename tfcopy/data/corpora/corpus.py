@@ -145,7 +145,7 @@ def check_range(name: str, value, least, most=None) -> None:
 
 
 @contextlib.contextmanager
-def reading(path) -> Iterator[None]:
+def name_unreadable(path) -> Iterator[None]:
     """Raises a CorpusError that names the file if it cannot be read."""
     try:
         yield
@@ -171,7 +171,7 @@ def map_examples(
     return {
         name: dataclasses.replace(
             split,
-            read=functools.partial(_mapped, function, split.read),
+            read=functools.partial(_map_read, function, split.read),
             fingerprint=(
                 fingerprint(split.fingerprint, *key)
                 if key
@@ -182,11 +182,11 @@ def map_examples(
     }
 
 
-def _mapped(function, read) -> Iterator:
+def _map_read(function, read) -> Iterator:
     return map(function, read())
 
 
-def generated_splits(
+def generate_splits(
     generate: Callable, numbers: Iterable[int], arguments: Iterable, *key
 ) -> dict[str, Split]:
     """Makes splits that are generated again whenever they are read.

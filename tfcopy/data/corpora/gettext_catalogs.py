@@ -20,7 +20,7 @@ from tfcopy.data.corpora import compiled_catalogs
 from tfcopy.data.corpora.catalog_lines import (
     Entry,
     Header,
-    decoded,
+    decode,
     entries_of,
     forms_of_singular,
     is_language,
@@ -32,16 +32,16 @@ from tfcopy.data.corpora.corpus import (
     CorpusError,
     TranslationCorpus,
     is_blank,
-    reading,
+    name_unreadable,
     splits,
 )
-from tfcopy.data.text.accelerators import letter_of, without_mark
-from tfcopy.data.text.blanks import normalized
+from tfcopy.data.text.accelerators import letter_of, remove_mark
+from tfcopy.data.text.blanks import normalize
 from tfcopy.data.text.languages import (
     base_language,
     best_language,
     code_of_name,
-    completed,
+    complete_code,
     normal_code,
 )
 from tfcopy.data.text.segments import lines_of
@@ -80,7 +80,7 @@ def load(
     `&File`) are removed. Catalogues of other languages are left out, and their
     entries counted. The language is taken from the header, or else from the
     path, such as `es/LC_MESSAGES` or `es.po`; of a program in several countries
-    the nearest one is read (`of_language`).
+    the nearest one is read (`find_catalogs`).
 
     Whole files are held out, one in twenty entries each for validation and
     test, so that the test set is about other things. Sources that occur in
@@ -105,7 +105,7 @@ def load(
             be read, or is of another language.
     """
     folder = os.fspath(folder)
-    catalogs, other_catalogs = of_language(folder, target_language)
+    catalogs, other_catalogs = find_catalogs(folder, target_language)
     num_others = sum(
         bool(entry.singular)
         for catalog in other_catalogs.values()
@@ -128,10 +128,10 @@ def load(
         test = [*dict.fromkeys(map(printable, hold_out))]
         parts = _programs(folder, entries, test)
     else:
-        parts = _whole(entries, _shuffled(entries, seed))
+        parts = _whole(entries, _shuffle(entries, seed))
     texts = [[x for name in part for x in entries[name]] for part in parts]
-    texts = texts or _by_source(entries, seed)
-    checked = [*_checked(folder, texts, num_others, by_program)]
+    texts = texts or _split_sources(entries, seed)
+    checked = [*_check_parts(folder, texts, num_others, by_program)]
     if by_program:
         num_texts = sum(x.num_pairs for x in checked)
         counts = f"{len(catalogs):,} files of {len(entries):,} programs"
@@ -147,7 +147,7 @@ def load(
     )
 
 
-def _checked(folder, parts, num_others, once):
+def _check_parts(folder, parts, num_others, once):
     """Yields the `CheckedPairs` of each part.
 
     Args:
@@ -163,8 +163,8 @@ def _checked(folder, parts, num_others, once):
     if num_others:
         left_out["other_language"] = num_others
     for split, part in zip(SPLITS, parts):
-        some = [pair for pair in part if not is_blank(pair)]
-        new = [pair for pair in some if pair[0] not in known]
+        filled_pairs = [pair for pair in part if not is_blank(pair)]
+        new = [pair for pair in filled_pairs if pair[0] not in known]
         if known and not new:
             raise CorpusError(
                 f"{folder}: what is held out for {split} has no translated "
@@ -172,14 +172,16 @@ def _checked(folder, parts, num_others, once):
             )
         if once:
             new = [*dict.fromkeys(new)]
-        found = CheckedPairs.check(
+        checked = CheckedPairs.check(
             folder, functools.partial(iter, new), _ADVICE
         )
-        left_out["duplicates"] = len(some) - len(new)
+        left_out["duplicates"] = len(filled_pairs) - len(new)
         yield dataclasses.replace(
-            found, num_skipped=len(part) - len(some), left_out=left_out
+            checked,
+            num_skipped=len(part) - len(filled_pairs),
+            left_out=left_out,
         )
-        known, left_out = known or {source for source, _ in some}, {}
+        known, left_out = known or {source for source, _ in filled_pairs}, {}
 
 
 class Catalog(NamedTuple):
@@ -205,15 +207,15 @@ def read_catalog(path) -> Catalog:
         CorpusError: naming the file, and the line where there is one.
     """
     path = os.fspath(path)
-    with reading(path):
+    with name_unreadable(path):
         content = file_formats.read_regular(path, _LARGEST)
     if content[:4] in compiled_catalogs.MAGIC:
         text = None
         charset, entries = compiled_catalogs.entries_of(path, content)
     else:
-        with reading(path):
+        with name_unreadable(path):
             file_formats.check_plain(content[:512], path)
-        text, charset = decoded(path, content)
+        text, charset = decode(path, content)
         entries = entries_of(path, text.split("\n"))
     return Catalog(text, charset, read_header(path, entries), entries)
 
@@ -290,7 +292,7 @@ def _print_lines(lines):
         print(f"... and {len(lines) - _MOST_LINES:,} more like this.")
 
 
-def of_language(
+def find_catalogs(
     folder, language: str, *, one_code: bool = False
 ) -> tuple[dict, dict]:
     """Reads the catalogues of a folder, and of those below it.
@@ -317,16 +319,16 @@ def of_language(
     """
     base = base_language(language)
     left_out, unknown, damaged = [], [], []
-    found = _catalogs_below(folder, base, left_out)
+    candidates = _catalogs_below(folder, base, left_out)
     _print_lines(left_out)
-    if not found:
+    if not candidates:
         raise CorpusError(
             f"{folder}: no .po file there, and no .mo in {language!r}. "
             f"{_ADVICE}"
         )
     catalogs = {}
     programs = collections.defaultdict(dict)
-    for path, named in found.items():
+    for path, named in candidates.items():
         catalogs[path] = None
         try:
             catalog = read_catalog(path)
@@ -337,7 +339,7 @@ def of_language(
                 raise
             continue
         header = catalog.header
-        code = found[path] = _nearer(language, header.language, named)
+        code = candidates[path] = _choose_code(language, header.language, named)
         catalogs[path] = catalog._replace(header=header._replace(language=code))
         name = None if one_code else _name(folder, path, code or language)
         programs[name][path] = code
@@ -348,19 +350,21 @@ def of_language(
                 f"{path}: {by_path if code_of_name(code) else 'left out'}: the "
                 f"header names {header.field!r}, which is no known language."
             )
-    taken = _taken(language, programs)
-    taken |= {x for x in found if catalogs[x] and not found[x]}
+    taken = _choose_catalogs(language, programs)
+    taken |= {x for x in candidates if catalogs[x] and not candidates[x]}
     if damaged and not taken:
         raise damaged[0]
     _print_lines([f"Left out: {error}" for error in damaged])
     if not taken:
-        path = min(found, key=lambda x: base_language(found[x]) != base)
+        path = min(
+            candidates, key=lambda x: base_language(candidates[x]) != base
+        )
         raise CorpusError(
-            f"{path} is in {found[path]!r}, by its header or its path. "
+            f"{path} is in {candidates[path]!r}, by its header or its path. "
             f"Expected a catalogue in {language!r}."
         )
     _print_lines(unknown)
-    codes = collections.Counter(normal_code(found[x]) for x in taken)
+    codes = collections.Counter(normal_code(candidates[x]) for x in taken)
     if codes.keys() - {normal_code(language)}:
         counts = (
             f"{x or 'without a code'} ({n:,})" for x, n in codes.most_common()
@@ -368,24 +372,24 @@ def of_language(
         line = f"{folder}: catalogues for {language}: {', '.join(counts)}."
         print(printable(line))
     return (
-        {path: catalogs[path] for path in found if path in taken},
-        {path: catalogs[path] for path in found if path not in taken},
+        {path: catalogs[path] for path in candidates if path in taken},
+        {path: catalogs[path] for path in candidates if path not in taken},
     )
 
 
-def _nearer(wanted, own, named):
+def _choose_code(language, code, named):
     """Returns the code of a catalogue by its header, and by its path.
 
     Of two codes of the language in one script, the nearer one counts.
     """
-    if not code_of_name(own):
-        return named or own
-    own = completed(own, named)
-    codes = [own, named] if best_language(own, [named]) else [own]
-    return best_language(wanted, codes) or own
+    if not code_of_name(code):
+        return named or code
+    code = complete_code(code, named)
+    codes = [code, named] if best_language(code, [named]) else [code]
+    return best_language(language, codes) or code
 
 
-def _taken(language, programs) -> set[str]:
+def _choose_catalogs(language, programs) -> set[str]:
     """Chooses the catalogues of the nearest code of each program.
 
     Another country than that of `language` counts if there is nothing else.
@@ -462,7 +466,7 @@ def _lines_of(source, target):
     Columns count as lines, and accelerators are removed. Blanks at the edges of
     a line are removed, too, as filling does not ask for them (`segments`).
     """
-    plain, mark, _ = without_mark(source)
+    plain, mark, _ = remove_mark(source)
     if mark and letter_of(target, mark):
         source, target = plain, target.replace(mark, "")
     lines = [lines_of(text.strip()) for text in (source, target)]
@@ -470,7 +474,7 @@ def _lines_of(source, target):
     ends, others = ([re.findall("[\t\n]", x) for x in y[1::2]] for y in lines)
     same = zip(*(x[::2] for x in lines))
     pairs = same if ends == others else [(source, target)]
-    return [tuple(normalized(x.strip()) for x in pair) for pair in pairs]
+    return [tuple(normalize(x.strip()) for x in pair) for pair in pairs]
 
 
 def _pairs_of(entry, formula) -> Iterable[tuple[str, str]]:
@@ -550,7 +554,7 @@ def _whole(entries, order, test=()):
         name: [x for x in some if not is_blank(x)]
         for name, some in entries.items()
     }
-    parts = _held_out(pairs, order, test)
+    parts = _hold_out(pairs, order, test)
     sizes = [sum(len(pairs[x]) for x in part) for part in parts]
     num_left = (1 - _MOST_HELD_OUT) * sum(sizes)
     if not parts[1] or not test and sizes[0] < num_left:
@@ -558,24 +562,26 @@ def _whole(entries, order, test=()):
     return parts
 
 
-def _by_source(entries, seed):
+def _split_sources(entries, seed):
     """Divides entries, if there are too few files to hold some out."""
-    all_pairs = [pair for some in entries.values() for pair in some]
+    all_pairs = [
+        pair for entry_pairs in entries.values() for pair in entry_pairs
+    ]
     pairs = collections.defaultdict(list)
     for pair in itertools.filterfalse(is_blank, all_pairs):
         pairs[pair[0]].append(pair)
-    parts = _held_out(pairs, _shuffled(pairs, seed))
+    parts = _hold_out(pairs, _shuffle(pairs, seed))
     first, *others = [[x for name in y for x in pairs[name]] for y in parts]
     return [[*filter(is_blank, all_pairs), *first], *filter(None, others)]
 
 
-def _shuffled(names, seed):
+def _shuffle(names, seed):
     names = list(names)
     random.Random(seed).shuffle(names)
     return names
 
 
-def _held_out(pairs, order, test=()):
+def _hold_out(pairs, order, test=()):
     """Chooses the files, or sources, of train, validation and test.
 
     Args:
@@ -584,12 +590,12 @@ def _held_out(pairs, order, test=()):
         test: Names for the test, instead of the last ones.
     """
     names = [name for name in order if name not in test]
-    wanted = sum(map(len, pairs.values())) / _HELD_OUT_SHARE
+    target_size = sum(map(len, pairs.values())) / _HELD_OUT_SHARE
     parts = []
     for num_left in (1,) if test else (2, 1):
         part, count = [], 0
         # At least one file with entries, and one is left for each other part.
-        while len(names) > num_left and count < max(wanted, 1):
+        while len(names) > num_left and count < max(target_size, 1):
             part.append(names.pop())
             count += len(pairs[part[-1]])
         parts.append(part)

@@ -25,7 +25,7 @@ from tfcopy.data.corpora.corpus import (
     map_examples,
     translation_corpus,
 )
-from tfcopy.data.corpora.text_pairs import aligned_lines, line_error
+from tfcopy.data.corpora.text_pairs import iter_aligned_lines, line_error
 from tfcopy.data.text import blanks
 from tfcopy.data.text.entities import MARK, NO_TAG
 from tfcopy.tokens import SPECIAL_TOKENS, UNK
@@ -52,11 +52,11 @@ def load(
         target="summary",
         languages=("en", "en"),
     )
-    splits = map_examples(corpus.splits, _with_unk, "unk")
+    splits = map_examples(corpus.splits, _replace_unk, "unk")
     return dataclasses.replace(corpus, tokenized=True, splits=splits)
 
 
-def _with_unk(pair: tuple[str, str]) -> tuple[str, str]:
+def _replace_unk(pair: tuple[str, str]) -> tuple[str, str]:
     unk = SPECIAL_TOKENS[UNK]
     return tuple(_UNK.sub(unk, text) for text in pair)
 
@@ -126,14 +126,14 @@ def _check(texts: FilePair | None, tags: FilePair | None):
 def _read(texts, tags) -> Iterator[tuple[str, str]]:
     """Yields pairs of marked texts."""
     paths = (texts[0], tags[0], texts[1], tags[1])
-    for number, lines in enumerate(aligned_lines(paths), start=1):
+    for number, lines in enumerate(iter_aligned_lines(paths), start=1):
         places = list(zip(paths, lines))
-        yield _marked(number, *places[:2]), _marked(number, *places[2:])
+        yield _mark(number, *places[:2]), _mark(number, *places[2:])
 
 
-def _marked(number, text, tags):
+def _mark(number, text, tags):
     """Marks the entities of a line; the paths are for errors."""
-    words, labels = (blanks.normalized(y, "").split() for _, y in (text, tags))
+    words, labels = (blanks.normalize(y, "").split() for _, y in (text, tags))
     if len(words) != len(labels):
         expected = f"a tag for each of the {len(words)} tokens of {text[0]}"
         raise line_error(tags[0], number, expected, len(labels))

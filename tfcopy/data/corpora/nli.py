@@ -127,8 +127,8 @@ def _check(path):
     is_tsv = file_formats.plain_name(path).endswith(".txt")
     # Rows have as many labels as there were annotators.
     options = {"format": "tsv" if is_tsv else None, "is_ragged": True}
-    names = Table.of(path, (), **options).names()
-    table = Table.of(path, _known_columns(path, names), **options)
+    names = Table.open(path, (), **options).names()
+    table = Table.open(path, _find_columns(path, names), **options)
     return CheckedPairs.check(
         str(path),
         functools.partial(_read, table),
@@ -137,7 +137,7 @@ def _check(path):
     )
 
 
-def _known_columns(path, names):
+def _find_columns(path, names):
     for columns in _COLUMNS:
         if set(columns) <= set(names):
             return columns

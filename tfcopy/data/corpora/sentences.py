@@ -71,13 +71,14 @@ def load(
         if paths is not None
     }
     if whole_files:
-        files = _with_held_out(files, num_held_out, seed)
+        files = _hold_out_files(files, num_held_out, seed)
     checked = {
         split: check_files(paths, tagged) for split, paths in files.items()
     }
     pairs = corpus.splits(**checked, num_held_out=num_held_out, seed=seed)
     return Corpus(
-        name=name or os.path.basename(os.path.normpath(str(_listed(train)[0]))),
+        name=name
+        or os.path.basename(os.path.normpath(str(_to_list(train)[0]))),
         splits=map_examples(pairs, _SENTENCE),
         tokenized=True,
     )
@@ -115,9 +116,9 @@ def load_tfds(
 
 def find_files(paths: PathLike | Iterable[PathLike]) -> list[PathLike]:
     """Finds the files that `load` reads for one of its splits, in order."""
-    files = list(itertools.chain(*map(_files, _listed(paths))))
+    files = list(itertools.chain(*map(_files, _to_list(paths))))
     if not files:
-        raise CorpusError(f"No files found in {_listed(paths)}. {_ADVICE}")
+        raise CorpusError(f"No files found in {_to_list(paths)}. {_ADVICE}")
     return files
 
 
@@ -130,7 +131,7 @@ def check_files(files: list[PathLike], tagged: bool = False) -> CheckedPairs:
     return CheckedPairs.check(place, read, _ADVICE, noun="sentence")
 
 
-def _listed(paths):
+def _to_list(paths):
     is_one = isinstance(paths, (str, os.PathLike, zipfile.Path))
     return [paths] if is_one else list(paths)
 
@@ -174,7 +175,7 @@ def _members(path: str) -> list[zipfile.Path]:
     ]
 
 
-def _with_held_out(files, num_held_out, seed):
+def _hold_out_files(files, num_held_out, seed):
     """Moves whole files of "train" to the splits that have none."""
     missing = [x for x in ("validation", "test") if x not in files]
     train = files["train"]
@@ -196,12 +197,12 @@ def _read(files, tagged) -> Iterator[tuple[str]]:
     for file in files:
         for number, line in enumerate(read_lines(file), start=1):
             if tagged:
-                line = _without_tags(file, number, line)
+                line = _remove_tags(file, number, line)
             if line and not line.isspace():
                 yield (line,)
 
 
-def _without_tags(file, number, line) -> str:
+def _remove_tags(file, number, line) -> str:
     words = []
     for token in line.split():
         word, slash, _ = token.rpartition("/")

@@ -152,13 +152,13 @@ def _splits(train, validation, test, num_held_out, seed) -> dict[str, Split]:
         split for split, questions in question_sets.items() if not questions
     ]
     if missing:
-        question_sets.update(_held_out(train, missing, num_held_out, seed))
+        question_sets.update(_hold_out(train, missing, num_held_out, seed))
     return {
         split: questions.split() for split, questions in question_sets.items()
     }
 
 
-def _held_out(train, names, num_held_out, seed) -> dict[str, _Questions]:
+def _hold_out(train, names, num_held_out, seed) -> dict[str, _Questions]:
     """Holds out whole articles, drawn at random; the rest is for training."""
     if num_held_out is None:
         num_held_out = share_held_out(len(train))

@@ -14,7 +14,7 @@ from tfcopy.data.corpora.corpus import (
     translation_corpus,
 )
 from tfcopy.data.corpora.text_pairs import read_lines
-from tfcopy.file_formats import FormError, parse_json, shortened
+from tfcopy.file_formats import FormError, parse_json, shorten_json
 
 _SUFFIXES = {
     ".csv": "csv",
@@ -70,7 +70,7 @@ def load(
     def check(path):
         return path and CheckedPairs.check(
             str(path),
-            Table.of(path, columns).read,
+            Table.open(path, columns).read,
             "Give tables with one pair of texts a row.",
         )
 
@@ -161,7 +161,7 @@ class Node:
         """The value, which must be an object."""
         if not isinstance(self.value, dict):
             raise self.error(
-                f"expected an object. Received: {shortened(self.value, 200)}"
+                f"expected an object. Received: {shorten_json(self.value, 200)}"
             )
         return self.value
 
@@ -172,14 +172,14 @@ class Node:
         value = self.value[key]
         if not isinstance(value, kind) or isinstance(value, bool):
             raise self.error(
-                f"{key}: expected {noun}. Received: {shortened(value, 200)}"
+                f"{key}: expected {noun}. Received: {shorten_json(value, 200)}"
             )
         return value
 
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """Selected columns of a table file; made by `of`."""
+    """Selected columns of a table file; made by `open`."""
 
     path: PathLike
     columns: tuple[str | int, ...]
@@ -187,7 +187,7 @@ class Table:
     is_ragged: bool = False
 
     @classmethod
-    def of(
+    def open(
         cls,
         path: PathLike,
         columns: tuple[str | int, ...],
@@ -273,10 +273,10 @@ class Table:
         """Returns the index of a column given by name or number."""
         if isinstance(column, int):
             if not 1 <= column <= len(first_row):
-                raise self._missing(number, column, first_row)
+                raise self._missing_column(number, column, first_row)
             return column - 1
         if column not in first_row:
-            raise self._missing(number, column, first_row)
+            raise self._missing_column(number, column, first_row)
         if first_row.count(column) > 1:
             raise self.error(
                 number,
@@ -309,13 +309,13 @@ class Table:
             return "Is there a tabulator inside a text?"
         return "Is a quote or a comma inside a text not quoted?"
 
-    def _missing(self, number, column, row):
+    def _missing_column(self, number, column, row):
         names = ", ".join(map(repr, row)) or "none"
         there = "there are"
         if isinstance(column, int):
             there += f" {len(row)}"
         return self.error(
-            number, f"no column {column!r}; {there}: {_shortened(names)}"
+            number, f"no column {column!r}; {there}: {_shorten(names)}"
         )
 
 
@@ -339,5 +339,5 @@ def _format(path):
     return _SUFFIXES[suffix]
 
 
-def _shortened(text, length=200):
+def _shorten(text, length=200):
     return text if len(text) <= length else f"{text[:length]} ..."

@@ -22,7 +22,7 @@ from tfcopy.data.corpora.corpus import (
     CorpusError,
     Split,
     TranslationCorpus,
-    reading,
+    name_unreadable,
     splits,
     translation_corpus,
 )
@@ -51,13 +51,13 @@ def read_lines(
     Raises:
         CorpusError: naming the file, if it cannot be read.
     """
-    with reading(path):
+    with name_unreadable(path):
         if not once and not isinstance(path, zipfile.Path):
             file_formats.check_regular(path)
-        yield from decoded_lines(path, keep_ends, errors)
+        yield from iter_lines(path, keep_ends, errors)
 
 
-def decoded_lines(
+def iter_lines(
     path, keep_ends: bool = False, errors: str = "strict"
 ) -> Iterator[str]:
     """Yields the lines of a file like `read_lines`, once.
@@ -85,7 +85,7 @@ def decoded_lines(
         ) from error
 
 
-def aligned_lines(paths, once: bool = False) -> Iterator[tuple[str, ...]]:
+def iter_aligned_lines(paths, once: bool = False) -> Iterator[tuple[str, ...]]:
     """Yields line n of each of several files, for all n.
 
     Args:
@@ -265,7 +265,7 @@ def _read_aligned(
     paths: FilePair, languages, report=None
 ) -> Iterator[tuple[str, str]]:
     if len(paths) == 1:
-        with reading(paths[0]):
+        with name_unreadable(paths[0]):
             file_formats.check_regular(paths[0])
             try:
                 yield from exchange_formats.read_memory(
@@ -276,7 +276,7 @@ def _read_aligned(
             except ValueError as error:
                 raise CorpusError(str(error)) from error
         return
-    yield from aligned_lines(paths)
+    yield from iter_aligned_lines(paths)
 
 
 _REASONS = {

@@ -117,13 +117,13 @@ def _builder(name, data_dir):
     kind = tfds.features.FeatureConnector
     imported = vars(kind)["cls_from_name"]
 
-    def known(cls, name):
+    def get_known(cls, name):
         module = name.rpartition(".")[0]
         if name.startswith("tensorflow_datasets.") or module in sys.modules:
             return imported.__get__(None, cls)(name)
         raise ValueError(f"it names {name}: import {module} first")
 
-    kind.cls_from_name = classmethod(known)
+    kind.cls_from_name = classmethod(get_known)
     try:
         return tfds.builder(name, data_dir=data_dir, try_gcs=False)
     finally:
@@ -216,7 +216,7 @@ def _read(builder, tfds_split, features, example) -> Iterator:
     dataset = _dataset(builder, tfds_split, _READ_BATCH)
     for batch in dataset.as_numpy_iterator():
         for values in zip(*(batch[name] for name in features)):
-            made = example(*map(_decoded, values))
+            made = example(*map(_decode, values))
             if made is not None:
                 yield made
 
@@ -237,7 +237,7 @@ def _dataset(builder, tfds_split, batch_size):
     )
 
 
-def _decoded(value):
+def _decode(value):
     return value.decode() if isinstance(value, bytes) else value
 
 

@@ -19,7 +19,7 @@ from tfcopy.data.definitions.lookup import DefinitionLookup, FromArguments
 from tfcopy.data.definitions.packing import (
     DefinitionPacker,
     distinct,
-    without_frequent,
+    replace_frequent,
 )
 from tfcopy.data.text.vocabulary import Vocabulary
 
@@ -126,11 +126,11 @@ class DefinitionFeatures(FromArguments, tf.Module):
         for name, text in words.items():
             known = found[name] if found else self.look_up(text.flat_values)
             for key, x in known.items():
-                rows = self._with_places(text.with_flat_values(x), 0)
+                rows = self._pad_with_places(text.with_flat_values(x), 0)
                 padded.setdefault(key, {})[name] = rows
             lengths = text.row_lengths()
-            padded["ids"][name] = self._marked(padded["ids"][name], lengths)
-            spelt[name] = self._with_places(text, "")
+            padded["ids"][name] = self._add_marks(padded["ids"][name], lengths)
+            spelt[name] = self._pad_with_places(text, "")
         return self._batch(padded, spelt)
 
     def source_inputs(self, words, ids) -> dict:
@@ -171,7 +171,7 @@ class DefinitionFeatures(FromArguments, tf.Module):
             )
         return flat_inputs(ids, packed, spelt)
 
-    def _with_places(self, text, nothing):
+    def _pad_with_places(self, text, nothing):
         """Pads ragged values to `(B, T, ...)`, with `nothing` at marks."""
         text = text.to_tensor(nothing)
         shape = tf.shape(text)
@@ -179,7 +179,7 @@ class DefinitionFeatures(FromArguments, tf.Module):
         parts = [mark] * self.begin + [text] + [mark] * self.end
         return tf.concat(parts, axis=1)
 
-    def _marked(self, ids, lengths):
+    def _add_marks(self, ids, lengths):
         """Puts `BOS` and `EOS` into the places that are kept for them."""
         places = tf.range(tf.shape(ids, lengths.dtype)[1])
         if self.begin:
@@ -239,7 +239,7 @@ def spellings(
         none; and `ids`, int32 `(W + 1, K)`, row w the spelling of slot w
         between `BOS` and `EOS`, then `PAD`. Row 0 holds only `EOS`.
     """
-    words = without_frequent(words, ids, exclude_top_k, "")
+    words = replace_frequent(words, ids, exclude_top_k, "")
     values, slots = distinct(words, nothing="")
     spelt = tf.strings.unicode_split(values[1:], "UTF-8")[:, :_MOST_CHARACTERS]
     size = spelt.nrows(out_type=tf.int32)

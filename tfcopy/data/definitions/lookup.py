@@ -60,7 +60,7 @@ class Lemmas(tf.Module):
         with tf.init_scope():
             self._bits = tf.constant(bits, tf.int32)
             self._forms = table({w: i for i, w in enumerate(listed, start=1)})
-            self._listed = tf.constant(_padded(rows), tf.int32)
+            self._listed = tf.constant(_pad(rows), tf.int32)
 
     @property
     def size(self) -> int:
@@ -79,11 +79,11 @@ class Lemmas(tf.Module):
         """
         number = self._forms.lookup(forms)
         forms = tf.where(number == 0, forms, "")
-        by_rule = [self._by_rule(words, forms, part) for part in RULES]
+        by_rule = [self._apply_rules(words, forms, part) for part in RULES]
         listed = tf.gather(self._listed, number)
         return tf.concat([listed, tf.stack(by_rule, axis=1)], axis=1)
 
-    def _by_rule(self, words, forms, part):
+    def _apply_rules(self, words, forms, part):
         """Finds lemmas by the rules of one part of speech: `(N,)`, or 0."""
         stems = tf.stack(
             [tf.strings.regex_replace(forms, *rule) for rule in RULES[part]], 1
@@ -95,7 +95,7 @@ class Lemmas(tf.Module):
         return tf.reduce_sum(tf.where(fits & is_first, rows, 0), axis=1)
 
 
-def of_distinct(words, function):
+def map_distinct(words, function):
     """Applies a function to the distinct words, once to each.
 
     Args:
@@ -107,11 +107,11 @@ def of_distinct(words, function):
     """
     words = tf.convert_to_tensor(words)
     distinct, places = tf.unique(tf.reshape(words, [-1]))
-    found = function(distinct)
-    size = found.shape[1]
+    results = function(distinct)
+    size = results.shape[1]
     shape = tf.concat([tf.shape(words), [size]], axis=0)
-    found = tf.reshape(tf.gather(found, places), shape)
-    return tf.ensure_shape(found, words.shape.concatenate(size))
+    results = tf.reshape(tf.gather(results, places), shape)
+    return tf.ensure_shape(results, words.shape.concatenate(size))
 
 
 def _bits(parts):
@@ -121,7 +121,7 @@ def _bits(parts):
     return sum(1 << PARTS_OF_SPEECH.index(part) for part in set(parts))
 
 
-def _padded(rows):
+def _pad(rows):
     """Tuples of numbers to an array, with zeros after their ends."""
     width = max(map(len, rows))
     return np.array([(*row, *[0] * (width - len(row))) for row in rows])
@@ -179,7 +179,7 @@ class DefinitionLookup(FromArguments, tf.Module):
         super().__init__(name="definition_lookup")
         headwords = self.definitions.headwords
         rows = {w: i for i, w in enumerate(headwords, start=1)}
-        folded = _folded(rows)
+        folded = _fold_headwords(rows)
         self._lemmas = None
         if self.lemmas:
             self._lemmas = Lemmas(
@@ -204,7 +204,7 @@ class DefinitionLookup(FromArguments, tf.Module):
         """
         if isinstance(words, tf.RaggedTensor):
             return words.with_flat_values(self.entries(words.flat_values))
-        return of_distinct(words, self._look_up_or_parts)
+        return map_distinct(words, self._look_up_or_parts)
 
     def entries_of_all(self, words) -> np.ndarray:
         """Looks up the entries of many words, `str`: int32 `(W, L)`."""
@@ -251,7 +251,7 @@ class DefinitionLookup(FromArguments, tf.Module):
         return _pack(candidates)
 
 
-def _folded(rows):
+def _fold_headwords(rows):
     """Headwords that have capitals, in lower case, to their rows."""
     words = list(rows)
     lower = tokenization.lower(tf.constant(words, tf.string)).numpy().tolist()

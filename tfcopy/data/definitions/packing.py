@@ -56,7 +56,7 @@ class Rows:
         )
         return tf.gather(self._values, ranges.values), ranges.value_rowids()
 
-    def padded(self, rows, lengths):
+    def pad(self, rows, lengths):
         """Pads the numbers of rows, `(N, K)`, with `PAD`.
 
         Args:
@@ -121,7 +121,7 @@ def is_frequent(ids, top_k):
     return is_known & (ids < len(special.SPECIAL_TOKENS) + top_k)
 
 
-def without_frequent(texts, ids, top_k, nothing):
+def replace_frequent(texts, ids, top_k, nothing):
     """Replaces words that are too frequent by `nothing`.
 
     Args:
@@ -243,7 +243,7 @@ class DefinitionPacker(FromArguments):
             shares = 1.0 / tf.cast(tf.gather(lengths, places), tf.float32)
             weights = tf.where(owners > 0, shares, 0.0)
         else:
-            ids = self._rows.padded(rows, lengths)
+            ids = self._rows.pad(rows, lengths)
             weights = tf.cast(owners > 0, tf.float32)
         return {
             "ids": ids,
@@ -255,9 +255,9 @@ class DefinitionPacker(FromArguments):
     def _usable(self, entries, ids):
         """Zeroes `entries` that are excluded or keep no definition."""
 
-        def kept(x):
+        def drop_empty(x):
             x = tf.convert_to_tensor(x)
             return tf.where(self._entries.lengths(x) > 0, x, 0)
 
-        usable = tf.nest.map_structure(kept, entries)
-        return without_frequent(usable, ids, self.exclude_top_k, 0)
+        usable = tf.nest.map_structure(drop_empty, entries)
+        return replace_frequent(usable, ids, self.exclude_top_k, 0)

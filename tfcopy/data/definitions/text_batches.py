@@ -88,7 +88,7 @@ class TextShapes:
             kept = [] if _is_shared(name) else [tf.shape(x)[0]]
             target = tf.concat([kept, chosen[at : at + axes]], axis=0)
             at += axes
-            padded[name] = _padded(x, target, name) if axes else x
+            padded[name] = _pad(x, target, name) if axes else x
         return padded
 
     def _own(self, name, batch):
@@ -131,10 +131,10 @@ def _is_shared(name):
     return name.startswith(_SHARED)
 
 
-def _padded(x, target, name):
+def _pad(x, target, name):
     """Pads a tensor to the target's shape."""
-    more = target - tf.shape(x)
-    longer = tf.pad(x, tf.stack([tf.zeros_like(more), more], axis=1))
+    padding = target - tf.shape(x)
+    longer = tf.pad(x, tf.stack([tf.zeros_like(padding), padding], axis=1))
     if x.shape.rank != 2 or not name.startswith(_ROWS):
         return longer
     is_new = tf.range(target[0])[:, None] >= tf.shape(x)[0]
@@ -163,7 +163,7 @@ class TextBatches:
         finish: Callable | None = None,
     ):
         self.features = features
-        self._finish = finish or self._with_labels
+        self._finish = finish or self._join_labels
         self.shapes = None
         # All datasets of the same shapes share its graph.
         self._graphs = {}
@@ -269,5 +269,5 @@ class TextBatches:
         batch = self._finish(words, found, labels)
         return batch if shapes is None else shapes.pad(batch)
 
-    def _with_labels(self, words, found, labels):
-        return {**self.features.inputs(words, found), **labels}
+    def _join_labels(self, words, entries, labels):
+        return {**self.features.inputs(words, entries), **labels}

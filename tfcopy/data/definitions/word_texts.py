@@ -17,7 +17,7 @@ from tfcopy.data.corpora.squad import Example
 from tfcopy.data.parallel import map_each
 from tfcopy.data.text.tokenization import (
     Tokenizer,
-    covering_span,
+    find_covering_span,
     string_tensor,
     tokenize_with_offsets,
 )
@@ -235,7 +235,7 @@ def _tokenize_chunk(examples, tokenizer) -> list[TokenizedQuestion]:
 
 def _question(example, question, tokens, starts, ends):
     spans = tuple(
-        covering_span(starts, ends, start, start + len(text))
+        find_covering_span(starts, ends, start, start + len(text))
         for text, start in example.answers
     )
     return TokenizedQuestion(example, tokens, question, starts, ends, spans)

@@ -137,7 +137,7 @@ def _text_vectors(path, file, line, number, dim, wanted):
                 vector = [
                     float(x) if _is_number(x) else math.nan for x in fields
                 ]
-                yield word, _checked(path, f"line {number:,}", vector, dim)
+                yield word, _check(path, f"line {number:,}", vector, dim)
         line = file.readline(_LONGEST)
         number += 1
 
@@ -159,7 +159,7 @@ def _is_number(field):
     return True
 
 
-def _checked(path, place, vector, dim):
+def _check(path, place, vector, dim):
     vector = np.array(vector, np.float32)
     if len(vector) != dim or not np.isfinite(vector).all():
         raise ValueError(
@@ -182,7 +182,7 @@ def _binary_vectors(path, file, count, dim, wanted):
             )
         if word[:-1] in wanted:
             vector = np.frombuffer(data, "<f4")
-            yield word[:-1], _checked(path, f"vector {number:,}", vector, dim)
+            yield word[:-1], _check(path, f"vector {number:,}", vector, dim)
 
 
 def _word(file) -> bytes:

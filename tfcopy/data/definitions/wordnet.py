@@ -58,7 +58,7 @@ def read(folder) -> Definitions:
     entries = (
         (headword, gloss, part)
         for headword in sorted(senses)
-        for gloss, part in _in_turn(senses[headword].values())
+        for gloss, part in _interleave(senses[headword].values())
     )
     return Definitions.from_texts(entries, _lemmas(exceptions, known))
 
@@ -92,7 +92,7 @@ def _synsets(path) -> Iterator[tuple[str, tuple[str, dict[str, list[str]]]]]:
             raise _error(path, number, "a synset", line)
         written = {}
         for word in fields[4:end:2]:
-            word = _spaced(_MARKER.sub("", word))
+            word = _to_spaces(_MARKER.sub("", word))
             written.setdefault(word.lower(), []).append(word)
         yield fields[0], (_EXAMPLES.sub("", gloss).strip("; "), written)
 
@@ -107,13 +107,13 @@ def _index(path) -> Iterator[tuple[int, str, list[str]]]:
             num_synsets = num_pointers = 0
         if not 0 < num_synsets == len(fields) - 6 - num_pointers:
             raise _error(path, number, "a word and its synsets", line)
-        yield number, _spaced(fields[0]), fields[-num_synsets:]
+        yield number, _to_spaces(fields[0]), fields[-num_synsets:]
 
 
 def _exceptions(path) -> dict[str, list[str]]:
     found = {}
     for number, line in _rows(path):
-        form, *lemmas = map(_spaced, line.split())
+        form, *lemmas = map(_to_spaces, line.split())
         if not lemmas:
             raise _error(path, number, "a form and its lemmas", line)
         found.setdefault(form, []).extend(lemmas)
@@ -139,13 +139,13 @@ def _lemmas(exceptions, known) -> dict[str, tuple[str, ...]]:
     return lemmas
 
 
-def _in_turn(lists: Iterable[list]) -> Iterator:
+def _interleave(lists: Iterable[list]) -> Iterator:
     """Yields the first of each list, the second of each, and so on."""
     for items in itertools.zip_longest(*lists):
         yield from (item for item in items if item is not None)
 
 
-def _spaced(word):
+def _to_spaces(word):
     return word.replace("_", " ")
 
 

@@ -145,7 +145,9 @@ def generate(
             of_rule = {*rule.left, *rule.right}
             symbols = [symbol for symbol in symbols if symbol not in of_rule]
         for _ in range(_MAX_DRAWS):
-            x, y = (filling(rng, symbols, longest_filling) for _ in _VARIABLES)
+            x, y = (
+                draw_text(rng, symbols, longest_filling) for _ in _VARIABLES
+            )
             source, target = rule.fill(x, y)
             if source not in seen:
                 break
@@ -158,7 +160,7 @@ def generate(
         yield source, target, index
 
 
-def filling(rng: random.Random, symbols: Sequence[str], longest: int) -> str:
+def draw_text(rng: random.Random, symbols: Sequence[str], longest: int) -> str:
     """Draws 1 to `longest` symbols, all lengths equally likely."""
     return " ".join(rng.choices(symbols, k=rng.randint(1, longest)))
 
@@ -178,14 +180,14 @@ def _sizes(kind, count, left_symbols, right_symbols):
     """Returns all pairs of lengths, which are equally likely."""
     num_variables = len(kind.split(" -> ")[0])
 
-    def counted(num_left, num_right):
+    def count_symbols(num_left, num_right):
         return num_left + (num_right if count == "both" else num_variables)
 
     sizes = [
         (num_left, num_right)
         for num_left in range(left_symbols[0], left_symbols[1] + 1)
         for num_right in range(right_symbols[0], right_symbols[1] + 1)
-        if _FEWEST <= counted(num_left, num_right) <= _MOST
+        if _FEWEST <= count_symbols(num_left, num_right) <= _MOST
     ]
     require(
         bool(sizes),

@@ -355,11 +355,11 @@ class _Sentence:
         share = 1 if kind in ("part", "callable") else 0.7
         if self.rng.random() < share:
             return self._named(noun)
-        return self._described(noun, "adjectives")
+        return self._describe(noun, "adjectives")
 
     def _plain(self) -> Phrase:
         noun = self.rng.choice(nouns("plain nouns"))
-        return self._described(noun, "plain adjectives")
+        return self._describe(noun, "plain adjectives")
 
     def _new(self) -> Phrase:
         """Draws a noun with an indefinite article: "a hidden folder"."""
@@ -410,7 +410,7 @@ class _Sentence:
         article = ("el", "la")[noun.feminine]
         return f"the {span} {noun.en[0]}", f"{article} {noun.es[0]} {span}"
 
-    def _described(self, noun, qualities) -> Phrase:
+    def _describe(self, noun, qualities) -> Phrase:
         """Describes a noun without a name: "these temporary files"."""
         has_owner = self.kind in ("file", "unit") and qualities == "adjectives"
         articles = [*_DETERMINERS, _YOUR] if has_owner else _DETERMINERS

@@ -8,7 +8,7 @@ them, and can only guess.
 
 All texts are tokens between blanks. One example in four has only plain words.
 In validation and test, half of the others have invented words of the training
-set, and half have words that never occur in training (`unseen_words`); no
+set, and half have words that never occur in training (`get_unseen_words`); no
 example mixes the two.
 
 The idea comes from [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286).
@@ -38,7 +38,7 @@ from tfcopy.data.generated.demo_definitions_lexicon import (
     Draw,
     Thing,
     deal,
-    with_articles,
+    insert_articles,
 )
 
 _NUM_WORDS = 432  # makes all values equally frequent in each split
@@ -120,7 +120,7 @@ def dictionary() -> Definitions:
     )
 
 
-def unseen_words() -> frozenset[str]:
+def get_unseen_words() -> frozenset[str]:
     """Returns the words that are invented for the test set alone."""
     return frozenset(x.name for x in _things()["test"])
 
@@ -309,7 +309,7 @@ class Writer:
     def _question(self, draw):
         rng = self.rng
         thing = draw()
-        asked = lexicon.ask(rng.choice(thing.known), thing, True, rng)
+        asked = lexicon.ask(rng.choice(thing.known_facets), thing, True, rng)
         things = [thing]
         while len(things) < _NUM_THINGS:
             names = {x.name for x in things}
@@ -344,7 +344,7 @@ class Writer:
     def _entailment(self, thing, label):
         rng = self.rng
         is_known = nli.LABELS[label] != "neutral"
-        facets = [x for x in FACETS if (x in thing.known) == is_known]
+        facets = [x for x in FACETS if (x in thing.known_facets) == is_known]
         holds = nli.LABELS[label] == "entailment"
         asked = lexicon.ask(rng.choice(facets), thing, holds, rng)
         shared = {
@@ -380,4 +380,4 @@ class Writer:
     def _choose(self, patterns, **words):
         """Draws one of the patterns, and fills its slots."""
         pattern = self.rng.choice(patterns)
-        return with_articles(text_tables.fill_from(pattern, words))
+        return insert_articles(text_tables.fill_from(pattern, words))

@@ -116,7 +116,7 @@ OPENINGS, STATEMENTS, PREMISES, HYPOTHESES, SENTENCES = (
 SIZES = ("", "", "", "small ", "large ")
 
 
-def with_articles(text: str) -> str:
+def insert_articles(text: str) -> str:
     """Puts `a` or `an` for `{a}`, and the same for `{A}`."""
     tokens = text.split()
     for i, token in enumerate(tokens):
@@ -161,7 +161,7 @@ class Thing:
     origin: str | None = None
 
     @property
-    def known(self) -> list[str]:
+    def known_facets(self) -> list[str]:
         """Names of the two facets that are known."""
         return [name for name in FACETS if getattr(self, name)]
 
@@ -185,7 +185,7 @@ class Asked:
     def phrase(self, rng: random.Random) -> str:
         """Draws a noun phrase for this property."""
         pattern = rng.choice(ASKED[self.facet])
-        return with_articles(
+        return insert_articles(
             text_tables.fill_from(pattern, {"value": self.value})
         )
 
@@ -236,7 +236,7 @@ def plain_nouns(rng: random.Random) -> Iterator[Thing]:
 
 def definition(thing: Thing, rng: random.Random) -> str:
     """Draws a definition of a thing, in one of several wordings."""
-    patterns = DEFINITIONS[" ".join(thing.known)]
+    patterns = DEFINITIONS[" ".join(thing.known_facets)]
     text = f"{rng.choice(OPENINGS)} {rng.choice(patterns)}"
     words = {"size": rng.choice(SIZES)}
     if thing.colour:
@@ -246,7 +246,7 @@ def definition(thing: Thing, rng: random.Random) -> str:
         words["origin"] = thing.origin
     if thing.kind:
         words["kind"] = rng.choice(KINDS[thing.kind].names)
-    return with_articles(text_tables.fill_from(text, words))
+    return insert_articles(text_tables.fill_from(text, words))
 
 
 def deal(values: Sequence, rng: random.Random) -> Iterator:

@@ -187,24 +187,24 @@ class Spans(_OfSplit):
     # === Code ===
 
     def _func(self):
-        return "func", self._qualified(self._snake())
+        return "func", self._qualify(self._snake())
 
     def _method(self):
-        return "meth", self._qualified(self._snake(), self._camel())
+        return "meth", self._qualify(self._snake(), self._camel())
 
     def _class(self):
-        return "class", self._qualified(self._camel())
+        return "class", self._qualify(self._camel())
 
     def _attr(self):
-        return "attr", self._qualified(self._snake(), self._camel())
+        return "attr", self._qualify(self._snake(), self._camel())
 
     def _exc(self):
         first, second = self._pick("words"), self._pick("words")
         name = f"{first.capitalize()}{second.capitalize()}Error"
-        return "exc", self._qualified(name)
+        return "exc", self._qualify(name)
 
     def _const(self):
-        return "const", self._qualified(self._snake().upper())
+        return "const", self._qualify(self._snake().upper())
 
     def _mod(self):
         name = self._module()
@@ -292,7 +292,7 @@ class Spans(_OfSplit):
 
     # === Parts ===
 
-    def _qualified(self, name, owner=None):
+    def _qualify(self, name, owner=None):
         shape = self.rng.random()
         owner = owner or self._module()
         if shape < 0.15:

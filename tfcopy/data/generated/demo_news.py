@@ -128,41 +128,41 @@ class NewsGrammar:
     # === Names ===
 
     def _person(self) -> str:
-        return self._in_form("person forms", self._surname())
+        return self._fill_form("person forms", self._surname())
 
     def _place(self) -> str:
         return self._rare(self.names.place)
 
     def _company(self) -> str:
         name = self._rare(self.names.company)
-        return self._in_form("company forms", name)
+        return self._fill_form("company forms", name)
 
     def _club(self) -> str:
-        return self._in_form("club forms", self._place())
+        return self._fill_form("club forms", self._place())
 
     def _act(self) -> str:
         """Draws a performer; some are named by an emoji."""
         is_emoji = self.rng.random() < 0.03
         name = self.names.emoji() if is_emoji else self._surname()
-        return self._in_form("act forms", name)
+        return self._fill_form("act forms", name)
 
     def _surname(self) -> str:
         return self._rare(lambda: self.names.full_name().split(" ")[-1])
 
-    def _in_form(self, section, name) -> str:
+    def _fill_form(self, section, name) -> str:
         return self.rng.choice(_WORDS[section]).replace("*", name)
 
     def _rare(self, draw) -> str:
         """Draws a name whose words are all rare, if there are any left."""
         for _ in range(_MAX_TRIES):
-            words = (name := self._capitalised(draw)).split(" ")
+            words = (name := self._draw_capitalised(draw)).split(" ")
             if all(self.uses.get(word, 0) < _MAX_USES for word in words):
                 break
         for word in words:
             self.uses[word] = self.uses.get(word, 0) + 1
         return name
 
-    def _capitalised(self, draw) -> str:
+    def _draw_capitalised(self, draw) -> str:
         """Draws a name of which every word begins with a capital."""
         while True:
             name = draw()

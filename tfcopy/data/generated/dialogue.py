@@ -241,7 +241,7 @@ def _sides() -> dict[str, tuple[list, list]]:
     entries = _entries()
     texts = [*itertools.chain(*entries.values())]
     texts += [*_MONTHS, *_HOURS, *_TEENS, *_TENS]
-    texts += fixed_texts()
+    texts += get_fixed_texts()
     text = "\n".join(texts).lower()
     result = {}
     for part, items in entries.items():
@@ -292,14 +292,14 @@ def _is_test(number: int) -> bool:
     return number % _TEST_SHARE == _TEST_SHARE - 1
 
 
-def _of_half(numbers, is_test) -> list[int]:
+def _select_half(numbers, is_test) -> list[int]:
     return [number for number in numbers if _is_test(number) == is_test]
 
 
 def _date(is_test, rng) -> str:
     """Draws a date that may follow "on"; every month has 28 days."""
     day, month, year = (
-        rng.choice(_of_half(numbers, is_test))
+        rng.choice(_select_half(numbers, is_test))
         for numbers in (range(1, 29), range(1, 13), _YEARS)
     )
     name = _MONTHS[month - 1]
@@ -321,7 +321,7 @@ def _date(is_test, rng) -> str:
 def _time(is_test, rng) -> str:
     """Draws a time that may follow "at"."""
     hour, hour_of_day, minute = (
-        rng.choice(_of_half(numbers, is_test))
+        rng.choice(_select_half(numbers, is_test))
         for numbers in (range(1, 13), range(24), range(60))
     )
     word = _HOURS[hour - 1]
@@ -341,12 +341,12 @@ def _time(is_test, rng) -> str:
 
 
 def _numbers(is_test) -> tuple[str, ...]:
-    figures = map(str, _of_half(_NUMBERS, is_test))
-    words = map(_in_words, _of_half(_NUMBERS_IN_WORDS, is_test))
+    figures = map(str, _select_half(_NUMBERS, is_test))
+    words = map(_spell_number, _select_half(_NUMBERS_IN_WORDS, is_test))
     return (*figures, *words)
 
 
-def _in_words(number: int) -> str:
+def _spell_number(number: int) -> str:
     """Spells a number from 1 to 99."""
     small = ["", *_HOURS, *_TEENS]
     if number < 20:
@@ -359,7 +359,7 @@ _PATTERNS_TABLE = text_tables.read("dialogue_patterns")
 # Each input and its responses.
 DIALOGUES = tuple(
     tuple(dialogue)
-    for dialogue in text_tables.with_replies(
+    for dialogue in text_tables.group_replies(
         itertools.chain.from_iterable(_PATTERNS_TABLE.values())
     )
 )
@@ -397,7 +397,7 @@ PATTERNS = tuple(
 )
 
 
-def fixed_texts() -> list[str]:
+def get_fixed_texts() -> list[str]:
     """Returns the texts between the slots, in lower case."""
     texts = itertools.chain.from_iterable(DIALOGUES)
     return [text_tables.fill(text, lambda slot: "|").lower() for text in texts]

@@ -25,7 +25,7 @@ from tfcopy.data.corpora.corpus import (
     SPLITS,
     TranslationCorpus,
     check_range,
-    generated_splits,
+    generate_splits,
 )
 
 # Part of the fingerprint: raise it when the graphs of a seed change.
@@ -60,7 +60,7 @@ def load(
         name="eulerian circuits",
         source_language="graph",
         target_language="circuit",
-        splits=generated_splits(
+        splits=generate_splits(
             generate, numbers, arguments, "eulerian", _VERSION
         ),
         tokenized=True,
@@ -115,7 +115,7 @@ def two_regular(nodes, rng):
             return [tuple(edge) for edge in ends]
 
 
-def sorted_match(answers: list[str], references: list[str]) -> float:
+def match_sorted(answers: list[str], references: list[str]) -> float:
     """Returns the share of answers with the right nodes, in any order.
 
     The authors' code calls this accuracy.

@@ -10,7 +10,7 @@ from tfcopy.data.corpora.corpus import (
     SPLITS,
     TranslationCorpus,
     fingerprint,
-    generated_splits,
+    generate_splits,
 )
 from tfcopy.data.generated import text_tables
 
@@ -68,7 +68,7 @@ def load(
         name=name,
         source_language=source,
         target_language=target,
-        splits=generated_splits(read, sizes, (), *key),
+        splits=generate_splits(read, sizes, (), *key),
         generated=True,
     )
 

@@ -24,7 +24,7 @@ from tfcopy.data.corpora.corpus import (
     Split,
     TranslationCorpus,
     fingerprint,
-    generated_splits,
+    generate_splits,
 )
 from tfcopy.data.generated import generated_corpus, text_tables
 from tfcopy.data.generated.demo_names import split_of
@@ -128,7 +128,7 @@ class Story:
 @functools.cache
 def leads(event: str) -> list[list[str]]:
     """Returns the key sentences of an event, each with its summaries."""
-    return text_tables.with_replies(EVENTS[event]["leads"])
+    return text_tables.group_replies(EVENTS[event]["leads"])
 
 
 @functools.cache
@@ -279,9 +279,7 @@ def load(
         name="demo headlines",
         source_language="en",
         target_language="en",
-        splits=generated_splits(
-            generate_headlines, numbers, [seed], _grammar()
-        ),
+        splits=generate_splits(generate_headlines, numbers, [seed], _grammar()),
         generated=True,
     )
 

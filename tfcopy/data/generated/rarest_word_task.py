@@ -129,7 +129,7 @@ class RarestWord:
         """Returns which sequences' rarest words are pointed at, `(B,)`."""
         return words.max(axis=1) >= self.num_generated
 
-    def expected(
+    def expect(
         self, updates: int = 1_000, batch_size: int = 250
     ) -> Mapping[str, float]:
         """Computes exact expectations from the frequencies.
@@ -149,13 +149,13 @@ class RarestWord:
         last = self.num_words - 1
         return {
             "pointed_words": float(pointed),
-            "pointed_targets": self._in_sequence(pointed),
+            "pointed_targets": self._occur_in_sequence(pointed),
             "rarest_targets": updates
             * batch_size
-            * self._in_sequence(frequencies[last]),
+            * self._occur_in_sequence(frequencies[last]),
         }
 
-    def _in_sequence(self, probability):
+    def _occur_in_sequence(self, probability):
         """Returns the probability that an event occurs in a sequence."""
         return -math.expm1(self.length * math.log1p(-probability))
 
@@ -202,14 +202,14 @@ class TrainingSequences:
         if self.size is None:
             seed = self.seed, epoch, index
             return self.task.draw(self.batch_size, "train", *seed)
-        limited = _limited(self.task, self.size, self.set_seed)
+        limited = _draw_limited(self.task, self.size, self.set_seed)
         start = index * self.batch_size
         order = _order(self.size, self.seed, epoch)
         return limited[order[start : start + self.batch_size]]
 
 
 @functools.lru_cache(maxsize=1)
-def _limited(task, size, seed):
+def _draw_limited(task, size, seed):
     return task.draw(size, "limited", seed)
 
 

@@ -84,7 +84,7 @@ def words(lines: Iterable[str]) -> tuple[str, ...]:
     )
 
 
-def with_replies(lines: Iterable[str]) -> list[list[str]]:
+def group_replies(lines: Iterable[str]) -> list[list[str]]:
     """Groups each line with the replies after it, which begin with `>`."""
     result = []
     for line in lines:

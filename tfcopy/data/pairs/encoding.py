@@ -17,8 +17,8 @@ from tfcopy.data.alignment.word_links import GuidedAlignment
 from tfcopy.data.corpora.corpus import fingerprint
 from tfcopy.data.pairs import copy_ids
 from tfcopy.data.parallel import map_chunks
-from tfcopy.data.text.sentencepiece_tokenizer import sampled
-from tfcopy.data.text.tokenization import Tokenizer, knowing, string_tensor
+from tfcopy.data.text.sentencepiece_tokenizer import sample_subwords
+from tfcopy.data.text.tokenization import Tokenizer, adapt, string_tensor
 from tfcopy.data.text.vocabulary import Vocabulary
 
 # Part of the fingerprint: raise it when the arrays of the same text change.
@@ -100,7 +100,7 @@ class EncodedCorpus:
     def __len__(self) -> int:
         return len(self.indices)
 
-    def of_epoch(self, epoch: int) -> "EncodedCorpus":
+    def select_epoch(self, epoch: int) -> "EncodedCorpus":
         """Returns the pairs of an epoch: these, unless they are `sampled`."""
         return self if self.sampled is None else self.sampled(epoch)
 
@@ -238,7 +238,7 @@ class SampledCuttings:
         pairs: As in `encode`.
         vocabularies: Vocabularies of source and target.
         tokenizers: Tokenizers of source and target, as
-            `sentencepiece_tokenizer.sampled` takes them.
+            `sentencepiece_tokenizer.sample_subwords` takes them.
         alpha: As in `SampledPieces`.
         max_length: The most tokens that either side may have.
         **options: More arguments of `encode`.
@@ -268,7 +268,7 @@ class SampledCuttings:
         """Encodes the pairs for an epoch; the last result is kept."""
         if self._last[0] != epoch:
             source, target = (
-                sampled(x, self._alpha, epoch) for x in self._tokenizers
+                sample_subwords(x, self._alpha, epoch) for x in self._tokenizers
             )
             encoded = self._encode(
                 source_tokenizer=source,
@@ -351,7 +351,7 @@ def _as_numbers(truncate, max_length):
 def _encoding_graph(vocabularies, tokenizers, **options):
     """Makes the function of texts and limits to a dict of arrays."""
     source_vocabulary, target_vocabulary = vocabularies
-    source_tokenizer, target_tokenizer = map(knowing, tokenizers, vocabularies)
+    source_tokenizer, target_tokenizer = map(adapt, tokenizers, vocabularies)
     source_vocabulary.table(), target_vocabulary.table()
     texts, limits = tf.TensorSpec([None], tf.string), tf.TensorSpec(2, tf.int64)
 

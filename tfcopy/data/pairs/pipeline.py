@@ -161,7 +161,7 @@ def batches(
         own = shapes
         if by_tokens and batch_size.shapes is not None:
             own = batch_size.shapes_with(len(rows))
-        lengths = _padded_lengths(encoded, rows, own)
+        lengths = _get_padded_lengths(encoded, rows, own)
         of_replica = np.array_split(rows, num_replicas)[replica]
         arrays = _pad_rows(encoded, of_replica, lengths)
         if encoded.alignment is not None:
@@ -202,7 +202,7 @@ def evaluation_batches(
     check_batch_size(max(len(encoded), batch_size), batch_size)
 
     def read(rows):
-        lengths = _padded_lengths(encoded, rows, shapes)
+        lengths = _get_padded_lengths(encoded, rows, shapes)
         arrays = _pad_rows(encoded, rows, lengths)
         return (*arrays, rows.astype(np.int32))
 
@@ -239,7 +239,7 @@ def batch_lengths(
     return [(int(s), int(t)) for s, t in zip(*longest)]
 
 
-def _padded_lengths(encoded, rows, shapes):
+def _get_padded_lengths(encoded, rows, shapes):
     """Returns `(S, T)` of a global batch."""
     (lengths,) = batch_lengths(encoded, [rows])
     return lengths if shapes is None else shape_for(lengths, shapes)

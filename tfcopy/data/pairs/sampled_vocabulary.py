@@ -71,7 +71,7 @@ def choose_candidates(copy_ids, vocabulary_size: int, count: int, seed=None):
     return chosen, tf.math.log(weights)
 
 
-def with_candidates(
+def add_candidates(
     dataset,
     vocabulary_size: int,
     count: int | None = None,

@@ -124,7 +124,7 @@ def prepare(
             if not _is_ready(folder, work):
                 filesystem.makedirs(work)
                 texts = _write_texts(corpus, settings, work, pairs_per_shard)
-                about = {"key": key, "corpus": _about(corpus, settings)}
+                about = {"key": key, "corpus": _describe(corpus, settings)}
                 about["texts"] = texts
                 _run_steps(settings, work, about, runner, list(beam_flags))
             _publish(folder, work)
@@ -263,7 +263,7 @@ def _write_texts(corpus, settings, work, size):
     return texts
 
 
-def _about(corpus, settings):
+def _describe(corpus, settings):
     """Returns the facts of a corpus that recipes read besides its pairs."""
     train = corpus.train.fingerprint
     changes = (settings.max_ratio, settings.remove_duplicates)

@@ -61,7 +61,7 @@ class Preparation:
     @property
     def num_checksums(self) -> int:
         """Final number of checksum files in `work`."""
-        counted = bool(self._counted)
+        counted = bool(self._counted_sides)
         of_train = 2 * self.settings.remove_duplicates + counted
         of_all = 2  # Texts and vocabularies.
         of_all += counted * self.num_sections + len(self.shards)
@@ -77,7 +77,7 @@ class Preparation:
             pairs = files.read_texts(self._texts("train", number))
             files.write_hashes(path, pairs, self._start(number))
 
-        _once([path], make)
+        _make_unless_intact([path], make)
 
     def find_duplicates(self, part: int) -> None:
         """Finds the pairs to leave out in a range of hashes."""
@@ -88,13 +88,13 @@ class Preparation:
             found = files.find_duplicates(hashes, part, self.num_train)
             files.write_array(path, found)
 
-        _once([path], make)
+        _make_unless_intact([path], make)
 
     def count_words(self, number: int) -> None:
         """Counts the words of a training shard."""
         paths = {
             side: self._work(f"{side}-counts", number, "txt")
-            for side in self._counted
+            for side in self._counted_sides
         }
 
         def make():
@@ -109,14 +109,14 @@ class Preparation:
             for side, path in paths.items():
                 files.write_counts(path, counts[side], self.num_sections)
 
-        _once(list(paths.values()), make)
+        _make_unless_intact(list(paths.values()), make)
 
     def merge_counts(self, section: int) -> None:
         """Finds the most frequent words of a section of all shards."""
         settings = self.settings
         paths = {
             side: self._work(f"{side}-frequent", section, "txt")
-            for side in self._counted
+            for side in self._counted_sides
         }
 
         def make():
@@ -129,13 +129,13 @@ class Preparation:
                 )
                 files.write_counts(path, found, 1)
 
-        _once(list(paths.values()), make)
+        _make_unless_intact(list(paths.values()), make)
 
     def make_vocabularies(self) -> None:
         """Writes the vocabularies."""
         settings = self.settings
 
-        def made(side):
+        def make_vocabulary(side):
             given = settings.vocabulary_files.get(side)
             if given is not None:
                 return vocabulary.Vocabulary.load(given)
@@ -149,9 +149,9 @@ class Preparation:
 
         def make():
             for side in settings.sides:
-                made(side).save(self._vocabulary(side))
+                make_vocabulary(side).save(self._vocabulary(side))
 
-        _once(list(map(self._vocabulary, settings.sides)), make)
+        _make_unless_intact(list(map(self._vocabulary, settings.sides)), make)
 
     def encode(self, split: str, number: int) -> None:
         """Turns a shard into ids."""
@@ -170,7 +170,7 @@ class Preparation:
             shard = files.write(self.work, name, arrays)
             checked_files.write_json(record, dataclasses.asdict(shard))
 
-        _once([record, os.path.join(self.work, name)], make)
+        _make_unless_intact([record, os.path.join(self.work, name)], make)
 
     def write_manifest(self) -> None:
         """Writes the manifest of a complete preparation."""
@@ -206,7 +206,7 @@ class Preparation:
     # === Files ===
 
     @property
-    def _counted(self):
+    def _counted_sides(self):
         """The sides whose words are counted."""
         given = self.settings.vocabulary_files
         return [side for side in self.settings.sides if side not in given]
@@ -246,7 +246,7 @@ class Preparation:
         return os.path.join(self.work, vocabulary_name(side))
 
 
-def _once(paths, make):
+def _make_unless_intact(paths, make):
     """Makes files unless they are intact."""
     if not paths:
         return

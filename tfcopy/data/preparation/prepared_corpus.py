@@ -87,7 +87,7 @@ class Settings:
     def identity(self) -> dict:
         """Returns all settings that vocabularies and ids depend on."""
         return {
-            **counting_identity(self.tokenizers, self.sizes, self.min_count),
+            **identify_counting(self.tokenizers, self.sizes, self.min_count),
             **encoding_identity(self.tokenizers, **self.encoding_options()),
             "vocabulary files": {
                 side: _content_key(path)
@@ -98,7 +98,7 @@ class Settings:
         }
 
 
-def counting_identity(tokenizers, sizes, min_count) -> dict:
+def identify_counting(tokenizers, sizes, min_count) -> dict:
     """Returns the settings that vocabularies depend on, by name."""
     return {**_tokenizers(tokenizers), "sizes": sizes, "min_count": min_count}
 
@@ -214,12 +214,12 @@ class PreparedSplit(Split):
 
     Args:
         load: Function of vocabularies, tokenizers and options to an
-            `EncodedCorpus`; see `encoded`.
+            `EncodedCorpus`; see `encode`.
     """
 
     load: Any = dataclasses.field(kw_only=True)
 
-    def encoded(self, vocabularies, tokenizers, **options):
+    def encode(self, vocabularies, tokenizers, **options):
         """Returns the pairs as ids, as `encoding.encode` would.
 
         Args:
@@ -260,7 +260,7 @@ class PreparedCorpus(TranslationCorpus):
         Raises:
             ValueError: If they were made with anything else.
         """
-        asked = counting_identity(tokenizers, sizes, min_count)
+        asked = identify_counting(tokenizers, sizes, min_count)
         self._check(asked)
         made = []
         for side, stored in self.manifest["vocabularies"].items():
@@ -275,9 +275,9 @@ class PreparedCorpus(TranslationCorpus):
                 )
         return tuple(made)
 
-    def _encoded(self, split, vocabularies, tokenizers, options):
-        asked = encoding_identity(tokenizers, **options)
-        self._check(asked)
+    def _load_encoded(self, split, vocabularies, tokenizers, options):
+        identity = encoding_identity(tokenizers, **options)
+        self._check(identity)
         stored = self.manifest["splits"][split]
         return shard_files.load(
             self.folder,
@@ -342,7 +342,7 @@ def load(folder) -> PreparedCorpus:
             num_pairs,
             counts["read"] - num_pairs - sum(left_out.values()),
             left_out,
-            load=lambda *arguments: corpus._encoded(name, *arguments),
+            load=lambda *arguments: corpus._load_encoded(name, *arguments),
         )
 
     corpus = PreparedCorpus(

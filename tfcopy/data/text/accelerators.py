@@ -38,12 +38,12 @@ class Marked(NamedTuple):
     letter: str = ""
 
 
-def without_mark(text: str) -> Marked:
+def remove_mark(text: str) -> Marked:
     """Takes the accelerator out of a text, if it has exactly one."""
     if len(text) <= _LONGEST and "\n" not in text:
         for mark, pattern in _MARKS.items():
-            found = pattern.search(text)
-            if found and text.count(mark) == 1:
+            match = pattern.search(text)
+            if match and text.count(mark) == 1:
                 place = text.index(mark)
                 rest = text[:place] + text[place + 1 :]
                 return Marked(rest, mark, text[place + 1])
@@ -60,7 +60,7 @@ def letter_of(text: str, mark: str) -> str:
     return rest[0] if is_one else ""
 
 
-def with_mark(
+def insert_mark(
     text: str, mark: str, letter: str, used: collections.Counter, spans=()
 ) -> str:
     """Puts an accelerator before the letter that is used least in a menu.
@@ -84,10 +84,10 @@ def with_mark(
         places = [x for x in places if not begin <= x < end]
 
     def rank(place):
-        own = text[place].lower()
-        other = own != letter.lower()
+        character = text[place].lower()
+        other = character != letter.lower()
         inner = place > 0 and text[place - 1].isalnum()
-        return used[own], inner and other, other, inner, place
+        return used[character], inner and other, other, inner, place
 
     place = min(places, key=rank, default=None)
     if place is None or _NO_KEY.search(text):

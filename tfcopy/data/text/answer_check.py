@@ -10,8 +10,8 @@ from typing import NamedTuple
 import re2
 
 from tfcopy.data.text import rst_markup, span_patterns
-from tfcopy.data.text.span_formats import in_order, named
-from tfcopy.data.text.span_patterns import replaced_spans, spans_of
+from tfcopy.data.text.span_formats import find_arguments, find_format
+from tfcopy.data.text.span_patterns import replace_spans, spans_of
 
 _TAG = re.compile(r"(?s)<(/?)([A-Za-z][\w:.-]*).*?(/?)>")
 # Empty elements of XLIFF that begin or end something, by a number that may also
@@ -62,7 +62,7 @@ class Findings(NamedTuple):
     others: Sequence[str] = ()
 
     @classmethod
-    def of_all(cls, findings: Iterable["Findings"]) -> "Findings":
+    def merge(cls, findings: Iterable["Findings"]) -> "Findings":
         """Merges the findings of several answers, each once."""
         columns = zip(cls(), *findings)
         return cls(
@@ -101,8 +101,8 @@ def check(source: str, answer: str, names: Sequence[str]) -> Findings:
     more = collections.Counter(found)
     missing, more = missing - more, more - missing
     swapped = ()
-    rows, own = in_order(wanted, names), in_order(found, names)
-    one, other = _numbered(wanted, rows), _numbered(found, own)
+    rows, own = find_arguments(wanted, names), find_arguments(found, names)
+    one, other = _add_numbers(wanted, rows), _add_numbers(found, own)
     # If the answer has numbers and the source has none, all or none have them.
     is_mixed = len([*filter(None, own)]) not in (0, len([*filter(None, rows)]))
     if not is_mixed and collections.Counter(one) == collections.Counter(other):
@@ -110,9 +110,9 @@ def check(source: str, answer: str, names: Sequence[str]) -> Findings:
     elif not missing and not more:
         swapped = [x for x, y in zip(found, own) if y]
     others = [
-        *_unpaired_tags(wanted, found),
-        *_unpaired_characters(source, answer, names),
-        *_with_letters(source, answer, names),
+        *_check_tags(wanted, found),
+        *_check_characters(source, answer, names),
+        *_check_letters(source, answer, names),
         *_edges(source, answer),
     ]
     return Findings(
@@ -144,7 +144,7 @@ def spans_of_both(source: str, answer: str, names) -> tuple[list, list]:
     return wanted, found
 
 
-def touched(text: str, names) -> Iterator[tuple[str, str]]:
+def find_touched(text: str, names) -> Iterator[tuple[str, str]]:
     """Finds the placeholders of a text that have a letter right beside them.
 
     Args:
@@ -154,15 +154,15 @@ def touched(text: str, names) -> Iterator[tuple[str, str]]:
     Yields:
         Placeholders, each with the letter's side, "before" or "after".
     """
-    own = [x for x in names if x not in MARKUP]
-    own = re2.compile(span_patterns.pattern_of(own))
+    formats = [x for x in names if x not in MARKUP]
+    formats = re2.compile(span_patterns.pattern_of(formats))
     end, begin = map(re2.compile, (ENDS_WITH_LETTER, BEGINS_WITH_LETTER))
     text = text.encode(errors="replace").decode()
     places = span_patterns.places_of(text, names)
     edges = [0, *itertools.chain(*places), len(text)]
     parts = [text[slice(*x)] for x in itertools.pairwise(edges)]
     for before, span, after in zip(parts[::2], parts[1::2], parts[2::2]):
-        if own.fullmatch(span):
+        if formats.fullmatch(span):
             if end.fullmatch(before):
                 yield span, "before"
             if begin.fullmatch(after):
@@ -178,7 +178,7 @@ def have_same_spans(one: str, other: str, names: Iterable[str]) -> bool:
         names: Flags of an entry; those that name no format are ignored. With
             none the usual placeholders count.
     """
-    names = [x for x in names if named(x)] or ["printf", "brace"]
+    names = [x for x in names if find_format(x)] or ["printf", "brace"]
     return sorted(spans_of(one, names)) == sorted(spans_of(other, names))
 
 
@@ -192,12 +192,12 @@ def any_must_be_in_all(text: str, names: Iterable[str]) -> bool:
     return any(
         re.match(row.strict, span)
         for name in names
-        if (row := named(name)) and row.strict
+        if (row := find_format(name)) and row.strict
         for span in spans_of(text, [name])
     )
 
 
-def _numbered(spans, rows):
+def _add_numbers(spans, rows):
     """Adds numbers to spans that are identified by position."""
     return [
         span if row is None else row[1] or (span, row[0])
@@ -226,20 +226,20 @@ def _tags(spans, numbers):
     return groups
 
 
-def _unpaired_tags(wanted, found):
-    halves = [x.groups() for x in map(_HALF.fullmatch, wanted) if x]
+def _check_tags(source_tags, answer_tags):
+    halves = [x.groups() for x in map(_HALF.fullmatch, source_tags) if x]
     # Numbers of a begin and an end. Without any, an `rid` makes them a pair.
     begun, ended = ({x[1] for x in halves if bool(x[0]) == y} for y in (1, 0))
-    others = _tags(found, begun & ended)
-    for group, tags in _tags(wanted, begun & ended).items():
+    others = _tags(answer_tags, begun & ended)
+    for group, tags in _tags(source_tags, begun & ended).items():
         names = {tag.name for tag in tags if tag.is_end}
-        if not _unpaired(tags, names):
-            yield from _unpaired(others[group], names)
+        if not _check_pairs(tags, names):
+            yield from _check_pairs(others[group], names)
 
 
-def _unpaired(tags, names):
+def _check_pairs(tags, names):
     """Returns remarks on tags of these names that are not in pairs."""
-    told, is_open = [], []
+    remarks, is_open = [], []
     tags = [x for x in tags if x.name in names]
     begun, ended = collections.Counter(), collections.Counter()
     later = collections.defaultdict(collections.deque)
@@ -258,20 +258,20 @@ def _unpaired(tags, names):
         elif begun[name]:
             while is_open[-1].name != name:
                 begun[is_open[-1].name] -= 1
-                told.append(f"unmatched {is_open.pop().span}")
+                remarks.append(f"unmatched {is_open.pop().span}")
             is_open.pop()
             begun[name] -= 1
         elif later[name]:
-            told.append(f"{tag.span} before {later[name][0]}")
+            remarks.append(f"{tag.span} before {later[name][0]}")
             ended[name] += 1
         else:
-            told.append(f"unmatched {tag.span}")
-    return told + [f"unmatched {tag.span}" for tag in is_open]
+            remarks.append(f"unmatched {tag.span}")
+    return remarks + [f"unmatched {tag.span}" for tag in is_open]
 
 
-def _unpaired_characters(source, answer, names):
+def _check_characters(source, answer, names):
     one, other = (
-        _GNU_QUOTE.sub(r"\1", replaced_spans(x, names, " ").translate(_WIDE))
+        _GNU_QUOTE.sub(r"\1", replace_spans(x, names, " ").translate(_WIDE))
         for x in (source, answer)
     )
     for begin, end in _PAIRS.items():
@@ -285,12 +285,13 @@ def _unpaired_characters(source, answer, names):
             yield f"unmatched {next(odd, signs[0])}"
 
 
-def _with_letters(source, answer, names):
+def _check_letters(source, answer, names):
     """Yields remarks on placeholders that have become parts of words."""
     had = collections.Counter(
-        (_NUMBER.sub("", span), side) for span, side in touched(source, names)
+        (_NUMBER.sub("", span), side)
+        for span, side in find_touched(source, names)
     )
-    for span, side in touched(answer, names):
+    for span, side in find_touched(answer, names):
         key = _NUMBER.sub("", span), side
         had[key] -= 1
         if had[key] < 0:

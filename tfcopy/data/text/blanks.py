@@ -36,7 +36,7 @@ def facts(kept: str = KEPT) -> dict:
     return {"spaces": spaces(kept), "blank": spaces("")}
 
 
-def normalized(text: str, kept: str = KEPT) -> str:
+def normalize(text: str, kept: str = KEPT) -> str:
     """Returns a text whose spaces are single, without any around it.
 
     Args:
@@ -46,8 +46,8 @@ def normalized(text: str, kept: str = KEPT) -> str:
     return re.sub(spaces(kept), " ", text).strip(" ")
 
 
-def in_ascii(text: str) -> str:
-    """Replaces `KEPT` by blanks of ASCII, as `glossary.in_ascii` in graphs."""
+def to_ascii(text: str) -> str:
+    """Replaces `KEPT` by blanks of ASCII, as `glossary.to_ascii` in graphs."""
     return text.translate(str.maketrans(IN_ASCII))
 
 

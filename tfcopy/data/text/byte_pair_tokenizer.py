@@ -1,6 +1,6 @@
 """Byte pairs of published vocabularies, and KerasHub's tokenizers as ours.
 
-The pieces published with GPT-2 and BART are bytes, spelt with 256 visible
+The subwords published with GPT-2 and BART are bytes, spelt with 256 visible
 characters. Here a piece is spelt as its text, with `▁` for a blank, like pieces
 of SentencePiece. A piece that is no text, such as half a character, is spelt
 `<0xE2><0x96>`.
@@ -76,7 +76,7 @@ class BytePairTokenizer(PieceTokenizer):
         """Cuts text of shape `(B,)` into ragged tokens, `(B, None)`."""
         text = normalize_blanks(text, self.blanks)
         marked = tf.strings.regex_replace(text, _WORD, rf"{EDGE}\0")
-        words = _cut_long(_without_empty(tf.strings.split(marked, EDGE)))
+        words = _cut_long(_drop_empty(tf.strings.split(marked, EDGE)))
         different, places = tf.unique(words.flat_values)
         pieces = tf.gather(self._merge(different), places)
         tokens = tf.RaggedTensor.from_row_splits(
@@ -195,7 +195,7 @@ class BytePairTokenizer(PieceTokenizer):
         return BytePairs.make(self._content["pieces"], self._content["merges"])
 
 
-def _without_empty(words):
+def _drop_empty(words):
     return keep(words, words.values != "")
 
 
@@ -219,7 +219,7 @@ def _cut_long(words):
 
 
 def _bytes_of(values, is_bytes):
-    """Decodes the bytes that pieces are spelt with, `""` for others."""
+    """Decodes the bytes that subwords are spelt with, `""` for others."""
     digits = tf.strings.regex_replace(values, "<0x|>", "")
     digits = tf.strings.bytes_split(tf.where(is_bytes, digits, ""))
     codes = tf.io.decode_raw(digits.flat_values, tf.uint8, fixed_length=1)
@@ -312,10 +312,10 @@ def hub_pieces(tokenizer, folder) -> HubPieces:
 
 
 def _byte_pairs(tokenizer, folder):
-    """Returns the tokenizer, its file's content, pieces and special ids."""
+    """Returns the tokenizer, its file's content, subwords and special ids."""
     numbers = dict(tokenizer.vocabulary)
     pieces = sorted(numbers, key=numbers.get)
-    words = [spelt(piece) for piece in pieces]
+    words = [spell_piece(piece) for piece in pieces]
     padding, start, end = _special_rows(tokenizer)
     # BART's own, which is a word like others.
     has_symbol = start is not None and pieces[start] == _SPECIALS[special.BOS]
@@ -406,7 +406,7 @@ class BytePairs(NamedTuple):
         keys = np.array([x * len(symbols) + y for x, y, _ in merges], np.int64)
         ranks = np.argsort(keys, kind="stable").astype(np.int32)
         return cls(
-            [spelt(symbol) for symbol in symbols],
+            [spell_piece(symbol) for symbol in symbols],
             np.array(of_bytes, np.int32),
             keys[ranks],
             ranks,
@@ -414,8 +414,8 @@ class BytePairs(NamedTuple):
         )
 
 
-def spelt(piece: str) -> str:
-    """Spells a published piece our way, each piece differently."""
+def spell_piece(piece: str) -> str:
+    """Spells a published subword our way, each differently."""
     try:
         raw = bytes(_BYTES[character] for character in piece)
     except KeyError:

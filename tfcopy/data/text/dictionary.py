@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 import tensorflow as tf
 
 from tfcopy.atomic_files import write_atomically
-from tfcopy.data.corpora.text_pairs import decoded_lines, line_error
+from tfcopy.data.corpora.text_pairs import iter_lines, line_error
 from tfcopy.data.text.blanks import is_word
 from tfcopy.data.text.vocabulary import table
 
@@ -136,7 +136,7 @@ def emit(words, table):
 
 
 def _read(path) -> Iterator[tuple[str, str, float]]:
-    for number, line in enumerate(decoded_lines(path), start=1):
+    for number, line in enumerate(iter_lines(path), start=1):
         if line.strip() and not line.startswith("# "):
             yield _entry(path, number, line)
 

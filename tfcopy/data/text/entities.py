@@ -313,7 +313,7 @@ def anonymise(
     @tf.function(
         input_signature=[tf.TensorSpec([None], tf.string)] * 2, autograph=False
     )
-    def anonymised(*texts):
+    def replace_entities(*texts):
         words = [
             tokenizer.tokenize(text)[:, :limit]
             for tokenizer, text, limit in zip(tokenizers, texts, truncate)
@@ -323,7 +323,7 @@ def anonymise(
             for tokenizer, keys in zip(tokenizers, entities.pair(*words))
         ]
 
-    graph = anonymised.get_concrete_function()
+    graph = replace_entities.get_concrete_function()
 
     def anonymise_chunk(chunk):
         texts = graph(*(string_tensor(side) for side in zip(*chunk)))

@@ -15,10 +15,10 @@ from collections.abc import Iterable
 import tensorflow as tf
 
 from tfcopy import file_formats
-from tfcopy.data.corpora.text_pairs import decoded_lines, line_error
+from tfcopy.data.corpora.text_pairs import iter_lines, line_error
 from tfcopy.data.ragged_rows import join
 from tfcopy.data.text import exchange_formats
-from tfcopy.data.text.blanks import IN_ASCII, KEPT, facts, normalized
+from tfcopy.data.text.blanks import IN_ASCII, KEPT, facts, normalize
 from tfcopy.data.text.tokenization import normalize_blanks
 from tfcopy.tokens import EDGE, LOST, MARK_CLOSE, MARK_OPEN, WORD_EDGE
 
@@ -36,7 +36,7 @@ class Glossary:
     """
 
     def __init__(self, terms: Iterable[tuple[str, str]]):
-        self.terms = tuple((normalized(str(x), ""), str(y)) for x, y in terms)
+        self.terms = tuple((normalize(str(x), ""), str(y)) for x, y in terms)
         phrases = [x for x, _ in self.terms]
         for phrase, count in collections.Counter(phrases).items():
             if not phrase or count > 1:
@@ -68,7 +68,7 @@ class Glossary:
                 exchange_formats.read_terms, languages=languages
             )
         for place, *fields in read(path):
-            phrase, translation = map(normalized, fields, ("", KEPT))
+            phrase, translation = map(normalize, fields, ("", KEPT))
             if not phrase or not translation:
                 raise ValueError(f"{place}: a blank phrase or translation.")
             if terms.setdefault(phrase, translation) is not translation:
@@ -99,7 +99,7 @@ class Glossary:
 
 def _lines(path):
     """Yields `(place, phrase, translation)` of lines with a tabulator."""
-    for number, text in enumerate(decoded_lines(path), start=1):
+    for number, text in enumerate(iter_lines(path), start=1):
         if not text.strip() or text.startswith("# "):
             continue
         fields = text.split("\t")
@@ -133,7 +133,7 @@ def fields_of(lines):
     )
 
 
-def without_marks(text):
+def remove_marks(text):
     """Replaces the private characters of marks in texts."""
     return tf.strings.regex_replace(text, _MARK_EDGES, LOST)
 
@@ -157,16 +157,16 @@ def mark(text, phrases, protect: str, numbers=None):
     places = tf.where(phrases != "")[:, 0]
     phrases, numbers = tf.gather(phrases, places), tf.gather(numbers, places)
 
-    def marked():
+    def insert_marks():
         parts, is_span = cut(text, f"(?:{protect})", KEPT)
         flat = parts.flat_values
-        delimited = tf.where(is_span, flat, _delimited(flat))
+        delimited = tf.where(is_span, flat, _delimit(flat))
         pattern = tf.strings.join(["(?:", _any_of(phrases), ")"])
-        written = _numbered(*cut(delimited, pattern), phrases, numbers)
+        written = _replace_phrases(*cut(delimited, pattern), phrases, numbers)
         flat = tf.where(is_span, flat, written)
         return join(parts.with_flat_values(flat))
 
-    return tf.cond(tf.size(phrases) > 0, marked, lambda: text)
+    return tf.cond(tf.size(phrases) > 0, insert_marks, lambda: text)
 
 
 def mark_each(text, lines, protect: str):
@@ -224,7 +224,7 @@ def cut(text, pattern, blanks=""):
         pattern: Regular expression of RE2.
         blanks: Some of `blanks.KEPT`, which patterns take for blanks.
     """
-    text = in_ascii(text, blanks)
+    text = to_ascii(text, blanks)
     edged = tf.strings.regex_replace(text, pattern, rf"{EDGE}\0{EDGE}")
     for blank in blanks:
         edged = tf.strings.regex_replace(edged, IN_ASCII[blank], blank)
@@ -234,14 +234,14 @@ def cut(text, pattern, blanks=""):
     return parts, places % 2 == 1
 
 
-def in_ascii(text, blanks: str):
+def to_ascii(text, blanks: str):
     """Replaces some of `blanks.KEPT` by blanks of ASCII, `\\s` to RE2."""
     for blank in blanks:
         text = tf.strings.regex_replace(text, blank, IN_ASCII[blank])
     return text
 
 
-def _delimited(text):
+def _delimit(text):
     """Puts an edge before and after each word of texts, so that words match."""
     return tf.strings.regex_replace(text, _WORD, rf"{WORD_EDGE}\0{WORD_EDGE}")
 
@@ -262,13 +262,13 @@ def _any_of(phrases):
     order = tf.argsort(
         tf.strings.length(phrases), direction="DESCENDING", stable=True
     )
-    delimited = _delimited(tf.gather(phrases, order))
+    delimited = _delimit(tf.gather(phrases, order))
     escaped = tf.strings.regex_replace(delimited, _PUNCTUATION, r"\\\0")
     escaped = tf.strings.regex_replace(escaped, " ", f"[ {KEPT}]+")
     return tf.strings.reduce_join(escaped, separator="|")
 
 
-def _numbered(parts, is_match, phrases, numbers):
+def _replace_phrases(parts, is_match, phrases, numbers):
     """Replaces the phrases among the parts of delimited texts by marks."""
     flat = tf.strings.regex_replace(parts.flat_values, WORD_EDGE, "")
     both = tf.unique(tf.concat([phrases, normalize_blanks(flat, "")], axis=0))
@@ -276,9 +276,9 @@ def _numbered(parts, is_match, phrases, numbers):
     first = tf.math.unsorted_segment_min(
         tf.range(tf.size(both.idx)), both.idx, tf.size(both.y)
     )
-    found = tf.gather(first, both.idx[count:])
-    is_phrase = is_match & (found < count)
-    number = tf.gather(numbers, tf.where(is_phrase, found, 0))
+    indices = tf.gather(first, both.idx[count:])
+    is_phrase = is_match & (indices < count)
+    number = tf.gather(numbers, tf.where(is_phrase, indices, 0))
     marks = tf.strings.join(
         [MARK_OPEN, tf.strings.as_string(number), MARK_CLOSE]
     )

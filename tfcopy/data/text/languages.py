@@ -36,7 +36,7 @@ class _Code(NamedTuple):
 
 def base_language(code: str) -> str:
     """Returns a language's ISO 639 code without its country and its script."""
-    return _parsed(code).language
+    return _parse(code).language
 
 
 def bleu_tokenize(code: str) -> str:
@@ -50,7 +50,7 @@ def normal_code(code: str) -> str:
     Args:
         code: Code of a language. Returned in lower case if it is none.
     """
-    return "-".join(filter(None, _parsed(code)))
+    return "-".join(filter(None, _parse(code)))
 
 
 def code_of_name(name: str) -> str:
@@ -77,15 +77,17 @@ def code_of_name(name: str) -> str:
     return found
 
 
-def completed(code: str, name: str) -> str:
+def complete_code(code: str, name: str) -> str:
     """Returns the second of two codes if it adds to the first, or the first.
 
     It adds to one of the same language: anything if that has nothing else, and
     a script if that has none.
     """
-    own, other = _parsed(code), _parsed(name)
-    is_more = own == _Code(other.language) or other.script and not own.script
-    return name if own.language == other.language and is_more else code
+    parsed, other = _parse(code), _parse(name)
+    is_more = (
+        parsed == _Code(other.language) or other.script and not parsed.script
+    )
+    return name if parsed.language == other.language and is_more else code
 
 
 def best_language(
@@ -107,27 +109,27 @@ def best_language(
     Returns:
         One of `available`, or `None` if none of them is in the language.
     """
-    asked = _parsed(wanted)
+    asked = _parse(wanted)
     parents = get_global("parent_exceptions")
-    names = (_joined(*x) for x in (asked[:3], _likely(asked)))
+    names = (_join_parts(*x) for x in (asked[:3], _likely(asked)))
     parent = next((parents[x] for x in names if x in parents), "")
     regions = ("", asked.region)
 
     def nearness(code):
-        found = _parsed(code)
+        found = _parse(code)
         return (
             found == asked,
             _likely(found) == _likely(asked),
             found.variant == asked.variant,
-            _likely(found) == _likely(_parsed(parent)),
+            _likely(found) == _likely(_parse(parent)),
             found[1:3] == ("", ""),
         )
 
     alike = (
         code
         for code in available
-        if asked.language and _likely(_parsed(code))[:2] == _likely(asked)[:2]
-        if other_regions or not asked.region or _parsed(code).region in regions
+        if asked.language and _likely(_parse(code))[:2] == _likely(asked)[:2]
+        if other_regions or not asked.region or _parse(code).region in regions
     )
     return max(alike, key=nearness, default=None)
 
@@ -138,8 +140,8 @@ def _likely(code):
     language, script, region, _ = code
     subtags = get_global("likely_subtags")
     keys = (language, script, region), (language, region), (language, script)
-    names = (_joined(*x) for x in (*keys, (language,)))
-    known = _parsed(next((subtags[x] for x in names if x in subtags), language))
+    names = (_join_parts(*x) for x in (*keys, (language,)))
+    known = _parse(next((subtags[x] for x in names if x in subtags), language))
     return language, script or known.script, region or known.region
 
 
@@ -158,12 +160,12 @@ def _script(part):
     return _SCRIPTS.get(part) or _codes("scripts").get(part, "")
 
 
-def _joined(*parts):
+def _join_parts(*parts):
     return "_".join(filter(None, parts))
 
 
 @functools.lru_cache(maxsize=4096)
-def _parsed(code):
+def _parse(code):
     """Parses a `_Code`."""
     name, _, modifier = re.sub(r"\.[^@]*", "", code.lower()).partition("@")
     language, *parts = (x.strip() for x in re.split("[-_]", name))
@@ -174,15 +176,15 @@ def _parsed(code):
         if parts[0] not in aliases and parts[0] not in Locale("en").languages:
             break
         language = parts.pop(0)
-    known = _parsed(aliases[language]) if language in aliases else _Code("")
-    found = {}
+    known = _parse(aliases[language]) if language in aliases else _Code("")
+    fields = {}
     # A single letter begins an extension, or a private part.
     parts += (x.strip() for x in re.split("[-_@]", modifier))
     for part in itertools.takewhile(lambda x: len(x) > 1, parts):
         if re.fullmatch("[a-z]{2}|[0-9]{3}", part):
-            found.setdefault("region", part.upper())
+            fields.setdefault("region", part.upper())
         elif script := _script(part):
-            found.setdefault("script", script)
+            fields.setdefault("script", script)
         else:
-            found.setdefault("variant", part)
-    return known._replace(language=known.language or language, **found)
+            fields.setdefault("variant", part)
+    return known._replace(language=known.language or language, **fields)

@@ -17,7 +17,7 @@ import tensorflow as tf
 from tfcopy.data.ragged_rows import append, join, keep, rows_of
 from tfcopy.data.text import answer_check, rst_markup
 from tfcopy.data.text.blanks import IN_ASCII, KEPT
-from tfcopy.data.text.glossary import MARK, cut, in_ascii
+from tfcopy.data.text.glossary import MARK, cut, to_ascii
 from tfcopy.data.text.span_patterns import NOTHING, ORDERED, pattern_of
 from tfcopy.data.text.tokenization import normalize_blanks
 from tfcopy.tokens import BLANK, EDGE, LOST, PIECE_MARKS, SPAN
@@ -104,15 +104,15 @@ class ProtectedTokenizer:
     def tokenize(self, text):
         """Cuts text of shape `(B,)` into ragged tokens, `(B, None)`.
 
-        Pieces of spans have marks; see `unmarked`.
+        Subwords of spans have marks; see `unmark`.
         """
         if self.in_pieces:
-            return self._with_runs(text)
+            return self._cut_runs(text)
         rest, spans = cut_out(text, self._names, self.blanks)
-        return _replaced(self._separate(self.inner.tokenize(rest)), spans)
+        return _replace_spans(self._separate(self.inner.tokenize(rest)), spans)
 
-    def _with_runs(self, text):
-        """Cuts text into tokens with marks at pieces of spans."""
+    def _cut_runs(self, text):
+        """Cuts text into tokens with marks at subwords of spans."""
         parts, is_span, spans = _parts(text, self._names, self.blanks)
         is_term = _matches(spans, MARK)
         edged = tf.strings.join([SPAN, parts.values, SPAN])
@@ -152,19 +152,19 @@ class ProtectedTokenizer:
     def fold(self, words):
         """Folds the case of words other than spans."""
         if self.in_pieces:
-            return self.inner.fold(unmarked(words))
+            return self.inner.fold(unmark(words))
         return tf.where(self.is_span(words), words, self.inner.fold(words))
 
     def is_span(self, words):
         """Returns which words are spans.
 
-        If spans are cut into pieces: words that contain one, or a character
+        If spans are cut into subwords: words that contain one, or a character
         that one begins or ends with. An answer would make spans of its own from
         these, or hide spans of the source.
         """
         if isinstance(words, tf.RaggedTensor):
             return words.with_flat_values(self.is_span(words.flat_values))
-        words = in_ascii(words, self.blanks)
+        words = to_ascii(words, self.blanks)
         if self.in_pieces:
             words = tf.strings.regex_replace(words, BLANK, " ")
             edges = [x for x in _SPAN_EDGES if x in self.pattern]
@@ -172,7 +172,7 @@ class ProtectedTokenizer:
             return _matches(words, f"(?s).*(?:{either}).*")
         return tf.strings.regex_full_match(words, f"(?:{self.pattern})")
 
-    def needed(self, words):
+    def mark_needed(self, words):
         """Returns which ragged words an answer must have, as in `beam_search`.
 
         int32: 2 for placeholders that are identified by position alone, such as
@@ -214,7 +214,7 @@ class ProtectedTokenizer:
         both = tf.strings.join([text.flat_values, before, follows, after])
         return join(text.with_flat_values(both))
 
-    def beside_letters(self, tokens):
+    def find_adjacent(self, tokens):
         """Names the placeholders that have a letter right beside them.
 
         Args:
@@ -233,7 +233,7 @@ class ProtectedTokenizer:
             parts, spans: Results of `_cut`.
 
         Returns:
-            Boolean `(2, N)`, and strings as in `beside_letters`.
+            Boolean `(2, N)`, and strings as in `find_adjacent`.
         """
         before = _matches(parts.flat_values, answer_check.ENDS_WITH_LETTER)
         after = _matches(parts.flat_values, answer_check.BEGINS_WITH_LETTER)
@@ -246,7 +246,7 @@ class ProtectedTokenizer:
     def _cut(self, tokens):
         """Returns ragged texts around spans, and spans after each, `(N,)`."""
         if self.in_pieces:
-            tokens, is_span = self._joined(tokens)
+            tokens, is_span = self._join_runs(tokens)
         else:
             is_span = self.is_span(tokens.flat_values)
         values = tokens.flat_values
@@ -265,7 +265,7 @@ class ProtectedTokenizer:
         )
         return spans.with_values(parts), spans.values
 
-    def _joined(self, tokens):
+    def _join_runs(self, tokens):
         """Joins each marked run to its span; returns which tokens are spans."""
         values, rows = tokens.flat_values, rows_of(tokens)
         has_mark = _begin_with(values, _ANY_MARK)
@@ -275,9 +275,9 @@ class ProtectedTokenizer:
         goes_on = _begin_with(values, _LATER) & follows
         is_first = has_mark & ~_begin_with(values, _LATER)
         groups = tf.RaggedTensor.from_value_rowids(
-            unmarked(values), tf.cumsum(tf.cast(~goes_on, tf.int64)) - 1
+            unmark(values), tf.cumsum(tf.cast(~goes_on, tf.int64)) - 1
         )
-        whole = keep(tokens.with_flat_values(unmarked(values)), ~goes_on)
+        whole = keep(tokens.with_flat_values(unmark(values)), ~goes_on)
         is_run = tf.boolean_mask(is_first, ~goes_on)
         texts = self.inner.detokenize(tf.ragged.boolean_mask(groups, is_run))
         places = tf.where(is_run)
@@ -300,7 +300,7 @@ class ProtectedTokenizer:
             `(before, after)`, strings `(N,)`, each a blank or nothing; before
             a plural's letter one that reStructuredText does not show.
         """
-        parts, spans = (in_ascii(x, self.blanks) for x in (parts, spans))
+        parts, spans = (to_ascii(x, self.blanks) for x in (parts, spans))
         left = tf.strings.regex_replace(parts, _LAST_WORD, r"\1")
         words = tf.strings.regex_replace(spans, MARK, "word")
         right = tf.strings.join([parts, words])
@@ -386,10 +386,10 @@ class ProtectedTokenizer:
         return f"{self.inner.fingerprint}-protect-{self.pattern}{pieces}"
 
 
-def unmarked(words):
-    """Removes the marks of a span's pieces from words of any shape."""
+def unmark(words):
+    """Removes the marks of a span's subwords from words of any shape."""
     if isinstance(words, tf.RaggedTensor):
-        return words.with_flat_values(unmarked(words.flat_values))
+        return words.with_flat_values(unmark(words.flat_values))
     return tf.strings.regex_replace(words, f"^{_ANY_MARK}", "")
 
 
@@ -401,7 +401,7 @@ def _matches(text, pattern):
     return tf.strings.regex_full_match(text, pattern)
 
 
-def _replaced(tokens, spans):
+def _replace_spans(tokens, spans):
     """Replaces each `SPAN` of tokens by the next of some strings."""
     values = tokens.flat_values
     is_span = values == SPAN

@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 from tfcopy.data.text.blanks import BREAKS
 from tfcopy.data.text.span_patterns import (
+    insert_texts,
     places_of,
-    replaced_spans,
+    replace_spans,
     spans_of,
-    with_texts,
 )
 
 _BLANKS = re.compile(r"(\s+)")
@@ -43,7 +43,7 @@ def has_words(text: str, names: Sequence[str] = ()) -> bool:
     """
     if _TIME_LINE.fullmatch(text):
         return False
-    rest = replaced_spans(text, names, " ") if names else text
+    rest = replace_spans(text, names, " ") if names else text
     return any(char.isalpha() for char in rest)
 
 
@@ -53,15 +53,15 @@ def lines_of(text: str) -> list[str]:
     def is_end(line, blanks, word):
         return _BREAK.search(blanks) or not line or not word
 
-    return _grouped(text, is_end)
+    return _group(text, is_end)
 
 
 def sentences_of(line: str) -> list[str]:
     """Splits a line into sentences, which alternate with blanks."""
-    return _grouped(line, lambda words, *_: _SENTENCE_END.search(words[-9:]))
+    return _group(line, lambda words, *_: _SENTENCE_END.search(words[-9:]))
 
 
-def _grouped(text, is_end):
+def _group(text, is_end):
     """Returns groups of words of a text, which alternate with blanks.
 
     Args:
@@ -128,14 +128,14 @@ class MaskedText(NamedTuple):
         forms = {re.sub("[0-9]+", "#", re.escape(x)) for x in self.spans}
         found = "|".join(forms).replace("#", "[0-9]+")
 
-        def restored(match):
+        def restore(match):
             span = self.spans.get(match[0], match[0])
             if isinstance(span, str):
                 return span
             begin, text, end = span
             return begin + text.translation(texts) + end
 
-        def apart(match):
+        def separate(match):
             """Adds a blank to a stand-in whose span would hide the next one."""
             both = [self.spans[x] for x in match.groups()]
             both = [x if isinstance(x, str) else "" for x in both]
@@ -143,11 +143,11 @@ class MaskedText(NamedTuple):
             is_lost = spans_of("".join(both), self.names) != alone
             return match[1] + " " * is_lost
 
-        text = re.sub(f"({found})(?=({found}))", apart, texts[self.text])
-        return re.sub(found, restored, text)
+        text = re.sub(f"({found})(?=({found}))", separate, texts[self.text])
+        return re.sub(found, restore, text)
 
 
-def masked(
+def mask(
     text: str,
     names: Sequence[str],
     known: Sequence[str],
@@ -172,12 +172,12 @@ def masked(
         if forms and has_words(match[2] or match[5], names)
     }
     begins, ends = [x for x, _ in links], [0, *(y for _, y in links)]
-    wanted = [
+    unknown = [
         place
         for place in places_of(text, names)
         if place[0] >= ends[bisect.bisect_right(begins, place[0])]
     ]
-    places = sorted({*wanted, *links} - {*places_of(text, known)})
+    places = sorted({*unknown, *links} - {*places_of(text, known)})
     if not forms or not places:
         return MaskedText(text, {})
     # No text contains all of these.
@@ -193,9 +193,9 @@ def masked(
             spans[name] = span
             if link := links.get(place):
                 first, inner, last = filter(None, link.groups())
-                text_between = masked(inner, names, known, in_turn)
+                text_between = mask(inner, names, known, in_turn)
                 spans[name] = first, text_between, last
-        asked = with_texts(text, places, spans)
-        if spans.keys() <= {*spans_of(asked, known)}:
+        masked_text = insert_texts(text, places, spans)
+        if spans.keys() <= {*spans_of(masked_text, known)}:
             break
-    return MaskedText(asked, spans, names)
+    return MaskedText(masked_text, spans, names)

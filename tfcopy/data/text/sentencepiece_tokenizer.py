@@ -60,7 +60,7 @@ class SentencepieceTokenizer(PieceTokenizer):
 
     Args:
         model_file: The file that SentencePiece wrote, `<name>.model`.
-        keeps: The blanks that may be kept; see `tokenization.knowing`.
+        keeps: The blanks that may be kept; see `tokenization.adapt`.
     """
 
     model_file: str
@@ -275,7 +275,7 @@ class SampledPieces(PieceTokenizer):
         return processor
 
 
-def sampled(tokenizer, alpha: float, epoch: int = 0):
+def sample_subwords(tokenizer, alpha: float, epoch: int = 0):
     """Returns a tokenizer that draws the pieces of a text.
 
     Args:
@@ -283,7 +283,7 @@ def sampled(tokenizer, alpha: float, epoch: int = 0):
         alpha, epoch: As in `SampledPieces`.
     """
     if isinstance(tokenizer, ProtectedTokenizer):
-        inner = sampled(tokenizer.inner, alpha, epoch)
+        inner = sample_subwords(tokenizer.inner, alpha, epoch)
         return dataclasses.replace(tokenizer, inner=inner)
     return SampledPieces(tokenizer, alpha, epoch)
 

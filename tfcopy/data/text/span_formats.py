@@ -51,7 +51,7 @@ class Format(NamedTuple):
         found = re.search(number, span) if number else None
         return int(found[1]) - self.first if found else None
 
-    def with_number(self, span: str, place: int) -> str | None:
+    def insert_number(self, span: str, place: int) -> str | None:
         """Adds the number of a position, counted from 0, to a placeholder.
 
         `None` if the format has no numbers, or the placeholder takes several.
@@ -208,27 +208,27 @@ FORMATS = {
 SUFFIX = "-format"
 
 
-def named(name: str) -> Format | None:
+def find_format(name: str) -> Format | None:
     """Returns the format of a flag, such as `c-format`, or `None`."""
     if not name.endswith(SUFFIX):
         return None
     return FORMATS.get(name.removesuffix(SUFFIX))
 
 
-def of_order(span: str, names) -> Format | None:
+def find_ordered(span: str, names) -> Format | None:
     """Returns the format whose placeholder is identified by position alone.
 
     Args:
         span: A placeholder.
         names: Names of formats; others are ignored.
     """
-    for row in filter(None, map(named, names)):
+    for row in filter(None, map(find_format, names)):
         if row.ordered and re.match(row.ordered, span):
             return row
     return None
 
 
-def in_order(
+def find_arguments(
     spans: Sequence[str], names
 ) -> list[tuple[int, str | None] | None]:
     """Returns the arguments that placeholders take by their positions.
@@ -242,28 +242,28 @@ def in_order(
         number, which is `None` if it cannot have one; or `None` where the
         order does not matter.
     """
-    rows = [of_order(x, names) for x in spans]
-    formats = [*filter(None, map(named, names))]
+    rows = [find_ordered(x, names) for x in spans]
+    formats = [*filter(None, map(find_format, names))]
     # In some formats a number determines the numbers of later placeholders.
     mixed = next((x for x in rows if x and x.follows), None)
-    found, place, last = [], 0, None
+    arguments, place, last = [], 0, None
     for span, row in zip(spans, rows):
         numbers = (x.place_of(span) for x in formats)
-        own = next((x for x in numbers if x is not None), None)
+        number = next((x for x in numbers if x is not None), None)
         if row and row.again and row.again in span:
             once = span.replace(row.again, "")
-            numbered = None if last is None else row.with_number(once, last)
-            found.append((last, numbered))
+            numbered = None if last is None else row.insert_number(once, last)
+            arguments.append((last, numbered))
             continue
-        if own is not None and mixed:
-            place, numbered = own, span
+        if number is not None and mixed:
+            place, numbered = number, span
         elif row:
-            numbered = row.with_number(span, place)
+            numbered = row.insert_number(span, place)
         else:
-            found.append(None)
-            last = last if own is None else own
+            arguments.append(None)
+            last = last if number is None else number
             continue
-        found.append((place, numbered))
+        arguments.append((place, numbered))
         last = place
         place += 1 + span.count("*")
-    return found
+    return arguments

@@ -135,7 +135,7 @@ def _pattern_of(names):
 def check_flag(names, flag: str = "protect"):
     """Raises a ValueError if a flag, `--protect`, cannot have these values."""
     try:
-        _compiled(pattern_of(names))
+        _compile(pattern_of(names))
     except ValueError as error:
         raise ValueError(f"--{flag}: {error}") from None
 
@@ -147,17 +147,17 @@ def spans_of(text: str, names) -> list[str]:
         text: A string.
         names: As in `pattern_of`.
     """
-    text = blanks.normalized(text).encode(errors="replace").decode()
+    text = blanks.normalize(text).encode(errors="replace").decode()
     return [text[begin:end] for begin, end in places_of(text, names)]
 
 
 def places_of(text: str, names) -> list[tuple[int, int]]:
     """Finds begin and end of the spans of a line, in characters."""
-    text = blanks.in_ascii(text).encode(errors="replace").decode()
-    return [x.span() for x in _compiled(pattern_of(names)).finditer(text)]
+    text = blanks.to_ascii(text).encode(errors="replace").decode()
+    return [x.span() for x in _compile(pattern_of(names)).finditer(text)]
 
 
-def replaced_spans(text: str, names, replacement: str) -> str:
+def replace_spans(text: str, names, replacement: str) -> str:
     """Replaces each span of a text.
 
     Args:
@@ -167,10 +167,10 @@ def replaced_spans(text: str, names, replacement: str) -> str:
     """
     text = text.encode(errors="replace").decode()
     texts = itertools.repeat(replacement)
-    return with_texts(text, places_of(text, names), texts)
+    return insert_texts(text, places_of(text, names), texts)
 
 
-def with_texts(text, places: Iterable, texts: Iterable):
+def insert_texts(text, places: Iterable, texts: Iterable):
     """Replaces some places of a text by other texts.
 
     Args:
@@ -185,7 +185,7 @@ def with_texts(text, places: Iterable, texts: Iterable):
     return text[:0].join([*parts, text[done:]])
 
 
-def lost_spans(source: str, answer: str, names) -> list[str]:
+def find_lost_spans(source: str, answer: str, names) -> list[str]:
     """Finds the spans of a source that an answer has less often.
 
     Args:
@@ -199,7 +199,7 @@ def lost_spans(source: str, answer: str, names) -> list[str]:
 
 
 @functools.lru_cache
-def _compiled(pattern: str):
+def _compile(pattern: str):
     options = re2.Options()
     options.log_errors = False  # to standard error
     try:
@@ -216,8 +216,8 @@ def _compiled(pattern: str):
 @functools.lru_cache
 def _check(name):
     pattern = PATTERNS.get(name, name)
-    expression = _compiled(pattern)
-    _compiled(f"(?:{pattern})")
+    expression = _compile(pattern)
+    _compile(f"(?:{pattern})")
     # An empty match depends on the neighbours.
     for before, after in itertools.product(("", "a", " ", "\n"), repeat=2):
         place = len(before)

@@ -154,13 +154,13 @@ def normalize_blanks(text, kept: str = KEPT):
         String tensor of the same shape.
     """
     text = tf.strings.unicode_transcode(text, "UTF-8", "UTF-8")
-    text = _without_blank_texts(text, kept)
+    text = _empty_blank_texts(text, kept)
     text = tf.strings.regex_replace(text, spaces(kept), " ")
     return tf.strings.strip(text)
 
 
-def _without_blank_texts(text, kept):
-    is_blank = f"^{spaces('')}$" if kept else "^$"
+def _empty_blank_texts(text, blanks):
+    is_blank = f"^{spaces('')}$" if blanks else "^$"
     return tf.strings.regex_replace(text, is_blank, "")
 
 
@@ -341,7 +341,7 @@ class Tokenizer:
         lowercase: Whether words that differ only in case are one word of the
             vocabulary, and match. Tokens still stay as typed, so that a copied
             word comes back with its capitals; see `fold`.
-        keeps: The blanks that are tokens, as in `tokenize`; see `knowing`.
+        keeps: The blanks that are tokens, as in `tokenize`; see `adapt`.
     """
 
     mode: str = "moses"
@@ -417,7 +417,7 @@ def names_of(blanks: str) -> str:
     return "".join(f"-{ord(x):x}" for x in blanks)
 
 
-def knowing(tokenizer, vocabulary):
+def adapt(tokenizer, vocabulary):
     """Returns a tokenizer that reads blanks outside a vocabulary as spaces.
 
     A text pasted from a web page has U+00A0; a model that never saw one reads
@@ -428,7 +428,7 @@ def knowing(tokenizer, vocabulary):
         vocabulary: The `Vocabulary` of its tokens.
     """
     for name in {"inner", "tokenizer"} & vars(tokenizer).keys():
-        known = {name: knowing(getattr(tokenizer, name), vocabulary)}
+        known = {name: adapt(getattr(tokenizer, name), vocabulary)}
         return dataclasses.replace(tokenizer, **known)
     letters = set().union(*vocabulary.words)
     had = getattr(tokenizer, "blanks", "")
@@ -502,7 +502,7 @@ def cut_out(text, starts, ends, first, last):
     return tf.strings.substr(text, begins, stops - begins, unit="UTF8_CHAR")
 
 
-def covering_span(
+def find_covering_span(
     starts: np.ndarray, ends: np.ndarray, start: int, end: int
 ) -> tuple[int, int]:
     """Finds the fewest tokens that cover a part of their text.
@@ -526,7 +526,7 @@ def covering_span(
 def _places(text, tokenizer):
     """Returns positions of the code points in tokens: ragged `(B, None)`."""
     text = tf.strings.unicode_transcode(text, "UTF-8", "UTF-8")
-    text = _without_blank_texts(text, tokenizer.blanks)
+    text = _empty_blank_texts(text, tokenizer.blanks)
     characters = tf.strings.unicode_split(text, "UTF-8")
     is_blank = tf.strings.regex_full_match(
         characters.flat_values, spaces(tokenizer.blanks)
@@ -535,21 +535,22 @@ def _places(text, tokenizer):
     places = tf.ragged.range(tf.cast(characters.row_lengths(), tf.int32))
     places = characters.with_flat_values(places.flat_values)
     if tokenizer.mode == "characters" and tokenizer.language != "zh":
-        is_kept = _with_first_blanks(is_kept, places)
+        is_kept = _keep_first_blanks(is_kept, places)
     return keep(places, is_kept.values)
 
 
-def _with_first_blanks(is_kept, places):
+def _keep_first_blanks(is_kept, places):
     """Marks the first blank between two characters that are kept, too."""
-    kept = is_kept.flat_values
-    after_kept = tf.concat([[False], kept[:-1]], 0) & (places.flat_values > 0)
+    values = is_kept.flat_values
+    after_kept = tf.concat([[False], values[:-1]], 0) & (places.flat_values > 0)
     # The last one of each text, or -1.
     last = tf.reduce_max(
-        places.with_flat_values(tf.where(kept, places.flat_values, -1)), axis=1
+        places.with_flat_values(tf.where(values, places.flat_values, -1)),
+        axis=1,
     )
     last = tf.gather(last, rows_of(places))
     return is_kept.with_flat_values(
-        kept | (after_kept & (places.flat_values < last))
+        values | (after_kept & (places.flat_values < last))
     )
 
 

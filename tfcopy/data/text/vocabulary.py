@@ -11,7 +11,7 @@ import tensorflow as tf
 from tfcopy import filesystem
 from tfcopy import tokens as special
 from tfcopy.atomic_files import write_atomically
-from tfcopy.data.corpora.text_pairs import decoded_lines
+from tfcopy.data.corpora.text_pairs import iter_lines
 from tfcopy.data.parallel import map_chunks
 from tfcopy.data.text.blanks import is_word
 from tfcopy.data.text.tokenization import Tokenizer, string_tensor
@@ -75,7 +75,7 @@ class Vocabulary:
     @classmethod
     def load(cls, path) -> "Vocabulary":
         """Reads a file that `save` wrote, or any of the same form."""
-        return cls(list(decoded_lines(path)), path)
+        return cls(list(iter_lines(path)), path)
 
     def save(self, path) -> "Vocabulary":
         """Writes one word per line; returns this vocabulary as that file's."""
@@ -216,7 +216,7 @@ def count_words(
     Returns:
         One `Counter` of words (`str`) for each side.
     """
-    graph = _counting_graph(
+    graph = _make_counting_graph(
         tuple(tokenizers), tuple(x.fingerprint for x in tokenizers)
     )
 
@@ -244,7 +244,7 @@ def count_words(
 
 # The parts of a corpus share a graph.
 @functools.lru_cache(maxsize=4)
-def _counting_graph(tokenizers, fingerprints):
+def _make_counting_graph(tokenizers, fingerprints):
     """Makes the function of texts, one side each, to words and counts.
 
     The fingerprints distinguish files of the same name that tokenizers read.

@@ -188,7 +188,7 @@ class AnswerSamples:
     def _draw(self, writer, update, i, question, weights, span):
         if figures is None:
             return
-        picture = definition_pictures.reading(
+        picture = definition_pictures.plot_reading(
             question, {"Answer": weights}, {"Answer": span}
         )
         with writer.as_default(update):

@@ -35,7 +35,7 @@ from tfcopy.experiments.definitions.definition_flags import (
     WordSources,
 )
 from tfcopy.experiments.training_choices import Batching
-from tfcopy.flags import reading
+from tfcopy.flags import name_flag
 
 GROUPS = ("plain", "seen", "unseen")
 
@@ -79,7 +79,7 @@ def groups(texts: WordTexts) -> np.ndarray:
         texts: The texts to test.
     """
     plain = set(demo_definitions_lexicon.plain_words())
-    unseen = demo_definitions.unseen_words()
+    unseen = demo_definitions.get_unseen_words()
     names = []
     for i in range(len(texts)):
         numbers = np.concatenate([x[i] for x in texts.texts.values()])
@@ -265,7 +265,7 @@ def load_definitions(config: DefinitionsConfig) -> Definitions:
             Definitions, config.dictionary, "--dictionary"
         )
     if config.wordnet is not None:
-        with reading("--wordnet", config.wordnet):
+        with name_flag("--wordnet", config.wordnet):
             return wordnet.read(config.wordnet)
     if config.corpus == "demo":
         return demo_definitions.dictionary()
@@ -285,7 +285,7 @@ def find_vectors(config: DefinitionsConfig) -> str:
     """
     if config.vectors is not None:
         # They are read only after systems without vectors are trained.
-        with reading("--vectors", config.vectors):
+        with name_flag("--vectors", config.vectors):
             filesystem.open(config.vectors, "rb").close()
         return config.vectors
     if config.corpus == "demo":
@@ -305,7 +305,7 @@ NUM_SPECIALS = len(tokens.SPECIAL_TOKENS)
 
 @functools.lru_cache(maxsize=1)  # Such files are large.
 def _load_vectors(path, words, dim):
-    with reading("--vectors", path):
+    with name_flag("--vectors", path):
         loaded = word_vectors.load(path, words, dim, scale=0.0)
     print(f"{loaded.coverage:.1f} % of the words have a vector")
     return loaded.matrix

@@ -17,7 +17,7 @@ from tfcopy.experiments import reporting
 from tfcopy.experiments.definitions.definition_flags import WordSources
 from tfcopy.experiments.reporting import ExportChoice, figures
 from tfcopy.experiments.run import Run
-from tfcopy.serving.saved_model import shown
+from tfcopy.serving.saved_model import shorten_path
 from tfcopy.terminal import one_line
 
 _COUNT = 4  # examples that TensorBoard shows
@@ -54,7 +54,7 @@ class Sample:
         """The model's present output, and the details."""
         return self._run(self._inputs)
 
-    def defined(self, i, name):
+    def is_defined(self, i, name):
         """Returns whether each word of a text has definitions."""
         count = len(self.words[i][name])
         slots = self.batch.get(f"{name}_slots")
@@ -139,10 +139,10 @@ def draw_reading(systems, questions, answers, texts, folder):
         for name, x in systems.items()
     }
     spans = {name: answers[name][number].span for name in systems}
-    _keep(reading(questions[number], weights, spans), "reading", folder)
+    _keep(plot_reading(questions[number], weights, spans), "reading", folder)
 
 
-def reading(question, weights, spans):
+def plot_reading(question, weights, spans):
     """Plots the attention of systems over a `TokenizedQuestion`.
 
     Args:
@@ -151,7 +151,7 @@ def reading(question, weights, spans):
         spans: Answers of the systems, as in `reading_figure`.
     """
     end = [tokens.SPECIAL_TOKENS[tokens.EOS]]
-    return figures.reading_figure(
+    return figures.plot_reading(
         question.context_tokens + end,
         question.question_tokens + end,
         weights,
@@ -245,7 +245,7 @@ def draw_categories(text_system, categories, folder):
 
 def _keep(picture, name, folder):
     path = reporting.keep_picture(picture, folder, name)
-    print(f"Picture: {shown(path)}")
+    print(f"Picture: {shorten_path(path)}")
 
 
 def finish(

@@ -114,7 +114,7 @@ class EntailmentSamples:
         rows = []
         for i, true in enumerate(self._truth):
             texts = self._sample.words[i]
-            defined = {name: self._sample.defined(i, name) for name in texts}
+            defined = {name: self._sample.is_defined(i, name) for name in texts}
             self._draw(writer, update, i, scores[i], defined, probabilities[i])
             rows.append(
                 (

@@ -36,11 +36,11 @@ from tfcopy.experiments.run import Run, System
 from tfcopy.experiments.training_choices import (
     MAX_SHAPES,
     Batching,
-    for_trainer,
     is_compiled,
     log_tables,
     make_trainer,
-    reported,
+    make_trainer_data,
+    summarize_result,
 )
 from tfcopy.layers import DefinitionEmbedding, ForwardLSTM, RecurrentReader
 from tfcopy.serving.servables.text_model import TextModel
@@ -160,7 +160,7 @@ def train(
     """
     system, features = text_system.system, text_system.features
     batching = from_flags(Batching, system.config)
-    batching = batching.capped(system.model, len(data.train))
+    batching = batching.cap(system.model, len(data.train))
     seed, limit = batching.seed, batching.limit()
     compiled = is_compiled(system.config.xla, system.model)
     if compiled:
@@ -172,7 +172,7 @@ def train(
     trainer = make_trainer(
         system,
         loss,
-        for_trainer(make),
+        make_trainer_data(make),
         text_system.batches.evaluation(data.validation, batching.batch_size),
         batches=batching.depend_on(compiled),
         **options,
@@ -183,7 +183,7 @@ def train(
     table = system.model.get_layer("embedding").word_table.embeddings
     log_tables(system, {"words": (table, features.vocabulary.words)})
     return trainer, {
-        **reported(system, result),
+        **summarize_result(system, result),
         f"dev_{score}": result.best_dev_perplexity if dev is None else dev,
         "seconds_training": round(result.seconds, 1),
         "per_second": round(result.targets_per_second),
@@ -347,9 +347,9 @@ def _what_is_read(config, reads, data, text, characters):
     if reads == "vector":
         return _vectors_as_definitions(data, text)
     if reads == "headwords":
-        return _rewritten(data.definitions, str.split), text
+        return _rewrite(data.definitions, str.split), text
     if reads == "spellings":
-        return _rewritten(data.definitions, _letters), characters
+        return _rewrite(data.definitions, _letters), characters
     if config.definition_vocabulary_size is None:
         return data.definitions, text
     words = definition_vocabulary(data, config.definition_vocabulary_size)
@@ -365,7 +365,7 @@ def _vectors_as_definitions(data, text):
     return Definitions(headwords, tuple(((x,),) for x in headwords)), words
 
 
-def _rewritten(definitions: Definitions, read: Callable) -> Definitions:
+def _rewrite(definitions: Definitions, read: Callable) -> Definitions:
     """Definitions of the same headwords, rewritten by a function.
 
     Args:

@@ -64,7 +64,7 @@ def check(config: CopyNetConfig):
 def make_model(config: CopyNetConfig, data, system):
     """Builds the model of `system`, one of `models.copynet.SYSTEMS`."""
     head = head_for_kind(config, system)
-    return model_flags.made(
+    return model_flags.build_model(
         models.copynet, config, data, system=system, head=head
     )
 

@@ -248,11 +248,11 @@ LARGE_CATALOGS = {
 
 @group
 class TranslatorConfig(PointerSoftmaxConfig, TranslationConfig, CaseConfig):
-    """Words or pieces, the baseline (nmt) and a model that points.
+    """Words or subwords, the baseline (nmt) and a model that points.
 
     Attributes:
         tokenization: moses; space for text that is already tokenised; or
-            sentencepiece for the pieces of --sentencepiece_model, which are
+            sentencepiece for the subwords of --sentencepiece_model, which are
             then what other flags call words.
         sentencepiece_model: One model file for both languages, or two: en.model
             fr.model; tfcopy.data.train_sentencepiece trains them.
@@ -266,8 +266,8 @@ class TranslatorConfig(PointerSoftmaxConfig, TranslationConfig, CaseConfig):
             markdown, html, placeholders, printf, brace, a format of gettext
             (qt-format), or a regular expression (RE2), such as rst html.
         protect_as: Form of the spans of --protect in the model: one token each,
-            or pieces, which a pretrained network can read; --must_copy then
-            lets each piece follow the one before.
+            or subwords, which a pretrained network can read; --must_copy then
+            lets each subword follow the one before.
         dictionary: TSV file of target words and their source translations, for
             pointer labels.
         guided_alignment: File with a line 0-0 1-2 ... (Pharaoh's format) for

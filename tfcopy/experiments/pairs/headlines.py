@@ -18,7 +18,7 @@ from tfcopy.data.text.entities import (
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.evaluation import summaries
 from tfcopy.experiments import flag_checks
-from tfcopy.experiments.config import given_corpora
+from tfcopy.experiments.config import find_given_corpora
 from tfcopy.experiments.pairs import (
     pair_data,
     pointer_softmax_systems,
@@ -42,7 +42,7 @@ def check(config: EntitiesConfig, points):
     """
     pointer_softmax_systems.check(config)
     summary_data.check(config)
-    if config.preset == "paper" and not given_corpora(config, True):
+    if config.preset == "paper" and not find_given_corpora(config, True):
         raise ValueError(
             "The paper's corpus, annotated Gigaword, is licensed (LDC2012T21) "
             "and not fetched. Give first sentences and headlines as --train "
@@ -110,7 +110,7 @@ def make_entities(config: EntitiesConfig):
         chosen["exceptions"] = config.entity_exceptions
     if config.train_tags is not None:
         chosen["pattern"] = None
-    with flag_checks.naming_flags(
+    with flag_checks.name_flags(
         pattern="entity_pattern", exceptions="entity_exceptions"
     ):
         return Entities(**chosen)
@@ -179,12 +179,12 @@ def prepare(config, folder, points):
     if entities is not None:
         blanks = (Tokenizer("space"), Tokenizer("space"))
 
-        def anonymised():
+        def load_anonymised():
             pairs = anonymise(corpus.train, entities, tokenizers, limits)
             return pairs, blanks
 
         key = (entities.fingerprint, limits)
-        counted |= {"texts": anonymised, "texts_key": key}
+        counted |= {"texts": load_anonymised, "texts_key": key}
     data = pair_data.prepare(
         config,
         corpus,
@@ -239,7 +239,7 @@ def _check_data(config, data, points):
                     "hardly any entities (--entity_pattern, --train_tags), or "
                     f"--{side}_vocabulary lacks them."
                 )
-    # Of the pieces of a pretrained network none is unknown.
+    # Of the subwords of a pretrained network none is unknown.
     if not points or config.backbone is not None:
         return
     if data.entities is None:
@@ -272,7 +272,7 @@ def check_spelling(data):
         print(f"Warning: {message}.")
 
 
-def anonymised_rouge(data, answers, limits):
+def score_anonymised_rouge(data, answers, limits):
     """Computes ROUGE with placeholders for entities, as in Table 2.
 
     Args:
@@ -286,7 +286,7 @@ def anonymised_rouge(data, answers, limits):
         known = dict(zip(answer.source_tokens, source.split(" ")))
         words = [known.get(word, word) for word in answer.tokens]
         # ROUGE reads letters and digits only: `@2` is not the number 2.
-        for texts, some in ((hypotheses, words), (references, target.split())):
-            texts.append(" ".join(some).replace("@", "entity"))
+        for texts, row in ((hypotheses, words), (references, target.split())):
+            texts.append(" ".join(row).replace("@", "entity"))
     scores = summaries.rouge(hypotheses, references, split=False)
     return {name: round(score, 2) for name, score in scores.items()}

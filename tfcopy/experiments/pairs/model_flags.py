@@ -80,7 +80,7 @@ class TransformerConfig(ModelConfig):
     tied_embeddings: bool = model(False, replaced=True)
 
 
-def made(make, config: TransformerConfig, data, **own):
+def build_model(make, config: TransformerConfig, data, **arguments):
     """Builds a model of two vocabularies with the flags that it reads.
 
     Args:
@@ -91,7 +91,9 @@ def made(make, config: TransformerConfig, data, **own):
     """
     sides = zip(("source", "target"), data.vocabularies)
     sizes = {f"{side}_vocabulary_size": words.size for side, words in sides}
-    return from_flags(make, config, **sizes, **model_options(config), **own)
+    return from_flags(
+        make, config, **sizes, **model_options(config), **arguments
+    )
 
 
 def model_options(config: TransformerConfig) -> dict:
@@ -232,7 +234,7 @@ class BackboneConfig:
         backbone: Pretrained network of KerasHub instead of the recipe's own
             encoder and decoder: a preset such as bart_base_en or
             t5_small_multi, an address such as hf://USER/NAME, or a preset's
-            folder. Its tokenizer cuts texts and lengths count its pieces; a
+            folder. Its tokenizer cuts texts and lengths count its subwords; a
             learning rate of 1e-4 is the default then. docs/backbones.md
         freeze: Part of --backbone that is not trained: none, encoder, or all,
             so that only head and pointing are trained.

@@ -1,4 +1,4 @@
-"""Pairs of texts made ready: pieces, vocabularies, ids, a test set."""
+"""Pairs of texts made ready: subwords, vocabularies, ids, a test set."""
 
 import contextlib
 import dataclasses
@@ -146,7 +146,7 @@ def prepare(
         vocabularies = (words, words)
     else:
         if "sizes" not in counted:
-            counted = {**_of_flags(config), **counted}
+            counted = {**_get_vocabulary_flags(config), **counted}
         vocabularies = count_vocabularies(corpus, tokenizers, folder, **counted)
     encoded = {
         name: _encode(
@@ -173,7 +173,7 @@ def prepare(
     return data
 
 
-def _of_flags(config):
+def _get_vocabulary_flags(config):
     """Returns the sizes and files of the vocabularies of both sides."""
     names = {side: f"{side}_vocabulary" for side in SIDES}
     flags = vars(config)
@@ -185,7 +185,7 @@ def _of_flags(config):
 
 def _encode(split, name, vocabularies, tokenizers, folder, options):
     if isinstance(split, PreparedSplit):
-        return split.encoded(vocabularies, tokenizers, **options)
+        return split.encode(vocabularies, tokenizers, **options)
     return encoding.encode(
         split,
         *vocabularies,
@@ -245,8 +245,8 @@ def count_vocabularies(
         for side, name in names.items()
     }
     if isinstance(corpus, PreparedCorpus):
-        made = corpus.vocabularies(tokenizers, sizes, given, min_count)
-        return made if len(made) == 2 else made * 2
+        vocabularies = corpus.vocabularies(tokenizers, sizes, given, min_count)
+        return vocabularies if len(vocabularies) == 2 else vocabularies * 2
 
     def make():
         if all(given.values()):
@@ -263,7 +263,7 @@ def count_vocabularies(
             for side, count in zip(sizes, counts)
         ]
 
-    made = make_once(
+    vocabularies = make_once(
         folder,
         [f"{name}-{{}}.txt" for name in names.values()],
         [
@@ -276,7 +276,7 @@ def count_vocabularies(
         ],
         make,
     )
-    return made if len(made) == 2 else made * 2
+    return vocabularies if len(vocabularies) == 2 else vocabularies * 2
 
 
 def make_once(folder, names, parts, make, load=vocabulary.Vocabulary.load):
@@ -316,7 +316,7 @@ def as_text(text) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Pieces:
-    """A model of pieces, learned when it is saved.
+    """A model of subwords, learned when it is saved.
 
     Attributes:
         texts: What it is learned from; read several times.
@@ -357,7 +357,7 @@ class Sides:
 def learn_once(
     folder, name: str, corpus, pieces: Pieces
 ) -> SentencepieceTokenizer:
-    """Learns the tokenizer of pieces, or loads the one learned before.
+    """Learns the tokenizer of subwords, or loads the one learned before.
 
     Args:
         folder: Where the model is kept.

@@ -16,11 +16,11 @@ from tfcopy.experiments.run import System
 from tfcopy.experiments.training_choices import (
     MAX_SHAPES,
     Batching,
-    for_trainer,
     is_compiled,
     log_word_embeddings,
     make_trainer,
-    reported,
+    make_trainer_data,
+    summarize_result,
 )
 from tfcopy.layers import copying
 from tfcopy.runtime.translation_records import iter_examples, read_translations
@@ -48,7 +48,7 @@ def train(system: System, data, loss, **options):
     """
     config: PairsConfig = system.config
     batching = from_flags(Batching, config)
-    batching = batching.capped(system.trained, len(data.train))
+    batching = batching.cap(system.trained, len(data.train))
     change = options.pop("change", {})
     penalties = [options.pop("penalty", None)]
     if data.train.alignment is not None:
@@ -57,11 +57,11 @@ def train(system: System, data, loss, **options):
     if config.label_smoothing:
         loss = losses.LabelSmoothing(loss, config.label_smoothing)
     if size := options.pop("restricted", None):
-        loss = losses.restricted(loss, size)
-        penalty = penalty and losses.restricted(penalty, size)
+        loss = losses.restrict_loss(loss, size)
+        penalty = penalty and losses.restrict_loss(penalty, size)
     shapes, compiled = None, is_compiled(config.xla, system.trained)
     if compiled:
-        shapes = compiled_shapes(batching, data)
+        shapes = choose_compiled_shapes(batching, data)
     dev = dev_batches(batching, data, shapes)
     trainer = make_trainer(
         system,
@@ -79,7 +79,7 @@ def train(system: System, data, loss, **options):
         trainer,
         result,
         {
-            **reported(system, result),
+            **summarize_result(system, result),
             "perplexity": result.best_dev_perplexity,
             "seconds_training": round(result.seconds, 1),
             "target_tokens_per_second": round(result.targets_per_second),
@@ -88,7 +88,7 @@ def train(system: System, data, loss, **options):
     )
 
 
-def compiled_shapes(batching: Batching, data) -> list[tuple[int, int]]:
+def choose_compiled_shapes(batching: Batching, data) -> list[tuple[int, int]]:
     """Chooses few shapes for all batches, to compile each; prints them."""
     train, validation = data.train, data.validation
     if batching.batch_tokens is None:
@@ -105,13 +105,15 @@ def compiled_shapes(batching: Batching, data) -> list[tuple[int, int]]:
     )
     words, cells = 0, 0
     rows = _training_rows(batching, train, shapes)
-    for own, longest in zip(rows, pipeline.batch_lengths(train, rows)):
-        some = shapes
+    for batch_rows, longest in zip(rows, pipeline.batch_lengths(train, rows)):
+        batch_shapes = shapes
         if batching.batch_tokens is not None:
-            some = batching.limit(shapes).shapes_with(len(own))
-        cells += len(own) * sum(pipeline.shape_for(longest, some))
-        words += train.source_lengths[own].sum()
-        words += train.target_lengths[own].sum()
+            batch_shapes = batching.limit(shapes).shapes_with(len(batch_rows))
+        cells += len(batch_rows) * sum(
+            pipeline.shape_for(longest, batch_shapes)
+        )
+        words += train.source_lengths[batch_rows].sum()
+        words += train.target_lengths[batch_rows].sum()
     print(
         f"XLA compiles {len(shapes)} shapes of batches, source and target: "
         + ", ".join(f"{s} x {t}" for s, t in shapes)
@@ -155,7 +157,7 @@ def train_batches(batching: Batching, encoded, change=None, shapes=None):
 
     def make(epoch, **place):
         dataset = pipeline.batches(
-            encoded.of_epoch(epoch),
+            encoded.select_epoch(epoch),
             batching.limit(shapes),
             shuffle_seed=batching.seed,
             epoch=epoch,
@@ -165,7 +167,7 @@ def train_batches(batching: Batching, encoded, change=None, shapes=None):
         )
         return dataset if change is None else change(dataset)
 
-    return for_trainer(make)
+    return make_trainer_data(make)
 
 
 def build(run, name, data, make_model, search, own=dict, **options) -> System:
@@ -231,7 +233,7 @@ def copy_probability(batch, distribution):
     return {"copy_probability": mean_over_targets(copied, batch)}
 
 
-def labelled_copies(batch, distribution):
+def measure_labelled_copies(batch, distribution):
     """Computes the share of words labelled as copies, and its probability."""
     labelled = tf.cast(batch["pointers"] != tokens.GENERATE, tf.float32)
     return {

@@ -57,7 +57,7 @@ def make_model(config: PlannerConfig, data, kind):
 
     `_ln` adds layer normalisation to the decoder.
     """
-    return model_flags.made(
+    return model_flags.build_model(
         models.planner,
         config,
         data,

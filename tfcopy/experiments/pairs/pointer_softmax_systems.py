@@ -36,7 +36,7 @@ def make_model(config: PointerSoftmaxConfig, data, head):
     """
     inherited = head_class(head).inherits & vars(config).keys()
     options = {name: getattr(config, name) for name in inherited}
-    return model_flags.made(
+    return model_flags.build_model(
         models.translator, config, data, head=head, **options
     )
 
@@ -105,18 +105,18 @@ def training_options(system, head, data) -> dict:
     config: PointerSoftmaxConfig = system.config
     options = {"loss": losses.of_head(system.model.head)}
     if head != "softmax":
-        options["metrics"] = pair_training.labelled_copies
+        options["metrics"] = pair_training.measure_labelled_copies
     if config.candidates is None:
         return options
     size = data.vocabularies[1].size
 
     def add_candidates(dataset):
-        return sampled_vocabulary.with_candidates(
+        return sampled_vocabulary.add_candidates(
             dataset, size, config.candidates, config.candidates_from
         )
 
     def add_all(dataset):
-        return sampled_vocabulary.with_candidates(dataset, size)
+        return sampled_vocabulary.add_candidates(dataset, size)
 
     change = {"train": add_candidates, "dev": add_all}
     return {**options, "restricted": size, "change": change}

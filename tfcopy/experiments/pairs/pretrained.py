@@ -7,7 +7,7 @@ from tfcopy import models
 from tfcopy.data.text.byte_pair_tokenizer import HubPieces, hub_pieces
 from tfcopy.experiments import flag_checks
 from tfcopy.experiments.pairs.model_flags import BackboneConfig
-from tfcopy.keras_internals import importing_nothing
+from tfcopy.keras_internals import forbid_imports
 
 
 def check(config: BackboneConfig):
@@ -48,7 +48,7 @@ def make_model(config, head, pieces, **coverage):
     backbone = _from_preset(
         "models", "Backbone", config.backbone, dtype=config.precision
     )
-    with flag_checks.naming_flags():
+    with flag_checks.name_flags():
         model = models.from_backbone(
             backbone,
             head=head,
@@ -82,7 +82,7 @@ def _from_preset(module, name, preset, **options):
 
     try:
         kind = getattr(getattr(keras_hub, module), name)
-        with importing_nothing():
+        with forbid_imports():
             return kind.from_preset(preset, **options)
     # KerasHub's and its downloaders' own kinds, one of which is no `OSError`.
     except Exception as error:

@@ -24,10 +24,10 @@ from tfcopy.experiments.reporting import figures
 from tfcopy.experiments.run import System
 from tfcopy.experiments.training_choices import (
     Batching,
-    for_trainer,
     log_tables,
     make_trainer,
-    reported,
+    make_trainer_data,
+    summarize_result,
 )
 from tfcopy.layers import copying
 from tfcopy.models.rarest_word_model import RarestWord, best_words
@@ -56,17 +56,17 @@ class Data:
 
     @property
     def reads(self):
-        """Returns the name of the training data that `expected` counts."""
+        """Returns the name of the training data that `expectations` counts."""
         if self.train.size is None:
             return "1,000 updates."
         return f"the {self.train.size:,} sequences to train on."
 
     @property
-    def expected(self):
-        """Returns the `RarestWord.expected` of the training data."""
+    def expectations(self):
+        """Returns the `RarestWord.expect` of the training data."""
         if self.train.size is None:
-            return self.task.expected(1_000, self.train.batch_size)
-        return self.task.expected(1, self.train.size)
+            return self.task.expect(1_000, self.train.batch_size)
+        return self.task.expect(1, self.train.size)
 
     @property
     def examples(self):
@@ -89,7 +89,7 @@ def prepare(config: RarestWordConfig) -> Data:
         with flag_checks.naming_batch_tokens():
             limit.check([np.array([config.length])])
         limit = limit.rows((config.length,))
-    with flag_checks.naming_flags(size="train_size"):
+    with flag_checks.name_flags(size="train_size"):
         task = from_flags(rarest_word_task.RarestWord, config)
         train = rarest_word_task.TrainingSequences(
             task, limit, config.seed, config.train_size, _DATA_SEED
@@ -132,7 +132,7 @@ def train_and_test(system: System, data):
     dev_errors = errors(words, data.validation, data.task)
     words, copied_from = answer_all(answer, data.test)
     return {
-        **reported(system, result),
+        **summarize_result(system, result),
         "best_update": result.best_update,
         "perplexity": result.best_dev_perplexity,
         "dev_error_rate": dev_errors["error_rate"],
@@ -202,7 +202,7 @@ def _batches(config, train, task):
         places = tf.data.Dataset.range(*(x * num_replicas for x in ends))
         return places.map(read_tensors)
 
-    return for_trainer(make)
+    return make_trainer_data(make)
 
 
 def _metrics(batch, distribution):

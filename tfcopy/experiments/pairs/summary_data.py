@@ -14,7 +14,7 @@ from tfcopy.data.corpora import (
 from tfcopy.data.corpora.corpus import SPLITS
 from tfcopy.data.generated import demo_news
 from tfcopy.data.ragged_rows import join
-from tfcopy.data.text.blanks import normalized
+from tfcopy.data.text.blanks import normalize
 from tfcopy.data.text.tokenization import Tokenizer, string_tensor
 from tfcopy.evaluation import summaries, translations
 from tfcopy.experiments import flag_checks, reporting
@@ -22,7 +22,7 @@ from tfcopy.experiments.pairs import pair_data, pretrained
 from tfcopy.experiments.pairs.corpus_flags import SummariesConfig
 from tfcopy.experiments.pairs.pair_data import as_text
 from tfcopy.experiments.reporting import ExportChoice
-from tfcopy.experiments.run import timed
+from tfcopy.experiments.run import measure_time
 
 
 def check(config: SummariesConfig):
@@ -115,7 +115,7 @@ def plain_text(text, entities=None) -> str:
     """Removes the tags of entities from a text, if it has such tags."""
     if entities is None or entities.pattern is not None:
         return as_text(text)
-    words = tf.constant(normalized(as_text(text)).split(" "), tf.string)
+    words = tf.constant(normalize(as_text(text)).split(" "), tf.string)
     words = entities.surfaces(words).numpy().tolist()
     return " ".join(word.decode() for word in words)
 
@@ -133,7 +133,7 @@ class TestSet:
 
     Attributes:
         pairs: The articles and their references.
-        reads_pieces: Whether the tokens of a model are pieces of words.
+        reads_pieces: Whether the tokens of a model are subwords.
     """
 
     def __init__(self, data, bleu_tokenize, split=True):
@@ -145,9 +145,9 @@ class TestSet:
         self._bleu_tokenize = bleu_tokenize
         self._split = split
         self.pairs = [(x, plain_text(y, data.entities)) for x, y in data.test]
-        self.sources = self._tokenized([pair[0] for pair in self.pairs])
-        self.references = self._tokenized([pair[1] for pair in self.pairs])
-        self._articles = self._folded(self.sources)
+        self.sources = self._tokenize([pair[0] for pair in self.pairs])
+        self.references = self._tokenize([pair[1] for pair in self.pairs])
+        self._articles = self._fold(self.sources)
         self._article_words = [text.split() for text in self._articles]
 
     def leads(self, count=3):
@@ -161,11 +161,11 @@ class TestSet:
             `(translations, scores)`.
         """
         sources = [source for source, _ in self.pairs]
-        answers, seconds = timed(translator.translate_all, sources)
+        answers, seconds = measure_time(translator.translate_all, sources)
         emitted = [p for a in answers for p in a.generate_probs]
         texts = [" ".join(a.tokens) for a in answers]
         if self.reads_pieces:
-            texts = self._tokenized([a.text for a in answers])
+            texts = self._tokenize([a.text for a in answers])
         scores = {
             **self.score_texts(texts),
             **self._bleu(answers),
@@ -176,12 +176,12 @@ class TestSet:
             "generate_probability": 100 * sum(emitted) / max(len(emitted), 1),
             "seconds_translating": seconds,
         }
-        return answers, _rounded(scores)
+        return answers, _round_scores(scores)
 
     def score_texts(self, texts):
         """Computes ROUGE, novel and repeated n-grams of tokenised texts."""
         scores = self.rouge(texts)
-        return _rounded({**scores, **self._rates(texts)})
+        return _round_scores({**scores, **self._rates(texts)})
 
     def rouge(self, texts):
         """Computes the ROUGE of tokenised texts."""
@@ -189,51 +189,53 @@ class TestSet:
 
     def reference_rates(self):
         """Computes the novel and repeated n-grams of the references."""
-        return _rounded(self._rates(self.references))
+        return _round_scores(self._rates(self.references))
 
     def _rates(self, texts):
-        texts = self._folded(texts)
+        texts = self._fold(texts)
         outputs = [text.split() for text in texts]
         rates = {}
         for n in range(1, 5):
             novel = summaries.novel_ngram_rate(outputs, self._article_words, n)
-            repeated = summaries.repeated_ngram_rate(outputs, n)
+            repeated = summaries.rate_repeated_ngrams(outputs, n)
             rates[f"novel_{n}grams"] = novel
             rates[f"repeated_{n}grams"] = repeated
         rates["novel_sentences"] = summaries.novel_sentence_rate(
             texts, self._articles
         )
-        rates["repeated_sentences"] = summaries.repeated_sentence_rate(texts)
+        rates["repeated_sentences"] = summaries.rate_repeated_sentences(texts)
         rates["words"] = sum(map(len, outputs)) / len(outputs)
         return rates
 
     def _bleu(self, answers):
         texts = [answer.text for answer in answers]
-        references = [normalized(pair[1]) for pair in self.pairs]
+        references = [normalize(pair[1]) for pair in self.pairs]
         bleu = translations.bleu(texts, references, self._bleu_tokenize)
         return {"bleu": bleu["score"], "bleu_signature": bleu["signature"]}
 
-    def _folded(self, texts):
+    def _fold(self, texts):
         """Folds texts, so that words that match are equal."""
         folded = self._tokenizer.fold(string_tensor(texts)).numpy()
         return [text.decode() for text in folded.tolist()]
 
-    def _tokenized(self, texts):
+    def _tokenize(self, texts):
         """Tokenizes texts, with a blank between tokens; lines stay lines."""
         lines = [text.split("\n") for text in texts]
-        flat = string_tensor(line for some in lines for line in some)
+        flat = string_tensor(
+            line for text_lines in lines for line in text_lines
+        )
         flat = self._tokenizer.tokenize(flat)
         if self._entities is not None:
             flat = self._entities.surfaces(flat)
         flat = join(flat, " ").numpy()
         flat = iter([line.decode() for line in flat.tolist()])
         return [
-            "\n".join(line for line in (next(flat) for _ in some) if line)
-            for some in lines
+            "\n".join(line for line in (next(flat) for _ in text_lines) if line)
+            for text_lines in lines
         ]
 
 
-def _rounded(scores):
+def _round_scores(scores):
     return {
         name: round(value, 2) if isinstance(value, float) else value
         for name, value in scores.items()
@@ -252,7 +254,7 @@ def best_on_validation(run, data) -> ExportChoice:
 
 def print_examples(test, answers, count=3):
     """Shows answers, with the words that were copied marked [so]."""
-    pairs = [(source, normalized(target)) for source, target in test.pairs]
+    pairs = [(source, normalize(target)) for source, target in test.pairs]
     unit = "pieces" if test.reads_pieces else "words"
     reporting.print_marked_examples(pairs, answers, range(count), unit)
 

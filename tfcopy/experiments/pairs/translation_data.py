@@ -20,7 +20,7 @@ from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.data.text.sentencepiece_tokenizer import (
     BothCuttings,
     SentencepieceTokenizer,
-    sampled,
+    sample_subwords,
 )
 from tfcopy.data.text.span_patterns import check_flag
 from tfcopy.data.text.tokenization import Tokenizer
@@ -30,7 +30,7 @@ from tfcopy.experiments.pairs.corpus_flags import (
     TranslationConfig,
     TranslatorConfig,
 )
-from tfcopy.flags import reading
+from tfcopy.flags import name_flag
 from tfcopy.tokens import SPAN
 
 
@@ -96,7 +96,7 @@ def load_corpus(
     return demo.load(source_language=config.source_language, **demo_options)
 
 
-def with_alignment(config: TranslatorConfig, encoded: EncodedCorpus):
+def add_alignment(config: TranslatorConfig, encoded: EncodedCorpus):
     """Adds the links of `--guided_alignment` to the training pairs."""
     if config.guided_alignment is None:
         return encoded
@@ -144,7 +144,7 @@ def check(config: TranslatorConfig):
             )
 
 
-def counted_cuttings(alpha, corpus, tokenizers) -> dict:
+def sample_counted_texts(alpha, corpus, tokenizers) -> dict:
     """Returns the texts that `--sample_pieces` adds to the counts.
 
     Args:
@@ -158,7 +158,7 @@ def counted_cuttings(alpha, corpus, tokenizers) -> dict:
     if alpha is None:
         return {}
     try:
-        cut = [BothCuttings(x, sampled(x, alpha)) for x in tokenizers]
+        cut = [BothCuttings(x, sample_subwords(x, alpha)) for x in tokenizers]
     except ValueError as error:
         raise ValueError(f"--sample_pieces: {error}") from error
     return {"texts": lambda: (corpus.train, cut), "texts_key": alpha}
@@ -170,7 +170,7 @@ def make_tokenizers(config: TranslatorConfig, corpus, folder) -> tuple:
     Args:
         config: The flags.
         corpus: `TranslationCorpus`.
-        folder: Where pieces are kept that are learned.
+        folder: Where learned subwords are kept.
     """
     protect = tuple(config.protect or ())
     made = _tokenizers(config, corpus, folder, protect)
@@ -197,7 +197,7 @@ def _tokenizers(config, corpus, folder, protect):
         return tuple(Tokenizer(mode, x, config.lowercase) for x in languages)
     if config.lowercase:
         raise ValueError(
-            "--lowercase is for words: pieces are spelt as the text is. Give "
+            "--lowercase is for words: subwords are spelt as the text is. Give "
             "--tokenization moses or space, or a lower-cased corpus."
         )
     if not files and config.pieces:
@@ -230,7 +230,7 @@ def _tokenizers(config, corpus, folder, protect):
 def sentencepiece_tokenizer(file) -> SentencepieceTokenizer:
     """Loads the tokenizer of a model's file; an error names the flag."""
     tokenizer = SentencepieceTokenizer(file)
-    with reading("--sentencepiece_model", file):
+    with name_flag("--sentencepiece_model", file):
         tokenizer.tokenize(tf.constant([""]))
     return tokenizer
 

@@ -21,7 +21,7 @@ from tfcopy.experiments.pairs.corpus_flags import (
     bleu_tokenize,
 )
 from tfcopy.experiments.reporting import ExportChoice
-from tfcopy.experiments.run import Run, timed
+from tfcopy.experiments.run import Run, measure_time
 from tfcopy.models.assembly import head_class
 
 _NUM_CALIBRATED = 2_000  # texts at most
@@ -102,7 +102,7 @@ def answer(translator, data, tokenize):
         `(answers, scores)`: a `Translation` for each sentence, and a dict.
     """
     sources = [source for source, _ in data.test]
-    answers, seconds = timed(translator.translate_all, sources)
+    answers, seconds = measure_time(translator.translate_all, sources)
     scores = score(answers, data, tokenize)
     return answers, {**scores, "seconds_translating": seconds}
 
@@ -125,7 +125,7 @@ def score(answers, data, tokenize) -> dict:
     }
     protect = getattr(data.tokenizers[0], "protect", ())
     if protect:
-        kept = translations.kept_markup(
+        kept = translations.score_kept_markup(
             [x for x, _ in data.test], texts, protect
         )
         shares = ("spans_kept", "texts_kept", "texts_exact")
@@ -248,13 +248,13 @@ def prepare(config: TranslatorConfig, corpus, folder) -> pair_data.PairData:
             config.dictionary, "--dictionary"
         ),
     }
-    counted = translation_data.counted_cuttings(
+    counted = translation_data.sample_counted_texts(
         config.sample_pieces, corpus, tokenizers
     )
     data = pair_data.prepare(
         config, corpus, tokenizers, folder, counted, **options
     )
-    train = translation_data.with_alignment(config, data.train)
+    train = translation_data.add_alignment(config, data.train)
     if config.sample_pieces is not None:
         cuttings = SampledCuttings(
             corpus.train,
@@ -273,18 +273,18 @@ def variants(translator, head) -> dict:
     `None` names the search without additions.
     """
 
-    def searching(must_copy):
+    def set_must_copy(must_copy):
         if must_copy == translator.options.must_copy:
             return translator  # With the graphs that it has.
         return translator.copy(
             options=dataclasses.replace(translator.options, must_copy=must_copy)
         )
 
-    found = {None: searching(must_copy=False)}
+    found = {None: set_must_copy(must_copy=False)}
     if head == "softmax" and not translator.replace_unk:
         found["unk_replaced"] = found[None].copy(replace_unk=True)
     elif getattr(translator.source_tokenizer, "protect", ()):
-        found["must_copy"] = searching(must_copy=True)
+        found["must_copy"] = set_must_copy(must_copy=True)
     return found
 
 

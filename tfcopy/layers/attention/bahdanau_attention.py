@@ -9,7 +9,7 @@ from keras import ops
 from tfcopy.layers.attention.pointing_attention import PointingAttention
 from tfcopy.layers.configured import Configured, Initializer, check_positive
 from tfcopy.layers.loop import expand_beams
-from tfcopy.layers.products import dense, multiply, of_rows
+from tfcopy.layers.products import apply_to_rows, dense, multiply
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -101,13 +101,13 @@ class BahdanauAttention(Configured, PointingAttention):
         memory = (
             super()
             .prepare(value, value_mask)
-            .updated(
+            .update(
                 {"keys": keys},
                 {"score": ops.cast(self.score_kernel, "float32")},
             )
         )
         if self.use_score_bias:
-            memory = memory.updated(weights={"score_bias": self._score_bias()})
+            memory = memory.update(weights={"score_bias": self._score_bias()})
         return memory
 
     def _score_bias(self):
@@ -170,7 +170,7 @@ class BahdanauAttention(Configured, PointingAttention):
         Returns:
             `(..., k)`, with k columns in the kernel of the score.
         """
-        scores = of_rows(
+        scores = apply_to_rows(
             lambda rows: ops.matmul(ops.tanh(rows), memory.weights["score"]),
             hidden,
         )

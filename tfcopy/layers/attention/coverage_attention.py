@@ -54,7 +54,7 @@ class Coverage:
         return (
             super()
             .prepare(value, value_mask)
-            .updated(weights={"coverage": ops.expand_dims(kernel, 0)})
+            .update(weights={"coverage": ops.expand_dims(kernel, 0)})
         )
 
     def initial_state(self, memory):

@@ -80,7 +80,7 @@ class MultiHeadAttention(Configured, PointingAttention):
         keys = ops.transpose(keys * scale, (0, 1, 3, 2))  # (B, H, d, S)
         bias = ops.cast(self.query_bias, "float32")
         memory = super().prepare(value, value_mask)
-        return memory.updated(
+        return memory.update(
             {"keys": ops.cast(keys, self.compute_dtype)}, {"query_bias": bias}
         )
 

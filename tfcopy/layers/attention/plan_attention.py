@@ -260,7 +260,7 @@ class PlanAttention(BahdanauAttention):
             if self.use_bias:  # Added here once; the gate has no bias.
                 bias = ops.cast(self.read_bias, keys.dtype)
                 sentences["keys"] = keys + bias
-        return memory.updated(sentences, weights)
+        return memory.update(sentences, weights)
 
     def _query_bias(self):
         """Returns the biases of all parts of the query, float32."""

@@ -123,7 +123,7 @@ class BackboneParts:
         raise NotImplementedError
 
 
-def of_all(dense, x):
+def map_all(dense, x):
     """Applies an einsum-dense layer of KerasHub to all tokens in one product.
 
     The layer itself multiplies sentence by sentence. In a step of a search, a
@@ -154,7 +154,7 @@ def of_all(dense, x):
     return ops.reshape(rows, (-1, count, *outer))
 
 
-def by_head(x):
+def to_heads(x):
     """Transposes `(B, N, H, d)` to `(B, H, N, d)`, or back."""
     return ops.transpose(x, (0, 2, 1, 3))
 

@@ -9,8 +9,8 @@ from tfcopy.keras_internals import own_layers
 from tfcopy.layers.backbones.backbone_parts import (
     BackboneParts,
     attend,
-    by_head,
-    of_all,
+    map_all,
+    to_heads,
 )
 
 
@@ -46,14 +46,14 @@ class BartParts(BackboneParts):
 
     def encode(self, words, mask, training=False):
         places = ops.arange(ops.shape(words)[1], dtype="int32")
-        x = self._with_places(self.encoder_layers, words, places, training)
+        x = self._add_places(self.encoder_layers, words, places, training)
         for block in self.backbone.encoder_transformer_layers:
             x = block(x, padding_mask=mask, training=training)
         return x
 
     def decode(self, words, annotations, mask, training=False):
         places = ops.arange(ops.shape(words)[1], dtype="int32")
-        x = self._with_places(self.decoder_layers, words, places, training)
+        x = self._add_places(self.decoder_layers, words, places, training)
         for block in self.backbone.decoder_transformer_layers:
             x = block(
                 x, annotations, encoder_padding_mask=mask, training=training
@@ -69,7 +69,7 @@ class BartParts(BackboneParts):
         }
 
     def step(self, words, mask, caches, history):
-        x = self._with_places(self.decoder_layers, words, history.steps)
+        x = self._add_places(self.decoder_layers, words, history.steps)
         visible, rows = history.visible(), {}
         of_source = ops.expand_dims(mask, 1)
         for block in self.backbone.decoder_transformer_layers:
@@ -82,12 +82,12 @@ class BartParts(BackboneParts):
             attention = own_layers(layers.cross_attention_layer)
             x = x + _read(attention, x, caches[name], of_source)
             x = layers.cross_attention_layer_norm(x)
-            y = of_all(layers.feedforward_intermediate_dense, x)
-            x = x + of_all(layers.feedforward_output_dense, y)
+            y = map_all(layers.feedforward_intermediate_dense, x)
+            x = x + map_all(layers.feedforward_output_dense, y)
             x = layers.feedforward_layer_norm(x)
         return x, rows
 
-    def _with_places(self, layers, words, places, training=False):
+    def _add_places(self, layers, words, places, training=False):
         """Adds positions, up to the last of the table, and normalises."""
         positions, add, norm, dropout, *_ = layers
         places = ops.minimum(places, self.backbone.max_sequence_length - 1)
@@ -98,13 +98,13 @@ class BartParts(BackboneParts):
 def _keys_and_values(attention, x):
     """Computes the keys and values of `(B, N, D)`, by head."""
     return {
-        "keys": by_head(of_all(attention.key_dense, x)),
-        "values": by_head(of_all(attention.value_dense, x)),
+        "keys": to_heads(map_all(attention.key_dense, x)),
+        "values": to_heads(map_all(attention.value_dense, x)),
     }
 
 
 def _read(attention, x, rows, visible):
     """Attends with queries from `(B, N, D)`; returns the same shape."""
-    queries = by_head(of_all(attention.query_dense, x))
+    queries = to_heads(map_all(attention.query_dense, x))
     found = attend(queries, [rows], visible)
-    return of_all(attention.output_dense, by_head(found))
+    return map_all(attention.output_dense, to_heads(found))

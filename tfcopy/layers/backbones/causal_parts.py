@@ -23,7 +23,7 @@ from tfcopy.keras_internals import own_layers
 from tfcopy.layers.backbones.backbone_parts import (
     BackboneParts,
     attend,
-    by_head,
+    to_heads,
 )
 
 
@@ -109,7 +109,7 @@ class CausalParts(BackboneParts):
         hidden, _ = self._run(
             words,
             _length(mask) + steps,
-            _beside(mask, ops.expand_dims(earlier, 0)),
+            _join_masks(mask, ops.expand_dims(earlier, 0)),
             _row_places(mask, steps),
             lambda name, new: [prompt[name], new],
             training,
@@ -136,7 +136,7 @@ class CausalParts(BackboneParts):
         hidden, rows = self._run(
             words,
             _length(mask) + history.steps,
-            _beside(mask, own),
+            _join_masks(mask, own),
             _row_places(mask, steps),
             lambda name, new: [
                 history.prompt[name],
@@ -174,20 +174,20 @@ class CausalParts(BackboneParts):
 
             def read(x, name=block.name, layers=layers, seen=seen):
                 queries, keys = (
-                    self._projected(layers, side, x, places)
+                    self._project_heads(layers, side, x, places)
                     for side in ("query", "key")
                 )
                 new = {"keys": keys, "values": layers.value_dense(x)}
-                new = {part: by_head(x) for part, x in new.items()}
+                new = {part: to_heads(x) for part, x in new.items()}
                 rows[name] = join(name, new)
                 found = attend(
-                    by_head(queries),
+                    to_heads(queries),
                     rows[name],
                     seen,
                     soft_cap=self._soft_cap,
                     drop=lambda x: layers.dropout_layer(x, training=training),
                 )
-                return layers.output_dense(by_head(found))
+                return layers.output_dense(to_heads(found))
 
             x = self._block(block, own_layers(block), x, read, training)
         return self.backbone.layer_norm(x), rows
@@ -201,7 +201,7 @@ class CausalParts(BackboneParts):
         """Returns the inputs of the first block, `(B, N, D)`."""
         return words
 
-    def _projected(self, attention, side, x, places):
+    def _project_heads(self, attention, side, x, places):
         """Computes queries `(B, N, H, d)` or keys `(B, N, G, d)`."""
         x = getattr(attention, f"{side}_dense")(x)
         norm = getattr(attention, f"{side}_{self.norm}", None)
@@ -406,15 +406,15 @@ def _row_places(mask, steps):
     return ops.concatenate([_places(mask), _length(mask) + steps], axis=1)
 
 
-def _beside(mask, own):
+def _join_masks(mask, row_mask):
     """Concatenates the masks of a prompt and of rows, `(B or 1, N, R)`."""
     rows = ops.expand_dims(mask, 1)  # (B, 1, S)
     batch, length = ops.shape(mask)
-    many, written = ops.shape(own)[1:]
+    many, written = ops.shape(row_mask)[1:]
     return ops.concatenate(
         [
             ops.broadcast_to(rows, (batch, many, length)),
-            ops.broadcast_to(own, (batch, many, written)),
+            ops.broadcast_to(row_mask, (batch, many, written)),
         ],
         axis=2,
     )

@@ -340,9 +340,9 @@ class BackboneCell(OfBackbone, HistoryCell):
         """Prepares the memory of a search, with caches of cross-attentions."""
         memory = self.prepare(annotations, mask)
         caches = self.parts.source_caches(annotations)
-        return memory.updated({"caches": caches})
+        return memory.update({"caches": caches})
 
-    def _like_rows(self, memory):
+    def _get_row_template(self, memory):
         return memory.sentences["caches"]
 
     def _all_steps(self, words, memory, training):

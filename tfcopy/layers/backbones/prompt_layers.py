@@ -39,7 +39,7 @@ class PromptEncoder(BackboneEncoder):
         row = ops.full_like(inputs[:, :1, 0], self.start, dtype="int32")
         first = self.parts.backbone.token_embedding(row)
         words = ops.concatenate([ops.cast(first, inputs.dtype), inputs], axis=1)
-        hidden, prompt = self.parts.encode(words, with_start(mask), training)
+        hidden, prompt = self.parts.encode(words, prepend_start(mask), training)
         return ops.cast(hidden[:, 1:], "float32"), prompt
 
     def compute_output_spec(self, inputs, mask, training=False):
@@ -71,7 +71,7 @@ class PromptCell(BackboneCell):
     def prepare(self, annotations, mask=None):
         memory = super().prepare(annotations, mask)
         mask = memory.sentences["mask"]
-        return memory.updated({"mask": with_start(mask)})
+        return memory.update({"mask": prepend_start(mask)})
 
     def prepare_search(self, annotations, mask):
         return self.prepare(annotations, mask)
@@ -93,7 +93,7 @@ class PromptCell(BackboneCell):
 
         Arguments and results are as in `DecoderCell`.
         """
-        memory = memory.updated({"prompt": first_state})
+        memory = memory.update({"prompt": first_state})
         return super().unroll(inputs, matches, None, memory, training)
 
     def _all_steps(self, words, memory, training):
@@ -108,6 +108,6 @@ class PromptCell(BackboneCell):
         return ops.cast(hidden, "float32"), rows
 
 
-def with_start(mask):
+def prepend_start(mask):
     """Returns the mask of a prompt with its start token, `(B, S + 1)`."""
     return ops.concatenate([ops.ones_like(mask[:, :1]), mask], axis=1)

@@ -8,7 +8,11 @@ import warnings
 
 from keras import ops
 
-from tfcopy.layers.backbones.backbone_parts import BackboneParts, attend, of_all
+from tfcopy.layers.backbones.backbone_parts import (
+    BackboneParts,
+    attend,
+    map_all,
+)
 from tfcopy.layers.tensors import merge_heads, split_heads
 
 # KerasHub passes masks to its attention layers, and warns that they lose them.
@@ -97,10 +101,10 @@ class T5Parts(BackboneParts):
             y = block.cross_attention_layer_norm(x)
             x = x + _read(block.cross_attention, y, caches[name], of_source)
             y = block.layer_norm(x)
-            gate = of_all(block.input_projector, y)
+            gate = map_all(block.input_projector, y)
             if block.use_gated_activation:
-                gate = gate * of_all(block.gate_projector, y)
-            x = x + of_all(block.output_projector, gate)
+                gate = gate * map_all(block.gate_projector, y)
+            x = x + map_all(block.output_projector, gate)
         return norm(x), rows
 
 
@@ -117,14 +121,14 @@ def _keys_and_values(attention, x):
     """Computes the keys and values of `(B, N, D)`, by head."""
     heads = attention.num_heads
     return {
-        "keys": split_heads(of_all(attention.key_projector, x), heads),
-        "values": split_heads(of_all(attention.value_projector, x), heads),
+        "keys": split_heads(map_all(attention.key_projector, x), heads),
+        "values": split_heads(map_all(attention.value_projector, x), heads),
     }
 
 
 def _read(attention, x, rows, visible, bias=None):
     """Attends with queries from `(B, N, D)`; returns the same shape."""
-    queries = of_all(attention.query_projector, x)
+    queries = map_all(attention.query_projector, x)
     queries = split_heads(queries, attention.num_heads)
     found = attend(queries, [rows], visible, scale=1.0, bias=bias)
-    return of_all(attention.output_projector, merge_heads(found))
+    return map_all(attention.output_projector, merge_heads(found))

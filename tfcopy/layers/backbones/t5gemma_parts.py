@@ -9,8 +9,8 @@ from keras import ops
 from tfcopy.layers.backbones.backbone_parts import (
     BackboneParts,
     attend,
-    by_head,
-    of_all,
+    map_all,
+    to_heads,
 )
 from tfcopy.layers.tensors import copies
 
@@ -56,14 +56,14 @@ class T5GemmaParts(BackboneParts):
 
     def encode(self, words, mask, training=False):
         dropout, *blocks, norm = self.encoder_layers
-        x = dropout(_scaled(words), training=training)
+        x = dropout(_scale(words), training=training)
         for block in blocks:
             x = block(x, padding_mask=mask, training=training)
         return dropout(norm(x), training=training)
 
     def decode(self, words, annotations, mask, training=False):
         dropout, *blocks, norm = self.decoder_layers
-        x = dropout(_scaled(words), training=training)
+        x = dropout(_scale(words), training=training)
         for block in blocks:
             x, _ = block(
                 (x, annotations),
@@ -82,19 +82,19 @@ class T5GemmaParts(BackboneParts):
 
     def step(self, words, mask, caches, history):
         _, *blocks, norm = self.decoder_layers
-        x, rows = ops.cast(_scaled(words), norm.compute_dtype), {}
+        x, rows = ops.cast(_scale(words), norm.compute_dtype), {}
         # The `call` of a block would give each beam a different position.
         for block in blocks:
             name = block.name
             attention, _ = self._attentions(block)
             read = block.pre_self_attn_layernorm(x)
-            queries = of_all(attention.query_dense, read)
+            queries = map_all(attention.query_dense, read)
             queries = attention.rotary_embedding(
-                _normed(attention, "query", queries), positions=history.steps
+                _normalize(attention, "query", queries), positions=history.steps
             )
             new = _keys_and_values(attention, read, history.steps)
             rows[name] = history.add(history.rows[name], new)
-            visible = _within(self._window(block), history)
+            visible = _mask_window(self._window(block), history)
             x = self._attend(
                 block, x, queries, rows[name], visible, caches[name], mask
             )
@@ -126,7 +126,7 @@ class T5GemmaParts(BackboneParts):
         found = _read(block.self_attn, queries, [rows], visible)
         x = x + block.post_self_attn_layernorm(found)
         queries = block.pre_cross_attn_layernorm(x)
-        queries = of_all(block.cross_attn.query_dense, queries)
+        queries = map_all(block.cross_attn.query_dense, queries)
         of_source = ops.expand_dims(mask, 1)
         found = _read(block.cross_attn, queries, [cache], of_source)
         return x + block.post_cross_attn_layernorm(found)
@@ -165,40 +165,40 @@ class T5Gemma2Parts(T5GemmaParts):
         return x + block.post_self_attn_layernorm(found)
 
 
-def _scaled(words):
+def _scale(words):
     """Scales embedded tokens for the first block."""
     return words * words.shape[-1] ** 0.5
 
 
 def _keys_and_values(attention, x, steps=None):
     """Computes keys, rotated by `steps`, and values, both `(B, H, N, d)`."""
-    keys = _normed(attention, "key", of_all(attention.key_dense, x))
+    keys = _normalize(attention, "key", map_all(attention.key_dense, x))
     if steps is not None:
         keys = attention.rotary_embedding(keys, positions=steps)
-    values = of_all(attention.value_dense, x)
-    return {"keys": by_head(keys), "values": by_head(values)}
+    values = map_all(attention.value_dense, x)
+    return {"keys": to_heads(keys), "values": to_heads(values)}
 
 
 def _read(attention, queries, rows, visible):
     """Attends with queries, `(B, N, *, d)`; returns `(B, N, D)`."""
     found = attend(
-        by_head(queries),
+        to_heads(queries),
         rows,
         visible,
         scale=attention.scaling,
         soft_cap=attention.logit_soft_cap,
     )
-    return of_all(attention.output_dense, by_head(found))
+    return map_all(attention.output_dense, to_heads(found))
 
 
-def _normed(attention, name, x):
+def _normalize(attention, name, x):
     """Normalises queries or keys of T5Gemma 2; T5Gemma has no such layer."""
     if not getattr(attention, "use_query_key_norm", False):
         return x
     return getattr(attention, f"{name}_norm")(x)
 
 
-def _within(window, history):
+def _mask_window(window, history):
     """Masks the visible rows outside a window, boolean, `(B, K, R)`.
 
     Args:

@@ -100,8 +100,8 @@ class DecoderCell(Configured, keras.layers.Layer):
 
     def _prepare(self, annotations, mask, weights, sentences=None):
         """Returns the attention's memory with the cell's entries added."""
-        memory = self.attention.prepare(annotations, mask).nested("attention")
-        return memory.updated(sentences, weights)
+        memory = self.attention.prepare(annotations, mask).nest("attention")
+        return memory.update(sentences, weights)
 
     def _attend(self, query, inputs, state, memory, read=None):
         """Runs the attention's step.
@@ -234,7 +234,7 @@ class HistoryCell(DecoderCell):
     earlier steps in a `History`, and its steps have beams. The cell takes no
     first state from the encoder.
 
-    A subclass has `_all_steps`, `_one_step` and `_like_rows`.
+    A subclass has `_all_steps`, `_one_step` and `_get_row_template`.
 
     Args:
         units: As in `DecoderCell`.
@@ -272,7 +272,7 @@ class HistoryCell(DecoderCell):
         """
         raise NotImplementedError
 
-    def _like_rows(self, memory):
+    def _get_row_template(self, memory):
         """Returns nested `(B, H, *, d)`, shaped as the rows of a `History`."""
         raise NotImplementedError
 
@@ -291,7 +291,7 @@ class HistoryCell(DecoderCell):
             memory: From `prepare_search`.
         """
         return {
-            "history": first_history(self._like_rows(memory)),
+            "history": first_history(self._get_row_template(memory)),
             "attention": self._attention_state(memory),
         }
 
@@ -330,7 +330,7 @@ class HistoryCell(DecoderCell):
             state["attention"],
             memory.part("attention"),
         )
-        state = {"history": history.after_step(rows), "attention": attention}
+        state = {"history": history.advance(rows), "attention": attention}
         return cell_outputs(hidden, context, log_weights), state
 
     def _query(self, hidden, inputs, memory):

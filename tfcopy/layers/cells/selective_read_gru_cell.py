@@ -78,7 +78,7 @@ class SelectiveReadGRUCell(AttentionalGRUCell):
             "copy": Product(ops.transpose(keys, (0, 2, 1))),
             "copy_mask": ops.cast(mask, "float32"),  # (B, S)
         }
-        return super().prepare(annotations, mask).updated(sentences)
+        return super().prepare(annotations, mask).update(sentences)
 
     def initial_state(self, state, memory):
         return {

@@ -163,11 +163,11 @@ class TransformerCell(HistoryCell):
             weights["positions"] = ops.cast(self.position_table, "float32")
         memory = self._prepare(annotations, mask, weights)
         for block in self.blocks:
-            part = block.prepare(annotations, mask).nested(block.name)
-            memory = memory.updated(*part)
+            part = block.prepare(annotations, mask).nest(block.name)
+            memory = memory.update(*part)
         return memory
 
-    def _like_rows(self, memory):
+    def _get_row_template(self, memory):
         return {
             block.name: {
                 part: memory.sentences[block.name][part]

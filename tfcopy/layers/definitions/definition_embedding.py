@@ -247,9 +247,11 @@ class DefinitionEmbedding(Configured, Unmasked):
         if definitions is not None:
             if rows is None:
                 rows = self.read(definitions, training), definitions["counts"]
-            sources["definitions"] = self._defined(definitions, rows, request)
+            sources["definitions"] = self._embed_definitions(
+                definitions, rows, request
+            )
         if spellings is not None:
-            sources["spellings"] = self._spelt(spellings, training)
+            sources["spellings"] = self._embed_spellings(spellings, training)
         for vectors in sources.values():
             _check_structure(vectors, texts)
         outputs = [
@@ -304,7 +306,7 @@ class DefinitionEmbedding(Configured, Unmasked):
             counts.append(ops.convert_to_numpy(pack["counts"])[slots])
         return np.concatenate(sums), np.concatenate(counts)
 
-    def _defined(self, definitions, rows, request):
+    def _embed_definitions(self, definitions, rows, request):
         """Computes the embeddings of definitions, `(B, T, D)` for each text."""
         slots = keras.tree.flatten(definitions["slots"])
         vectors = [_mean_of_entries(*rows, x) for x in slots]
@@ -313,11 +315,11 @@ class DefinitionEmbedding(Configured, Unmasked):
         matches = keras.tree.flatten(request["matches"])
         _check_structure(matches, vectors)
         return [
-            _of_request(x, request["vectors"], y)
+            _average_matches(x, request["vectors"], y)
             for x, y in zip(matches, vectors)
         ]
 
-    def _spelt(self, spellings, training):
+    def _embed_spellings(self, spellings, training):
         """Computes the embeddings of spellings, `(B, T, D)` for each text."""
         if self.spelling is None:
             raise ValueError(
@@ -390,7 +392,7 @@ def _mean_of_entries(sums, counts, slots):
     return ops.sum(sums, axis=2) / ops.maximum(number, 1.0)
 
 
-def _of_request(matches, vectors, others):
+def _average_matches(matches, vectors, others):
     """Computes the mean of the vectors that match a word, or else `others`."""
     matches = ops.cast(matches, "float32")
     number = ops.sum(matches, axis=-1, keepdims=True)  # (B, T, 1)

@@ -16,9 +16,9 @@ from tfcopy.layers.copying import (
     CopyDistribution,
     generate_log_probs,
     matches,
-    without_uncopyable,
+    remove_uncopyable,
 )
-from tfcopy.layers.products import of_rows
+from tfcopy.layers.products import apply_to_rows
 from tfcopy.layers.tensors import argmax, or_all, take
 
 
@@ -48,7 +48,7 @@ class SoftmaxHead(Configured, keras.layers.Layer):
         decoded: Dict of `decoder_outputs`, for heads that point. Outputs of any
             other decoder can be passed by name instead: `attention` or
             `attention_logits`, and optionally `context` and `inputs`; see
-            `decoded_by_any`.
+            `make_decoder_outputs`.
         annotations: `(B, S, C)`.
         source_mask: Boolean, `(B, S)`; `None` for no padding.
         candidate_ids: Optional `(K,)`: only these words get a logit, in this
@@ -132,7 +132,7 @@ class SoftmaxHead(Configured, keras.layers.Layer):
     ):
         source_mask = or_all(source_mask, annotations)
         if decoded is None:
-            decoded = decoded_by_any(
+            decoded = make_decoder_outputs(
                 features,
                 annotations,
                 source_mask,
@@ -150,7 +150,7 @@ class SoftmaxHead(Configured, keras.layers.Layer):
         )
         if not self.normalize or source_copy_ids is None:
             return distribution
-        return without_uncopyable(distribution, source_copy_ids)
+        return remove_uncopyable(distribution, source_copy_ids)
 
     def build(self, features_shape, decoded_shape, annotations_shape=None):
         self._check_sizes(features_shape[-1], self._size)
@@ -193,7 +193,7 @@ class SoftmaxHead(Configured, keras.layers.Layer):
             product = multiply(ops.cast(rows, bias.dtype), candidate_ids)
             return ops.add(product, bias)  # fused, unlike `+`
 
-        logits = of_rows(product, features)
+        logits = apply_to_rows(product, features)
         return logits if of_each is None else logits + of_each
 
     def _product(self, rows, candidate_ids):
@@ -257,7 +257,7 @@ class SoftmaxHead(Configured, keras.layers.Layer):
         return generate_log_probs(distribution, batch["target_ids"])
 
 
-def decoded_by_any(
+def make_decoder_outputs(
     features,
     annotations,
     source_mask,

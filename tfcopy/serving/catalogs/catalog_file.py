@@ -48,7 +48,7 @@ class CatalogFile:
         catalog = self._form.read(self.path)
         _check_header(self.path, catalog, language)
         self.header = catalog.header
-        self._text, self.charset = self._decoded(self.path)
+        self._text, self.charset = self._decode(self.path)
         if is_there and not filesystem.samefile(path, self._target):
             other = self._form.read(self.name)
             if not _is_continued(catalog.entries, other.entries):
@@ -68,10 +68,10 @@ class CatalogFile:
                 "choose another --output."
             )
 
-    def _decoded(self, path):
+    def _decode(self, path):
         """Reads a text, and a charset that encodes it to the same bytes."""
         content = entries.content_of(path)
-        text, charset = self._form.decoded(path, content)
+        text, charset = self._form.decode(path, content)
         if text.encode(charset, "replace") != content:
             raise ModelError(
                 f"{path}: {charset} would write some of its text in other "
@@ -91,8 +91,8 @@ class CatalogFile:
         """
         before = None
         if filesystem.exists(self._target):
-            before, self.charset = self._decoded(self._target)
-        text = self._form.filled(self.name, before or self._text, outcomes)
+            before, self.charset = self._decode(self._target)
+        text = self._form.fill_text(self.name, before or self._text, outcomes)
         if text == before:
             return False
         with replacement(self._target) as new:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tfcopy.data.corpora.catalog_lines import Entry
-from tfcopy.data.text.accelerators import letter_of, with_mark, without_mark
+from tfcopy.data.text.accelerators import insert_mark, letter_of, remove_mark
 from tfcopy.data.text.span_patterns import KINDS, places_of
 from tfcopy.evaluation import calibration
 from tfcopy.runtime import ask_texts
@@ -222,7 +222,7 @@ def fill_all(
                 raise
             work.write(answers)
             bar.clear()
-            report(work.done(answers))
+            report(work.finish(answers))
 
 
 def _ask(work, answers, model, bar):
@@ -253,7 +253,7 @@ class CatalogJob:
             found = own.exact(entry) or memory.exact(entry)
             if found is not None:
                 origin = f"from {os.path.basename(found.name)}"
-                self.known[entry.key] = text.known(found.forms, origin)
+                self.known[entry.key] = text.suggest(found.forms, origin)
             else:
                 self.entries.append(text)
         self.questions = list(
@@ -271,14 +271,14 @@ class CatalogJob:
         for text in self.entries:
             key = text.entry.key
             if key not in self._done and answers.keys() >= set(text.questions):
-                self._done[key] = self._considered(text, answers)
+                self._done[key] = self._apply_limits(text, answers)
         found = dict(self._done)
         self._put_accelerators_back(found)
         found |= self.known
         entries = {x.key: x for x in self.file.open_entries}
         return {k: self._writable(entries[k], x) for k, x in found.items()}
 
-    def _considered(self, text, answers):
+    def _apply_limits(self, text, answers):
         """Applies --min_score and --fuzzy to the model's outcome."""
         outcome = text.outcome(answers)
         if isinstance(outcome, Skipped):
@@ -292,12 +292,12 @@ class CatalogJob:
             return Skipped(UNLIKELY, has_remark=False, suggestion=outcome)
         if self._options.fuzzy is None:
             return outcome
-        known = self._memory.near(text.entry.singular, self._options.fuzzy)
+        known = self._memory.find(text.entry.singular, self._options.fuzzy)
         if known is None:
             return outcome
         origin = (
-            f"{known.likeness:.0f} % like {_shortened(known.source)}, "
-            f"which is {_shortened(known.forms[0])} in "
+            f"{known.likeness:.0f} % like {_shorten(known.source)}, "
+            f"which is {_shorten(known.forms[0])} in "
             f"{os.path.basename(known.name)}"
         )
         return outcome._replace(origin=origin)
@@ -311,7 +311,7 @@ class CatalogJob:
         }
         used = collections.defaultdict(collections.Counter)
         for entry in self.file.entries:
-            if mark := without_mark(entry.singular or "").mark:
+            if mark := remove_mark(entry.singular or "").mark:
                 letter = letter_of(entry.translations[0], mark)
                 used[_menu(entry)][letter.lower()] += 1
         for text in self.entries:
@@ -324,7 +324,7 @@ class CatalogJob:
                     form = form.replace(mark, "")
                 spans = places_of(form, text.names)
                 menu = used[_menu(entry)]
-                forms = {0: with_mark(form, mark, letter, menu, spans)}
+                forms = {0: insert_mark(form, mark, letter, menu, spans)}
                 found[entry.key] = found[entry.key]._replace(forms=forms)
 
     def _writable(self, entry, outcome):
@@ -344,7 +344,7 @@ class CatalogJob:
         outcomes = self.outcomes(answers).items()
         self.file.write({k: x for k, x in outcomes if x.has_remark})
 
-    def done(self, answers):
+    def finish(self, answers):
         name, outcomes = self.file.name, self.outcomes(answers)
         entries = self.file.open_entries
         rows = [Row(name, entry, outcomes[entry.key]) for entry in entries]
@@ -355,7 +355,7 @@ class CatalogJob:
 _CREDITS = "for translators' names"
 
 
-def _shortened(text):
+def _shorten(text):
     """Quotes a text in one line, truncated for a comment."""
     text = " ".join(text.split())
     return f'"{text[:80]}{"..." * (len(text) > 80)}"'

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from tfcopy import filesystem
 from tfcopy.data.corpora.catalog_lines import (
     Entry,
-    decoded,
+    decode,
     entries_of,
     is_wrapped,
     lines_of,
@@ -21,7 +21,7 @@ from tfcopy.evaluation.calibration import level
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.terminal import printable
 
-__all__ = ["Skipped", "Suggestion", "content_of", "decoded", "filled", "read"]
+__all__ = ["Skipped", "Suggestion", "content_of", "decode", "fill_text", "read"]
 
 # Prefix of remarks about an entry.
 _REMARK = "# tfcopy: "
@@ -130,7 +130,7 @@ def read(path) -> Catalog:
     return catalog
 
 
-def filled(path, text: str, outcomes: Mapping) -> str:
+def fill_text(path, text: str, outcomes: Mapping) -> str:
     """Returns a catalogue with open entries filled.
 
     Translated forms stay. Filled entries are fuzzy unless they come from a

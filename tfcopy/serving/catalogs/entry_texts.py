@@ -11,16 +11,16 @@ from tfcopy.data.corpora.catalog_lines import (
     forms_of_singular,
 )
 from tfcopy.data.text import rst_markup
-from tfcopy.data.text.accelerators import Marked, without_mark
+from tfcopy.data.text.accelerators import Marked, remove_mark
 from tfcopy.data.text.answer_check import Findings, check
-from tfcopy.data.text.segments import has_words, lines_of, masked
-from tfcopy.data.text.span_formats import SUFFIX, in_order, named
+from tfcopy.data.text.segments import has_words, lines_of, mask
+from tfcopy.data.text.span_formats import SUFFIX, find_arguments, find_format
 from tfcopy.data.text.span_patterns import (
     WITHOUT_PERCENT,
+    insert_texts,
     places_of,
-    replaced_spans,
+    replace_spans,
     spans_of,
-    with_texts,
 )
 from tfcopy.runtime.translation_records import Translation
 from tfcopy.serving.catalogs.entries import Skipped, Suggestion
@@ -67,7 +67,7 @@ class EntryTexts:
         )
         self.marked = Marked(entry.singular)
         if entry.plural is None:
-            self.marked = without_mark(entry.singular)
+            self.marked = remove_mark(entry.singular)
         self._formula = header.plural_forms
         self._known = known
 
@@ -101,9 +101,9 @@ class EntryTexts:
     def num_words(self, question: str) -> int:
         """Returns a lower bound on the number of words; a span is one."""
         names = [*self.names, *self._known]
-        return len(replaced_spans(question, names, "x").split())
+        return len(replace_spans(question, names, "x").split())
 
-    def known(self, forms: Mapping[int, str], origin: str) -> Suggestion:
+    def suggest(self, forms: Mapping[int, str], origin: str) -> Suggestion:
         """Returns an existing translation as a `Suggestion`.
 
         Args:
@@ -115,17 +115,17 @@ class EntryTexts:
             n: self.entry.singular if source == self.marked.text else source
             for n, source in self.sources.items()
         }
-        lost, told = self._checked(sources, forms)
+        lost, remarks = self._check_translations(sources, forms)
         missing = {n: forms[n] for n in sources}
-        return Suggestion(missing, None, lost, told, origin)
+        return Suggestion(missing, None, lost, remarks, origin)
 
-    def _checked(self, sources, translations):
+    def _check_translations(self, sources, translations):
         """Returns lost spans, and other problems, of translations."""
-        found = Findings.of_all(
+        findings = Findings.merge(
             check(source, translations[n], self.names)
             for n, source in sources.items()
         )
-        return found.lost, tuple(found._replace(lost=()).remarks)
+        return findings.lost, tuple(findings._replace(lost=()).remarks)
 
     def outcome(
         self, answers: Mapping[str, Translation | None]
@@ -155,7 +155,7 @@ class EntryTexts:
         texts = {n: x.text for n, x in self._forms.items()}
         forms = {n: x.whole(made[n]) for n, x in self._forms.items()}
         score = min((x.score for x in asked), default=0.0)
-        return Suggestion(forms, score, *self._checked(texts, made))
+        return Suggestion(forms, score, *self._check_translations(texts, made))
 
 
 def names_of(flags, protect: Sequence[str]) -> list[str]:
@@ -165,11 +165,11 @@ def names_of(flags, protect: Sequence[str]) -> list[str]:
         flags: Flags of the entry, such as `c-format` or `no-c-format`.
         protect: Further names of formats.
     """
-    formats = sorted(x for x in flags if named(x))
+    formats = sorted(x for x in flags if find_format(x))
     # Signs that look like placeholders belong to the format, or are declared to
     # be none.
     is_told = any(x.startswith("no-") and x.endswith(SUFFIX) for x in flags)
-    if is_told or any("%" in named(x).span for x in formats):
+    if is_told or any("%" in find_format(x).span for x in formats):
         others = {"placeholders": WITHOUT_PERCENT}
         protect = [others.get(x, x) for x in protect if x != "printf"]
     return [*formats, *protect]
@@ -185,7 +185,7 @@ class _Form:
     def __init__(self, text, names, known):
         self.names = names
         pieces = _icu_parts(text)
-        is_other = _PRIVATE.search(text) or any(map(named, names))
+        is_other = _PRIVATE.search(text) or any(map(find_format, names))
         if len(pieces) > len(SYNTAX) or is_other:
             pieces = [(text, False)]
         self.syntax = [x for x, is_number in pieces if is_number is None]
@@ -197,7 +197,7 @@ class _Form:
         # Placeholders that only their order identifies, and their numbered
         # forms.
         spans = [self.text[slice(*x)] for x in places]
-        rows = in_order(spans, names)
+        rows = find_arguments(spans, names)
         self.ordered = [(x, y[1]) for x, y in zip(spans, rows) if y]
         if _PRIVATE.search(text) or not 1 < len(self.ordered) < len(PLACES):
             self.ordered = []
@@ -205,7 +205,7 @@ class _Form:
         text = self.text
         if self.is_marked:
             ordered = (x for x, y in zip(places, rows) if y)
-            text = with_texts(text, ordered, map(chr, PLACES))
+            text = insert_texts(text, ordered, map(chr, PLACES))
         # Placeholders without a numbered form must keep their order.
         in_turn = ""
         if any(numbered is None for _, numbered in self.ordered):
@@ -234,7 +234,7 @@ class _Form:
         `None` if placeholders without numbered forms change their order.
         """
         translated = [
-            self._doubled(question.translation(texts)) if question else part
+            self._double(question.translation(texts)) if question else part
             for part, question in self.parts
         ]
         text = "".join(translated)
@@ -243,22 +243,24 @@ class _Form:
             spans = {*spans_of(self.text, self.names)}
             spans &= {*spans_of(self.text, ["rst"])}
             text = rst_markup.separate_markup(text, spans)
-        return self._in_order(text) if self.ordered else text
+        return self._restore_placeholders(text) if self.ordered else text
 
     @functools.cached_property
-    def _doubling(self):
+    def _doubled_signs(self):
         """Returns the signs to double, and the pattern of what keeps them."""
-        rows = [row for row in map(named, self.names) if row and row.doubled]
-        rest = replaced_spans(self.text, self.names, " ") if rows else ""
-        own = {*spans_of(self.text, self.names)} if rows else ()
+        rows = [
+            row for row in map(find_format, self.names) if row and row.doubled
+        ]
+        rest = replace_spans(self.text, self.names, " ") if rows else ""
+        spans = {*spans_of(self.text, self.names)} if rows else ()
         signs = {x for row in rows for x in row.doubled if x not in rest}
         # Java's apostrophe is literal in a text without placeholders.
-        own = [*map(re.escape, sorted(own, key=len, reverse=True))]
-        return signs if own else (), "|".join([*own, _IS_PLACE.pattern])
+        spans = [*map(re.escape, sorted(spans, key=len, reverse=True))]
+        return signs if spans else (), "|".join([*spans, _IS_PLACE.pattern])
 
-    def _doubled(self, text):
+    def _double(self, text):
         """Doubles signs that would otherwise begin a placeholder."""
-        signs, spans = self._doubling
+        signs, spans = self._doubled_signs
         if not any(sign in text for sign in signs):
             return text
         parts = re.split(f"({spans})", text)
@@ -266,29 +268,29 @@ class _Form:
             parts[::2] = [x.replace(sign, 2 * sign) for x in parts[::2]]
         return "".join(parts)
 
-    def _in_order(self, text):
+    def _restore_placeholders(self, text):
         """Restores placeholders, with numbers if their order changed."""
         if not self.is_marked:
-            text = self._as_in_source(text)
-        found = [ord(x) - PLACES[0] for x in _IS_PLACE.findall(text)]
+            text = self._mark_placeholders(text)
+        places = [ord(x) - PLACES[0] for x in _IS_PLACE.findall(text)]
         spans = [span for span, _ in self.ordered]
-        if sorted(found) == [*range(len(spans))] != found:
+        if sorted(places) == [*range(len(spans))] != places:
             spans = [numbered for _, numbered in self.ordered]
             if None in spans:
                 return None
         return _IS_PLACE.sub(lambda x: spans[ord(x[0]) - PLACES[0]], text)
 
-    def _as_in_source(self, text):
+    def _mark_placeholders(self, text):
         """Marks the placeholders of an answer by their source positions."""
         free = [span for span, _ in self.ordered]
-        found = {}
+        places = {}
         for place in places_of(text, self.names):
             span = text[slice(*place)]
             if span in free:
                 number = free.index(span)
                 free[number] = None
-                found[place] = chr(PLACES[number])
-        return with_texts(text, found, found.values())
+                places[place] = chr(PLACES[number])
+        return insert_texts(text, places, places.values())
 
 
 def _parts(text, *names):
@@ -296,10 +298,10 @@ def _parts(text, *names):
 
     Args:
         text: A text.
-        *names: As in `masked`.
+        *names: As in `mask`.
     """
     for part in lines_of(text):
-        yield part, masked(part, *names) if has_words(part, names[0]) else None
+        yield part, mask(part, *names) if has_words(part, names[0]) else None
 
 
 def _plain(text):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tfcopy import filesystem
 from tfcopy.data.corpora.catalog_lines import Entry
-from tfcopy.data.corpora.gettext_catalogs import of_language, read_catalog
+from tfcopy.data.corpora.gettext_catalogs import find_catalogs, read_catalog
 from tfcopy.data.text import exchange_formats
 
 
@@ -40,7 +40,7 @@ class Memory:
     def __init__(self):
         # Counts of translations, by context or `None`, and texts.
         self._known = collections.defaultdict(dict)
-        # Keys without a context, by text, for `near`.
+        # Keys without a context, by text, for `find`.
         self._texts = {}
 
     def add_entries(self, entries: Iterable[Entry], name):
@@ -73,7 +73,7 @@ class Memory:
                 into the language; the message names the file.
         """
         if filesystem.isdir(path):
-            found, _ = of_language(path, target_language)
+            found, _ = find_catalogs(path, target_language)
             for name, catalog in found.items():
                 self.add_entries(catalog.entries, name)
             return [f"catalogues in {target_language}: {len(found):,}."]
@@ -105,7 +105,7 @@ class Memory:
         own = self._most((entry.context, *texts), numbers)
         return own or self._most((None, *texts), numbers)
 
-    def near(self, text: str, least: float) -> MemoryMatch | None:
+    def find(self, text: str, least: float) -> MemoryMatch | None:
         """Returns the most similar text that has a translation.
 
         Args:
@@ -115,12 +115,12 @@ class Memory:
         """
         from rapidfuzz import fuzz, process
 
-        found = process.extractOne(
+        match = process.extractOne(
             text, self._texts.keys(), scorer=fuzz.ratio, score_cutoff=least
         )
-        if found is None:
+        if match is None:
             return None
-        source, likeness, _ = found
+        source, likeness, _ = match
         return self._most(self._texts[source])._replace(likeness=likeness)
 
     def _most(self, key, numbers=None):

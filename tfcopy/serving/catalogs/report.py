@@ -58,18 +58,18 @@ def _kind(row):
 
 
 def _urgency(row):
-    rank, shown = list(_KINDS).index(_kind(row)), _shown(row)
+    rank, shown = list(_KINDS).index(_kind(row)), _get_shown(row)
     return rank, shown.confidence or 0.0, shown.score or 0.0
 
 
-def _shown(row):
+def _get_shown(row):
     """Returns the outcome of a row, or the rejected suggestion."""
     return getattr(row.outcome, "suggestion", None) or row.outcome
 
 
 def _cells(row):
     """Returns the texts of a row, without invalid characters."""
-    entry, shown = row.entry, _shown(row)
+    entry, shown = row.entry, _get_shown(row)
     texts = [x for x in (entry.singular, entry.plural) if x is not None]
     told = dict.fromkeys([*row.outcome.remarks, *shown.remarks])
     cells = (

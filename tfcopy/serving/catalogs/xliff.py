@@ -19,7 +19,7 @@ from tfcopy.data.corpora.catalog_lines import (
 )
 from tfcopy.data.corpora.gettext_catalogs import Catalog
 from tfcopy.data.text.languages import normal_code
-from tfcopy.data.text.span_patterns import with_texts
+from tfcopy.data.text.span_patterns import insert_texts
 from tfcopy.data.text.xliff_units import Unit, XliffReader
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving.catalogs.entries import content_of
@@ -51,7 +51,7 @@ def read(path) -> Catalog:
         XmlError: If it is not XLIFF; the message names the line.
         ModelError: If its charset or its languages are others.
     """
-    text, charset = decoded(path, content_of(path))
+    text, charset = decode(path, content_of(path))
     units = units_of(path, text)
     told = [x for x in units if x.language]
     language = told[0].language if told else ""
@@ -73,10 +73,10 @@ def read(path) -> Catalog:
     return Catalog(text, charset, header, units)
 
 
-def decoded(path, content: bytes) -> tuple[str, str]:
+def decode(path, content: bytes) -> tuple[str, str]:
     """Returns the text of a file, and its declared charset."""
-    found = _ENCODING.match(content)
-    charset = found[1].decode() if found else "UTF-8"
+    declaration = _ENCODING.match(content)
+    charset = declaration[1].decode() if declaration else "UTF-8"
     # A byte order mark is part of the text, and stays.
     if wide := _WIDE.match(content):
         charset = wide.lastgroup.replace("_", "-")
@@ -107,7 +107,7 @@ def units_of(path, text: str) -> list[Unit]:
     return [*XliffReader(path, "utf-8").read(io.BytesIO(text.encode()))]
 
 
-def filled(path, text: str, outcomes: Mapping) -> str:
+def fill_text(path, text: str, outcomes: Mapping) -> str:
     """Returns a file with open units filled.
 
     Args:
@@ -127,17 +127,17 @@ def filled(path, text: str, outcomes: Mapping) -> str:
         units = [*group]
         done = [x for x in units if x.is_open and x.key in outcomes]
         for unit in done:
-            found = outcomes[unit.key].forms.get(0)
-            if found and unit.objection(found) is None:
-                markup = re.sub(rb"\r?\n", end, unit.markup(found))
-                edits += _translated(unit, data, markup)
+            translation = outcomes[unit.key].forms.get(0)
+            if translation and unit.objection(translation) is None:
+                markup = re.sub(rb"\r?\n", end, unit.markup(translation))
+                edits += _translate_unit(unit, data, markup)
         if done:
             remarks = [y for x in done for y in outcomes[x.key].remarks]
             is_open = all(x.is_open for x in units)
-            edits += _with_notes(done[0], data, remarks, is_open)
+            edits += _replace_notes(done[0], data, remarks, is_open)
     edits.sort(key=lambda x: x[0])
     places, texts = [x for x, _ in edits], [x for _, x in edits]
-    return with_texts(data, places, texts).decode()
+    return insert_texts(data, places, texts).decode()
 
 
 def _prefix(unit):
@@ -151,7 +151,7 @@ def _blanks_before(data, place):
     return before if before.isspace() else b""
 
 
-def _with_notes(unit, data, remarks, is_open):
+def _replace_notes(unit, data, remarks, is_open):
     """Returns edits that replace the notes of an earlier run.
 
     Args:
@@ -173,7 +173,7 @@ def _with_notes(unit, data, remarks, is_open):
     ]
     start = b'%s<%snote %s="%s">' % (blanks, prefix, key, _AUTHOR.encode())
     texts = (escape(printable(x), _NO_XML).encode() for x in remarks)
-    made, edits = [b"%s%s</%snote>" % (start, x, prefix) for x in texts], []
+    notes, edits = [b"%s%s</%snote>" % (start, x, prefix) for x in texts], []
     if is_open:
         for note in old:
             start, stop = note.place
@@ -183,14 +183,14 @@ def _with_notes(unit, data, remarks, is_open):
     else:
         # Some belong to segments that an earlier run has translated.
         known = {x.markup for x in old}
-        made = [x for x in made if x not in known]
-    new = b"".join(made)
+        notes = [x for x in notes if x not in known]
+    new = b"".join(notes)
     if new:
-        edits.append(_at_notes(unit, parents, new))
+        edits.append(_insert_notes(unit, parents, new))
     return edits
 
 
-def _at_notes(unit, parents, new):
+def _insert_notes(unit, parents, new):
     """Returns an edit that inserts notes."""
     if not unit.is_segment:
         return (unit.target_place[1],) * 2, new
@@ -202,24 +202,26 @@ def _at_notes(unit, parents, new):
     return (start, start), b"<%snotes>%s</%snotes>" % (prefix, new, prefix)
 
 
-def _translated(unit, data, found):
+def _translate_unit(unit, data, outcome):
     """Returns edits that give a unit its translation and its state."""
     name, target, edits = _prefix(unit) + b"target", unit.target, []
     tag = target.tag if target else b"<%s>" % name
     blanks = b"" if target else _blanks_before(data, unit.source.start)
     for segment in unit.segments:  # At most one
-        found = _OPEN.sub(b">", segment.tag) + found + segment.end_tag
+        outcome = _OPEN.sub(b">", segment.tag) + outcome + segment.end_tag
     if unit.is_segment:
-        own = unit.element
-        edits.append((own.tag_place, _with_state(own.tag, b"translated")))
+        element = unit.element
+        edits.append(
+            (element.tag_place, _set_state(element.tag, b"translated"))
+        )
     else:
-        tag = _with_state(tag, b"needs-review-translation")
+        tag = _set_state(tag, b"needs-review-translation")
     tag = _OPEN.sub(b">", tag)
-    new = b"%s%s%s</%s>" % (blanks, tag, found, name)
+    new = b"%s%s%s</%s>" % (blanks, tag, outcome, name)
     return [*edits, (unit.target_place, new)]
 
 
-def _with_state(tag, state):
+def _set_state(tag, state):
     """Returns a start tag with a new state, and without `subState`."""
     tag = _ATTRIBUTE.sub(
         lambda x: b"" if x[1] in (b"state", b"subState") else x[0], tag

@@ -49,7 +49,7 @@ class HostGuard:
             return await send({"type": "websocket.close", "code": 1008})
         body = bytearray()
         try:
-            refusal = self._refusal(scope) or self.further_refusal(scope)
+            refusal = self._refusal(scope) or self.refuse_further(scope)
             if refusal is None:
                 refusal = await self._read(receive, body)
             if refusal is not None:
@@ -62,7 +62,7 @@ class HostGuard:
         finally:
             self._held -= len(body)
 
-    def further_refusal(self, scope) -> tuple[int, str] | None:
+    def refuse_further(self, scope) -> tuple[int, str] | None:
         """Returns the status and reason of a refusal, or `None`."""
 
     def format_refusal(self, reason: str) -> tuple[bytes, str]:

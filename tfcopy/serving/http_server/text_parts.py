@@ -22,9 +22,9 @@ from typing import NamedTuple
 
 import re2
 
-from tfcopy.data.text.blanks import normalized
+from tfcopy.data.text.blanks import normalize
 from tfcopy.data.text.segments import has_words, lines_of, sentences_of
-from tfcopy.data.text.span_patterns import pattern_of, with_texts
+from tfcopy.data.text.span_patterns import insert_texts, pattern_of
 from tfcopy.runtime.translation_records import may_exceed_limit
 from tfcopy.tokens import FIRST_NAME, NAME_CLOSE, NAME_OPEN, SPAN
 
@@ -185,9 +185,9 @@ def make_segment(
             places[-1][1] = max(last, places[-1][1])
         else:
             places.append([first, last])
-    named = with_texts(part, places, map(make_name, itertools.count()))
+    named = insert_texts(part, places, map(make_name, itertools.count()))
     spans = (source.get_original(begin + x, begin + y) for x, y in places)
-    words = normalized(named, "")
+    words = normalize(named, "")
     return Segment(
         named, tuple(spans), tuple(x for x in phrases if x[0] in words)
     )

@@ -58,7 +58,7 @@ class ApiGuard(HostGuard):
 
     advice = "Use the server's IP address, or start it with --names NAME."
 
-    def further_refusal(self, scope):
+    def refuse_further(self, scope):
         """Allows GET from other sites, too; see `HostGuard`."""
         site = dict(scope["headers"]).get(b"sec-fetch-site", b"none")
         is_own = site in (b"same-origin", b"none")

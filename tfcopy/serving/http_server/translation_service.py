@@ -20,8 +20,8 @@ from prometheus_client import (
 )
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from tfcopy.data.text.blanks import normalized
-from tfcopy.data.text.span_patterns import NAMES, PATTERNS, lost_spans
+from tfcopy.data.text.blanks import normalize
+from tfcopy.data.text.span_patterns import NAMES, PATTERNS, find_lost_spans
 from tfcopy.runtime.remote_model import RemoteModel
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving.http_server.api_messages import (
@@ -287,7 +287,7 @@ class TranslationService:
             best, *others = ranked
             lost = document.find_lost(answers)
             if protect is None:
-                lost = lost_spans(text, best, self._protect)
+                lost = find_lost_spans(text, best, self._protect)
             yield _Translated(best, others, lost, share)
 
     def _choose_formats(self, model, request):
@@ -346,7 +346,7 @@ def _terms(glossary):
         raise bad_request(f"glossary must have at most {_MOST_TERMS} phrases")
     terms = {}
     for phrase, translation in glossary.items():
-        phrase, translation = normalized(phrase, ""), normalized(translation)
+        phrase, translation = normalize(phrase, ""), normalize(translation)
         if not phrase or not translation:
             raise bad_request(
                 "glossary must have a translation for each phrase, and no "

@@ -23,7 +23,7 @@ import tensorflow as tf
 from tensorflow.lite.tools import flatbuffer_utils
 
 from tfcopy import checked_files, keras_internals
-from tfcopy.layers.tensorflow_loop import without_gradients
+from tfcopy.layers.tensorflow_loop import disable_gradients
 from tfcopy.runtime.litert_engine import (
     FILE_NAME,
     LitertEngine,
@@ -76,7 +76,7 @@ def write(folder, translator, examples, pairs=()) -> dict:
     """
     start = time.monotonic()
     check(translator)
-    model = storage.in_float32(translator.model)
+    model = storage.convert_to_float32(translator.model)
     if model is not translator.model:
         translator = translator.copy(model=model)
     extra = os.path.join(folder, "assets.extra")
@@ -101,8 +101,10 @@ def write(folder, translator, examples, pairs=()) -> dict:
             file.write(convert(programs, weights, precision))
         checksum = checked_files.checksum_of(path)
         facts |= {"precision": precision, "sha256": checksum}
-        found = _answers(LitertEngine(folder, facts, 1), texts)
-        changed = _changed([x.text for x in expected], found, references)
+        answers = _answers(LitertEngine(folder, facts, 1), texts)
+        changed = _count_changed(
+            [x.text for x in expected], answers, references
+        )
         facts[precision] = {"texts": len(texts), **changed}
         same = precision == "float32" and not references
         worse = changed["answers"] if same else changed.get("worse")
@@ -121,7 +123,7 @@ def write(folder, translator, examples, pairs=()) -> dict:
 def _programs(translator, precision):
     """Returns the functions to convert, by the names of programs."""
     longest, usual = translator.max_source_length, translator.usual_length
-    with without_gradients(), _integer_embeddings(translator, precision):
+    with disable_gradients(), _integer_embeddings(translator, precision):
         return {
             program_name(kind, length): _program(translator, kind, length)
             for kind in kinds(translator)
@@ -172,7 +174,7 @@ def _integer_lookup(table):
     return look_up
 
 
-def described(facts: dict) -> str:
+def describe_programs(facts: dict) -> str:
     """Returns a sentence about programs, from the facts about them."""
     precision = "int8" if "int8" in facts else "float32"
     changed = facts[precision]
@@ -212,7 +214,7 @@ def convert(functions: dict, weights: list, precision: str) -> bytes:
         # Unpacks and packs the file once more, in Python.
         converter.exclude_conversion_metadata = True
         try:
-            return _with_shared_scales(converter.convert())
+            return _share_scales(converter.convert())
         except Exception as error:
             raise ValueError(
                 f"LiteRT has no program of this search ({_reason(error)})."
@@ -231,7 +233,7 @@ class _Shared:
         return self._offset
 
 
-def _with_shared_scales(content):
+def _share_scales(content):
     """Returns a file in which equal scales and zero points are stored once.
 
     A table of 10,000 words takes 120 kB of them in each program.
@@ -315,14 +317,16 @@ def _answers(engine, texts):
     return [x["text"][0].decode() for x in answers]
 
 
-def _changed(expected, found, references):
+def _count_changed(expected, actual, references):
     """Counts the answers that differ, and how many are better or worse."""
     if references:
         # Imported late: it is slow.
         from tfcopy.evaluation import translations
 
-        return translations.changed_answers(expected, found, [references])
-    return {"answers": sum(map(operator.ne, expected, found))}
+        return translations.count_changed_answers(
+            expected, actual, [references]
+        )
+    return {"answers": sum(map(operator.ne, expected, actual))}
 
 
 def _reason(error):

@@ -211,7 +211,7 @@ def _file(load):
     """Returns a parser of the paths of files that a function loads."""
 
     def parse(name, path):
-        with flags.reading(name, path, SettingError):
+        with flags.name_flag(name, path, SettingError):
             return load(path)
 
     return parse

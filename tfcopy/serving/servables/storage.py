@@ -58,7 +58,7 @@ from tfcopy.serving.servables.text_model import (
     WordPredictor,
 )
 from tfcopy.serving.servables.translator import Translator
-from tfcopy.training.checkpoint_arrays import set_values, stored_values
+from tfcopy.training.checkpoint_arrays import get_values, set_values
 from tfcopy.training.checkpoints import CheckpointError
 
 FILE_NAME = SERVABLE_NAME
@@ -179,7 +179,7 @@ def load(
         identity = content.get("identity", {})
         _load_weights(trained, folder, checkpoint, identity)
         if trained is not model:
-            set_values(model, stored_values(trained))
+            set_values(model, get_values(trained))
         arguments = settings.change_arguments(arguments, values)
         return StoredServable(
             KINDS[content["kind"]](model=model, **arguments),
@@ -189,17 +189,17 @@ def load(
 
 
 def _model_config(model):
-    with keras_internals.sharing_layers():
+    with keras_internals.share_layers():
         return keras.saving.serialize_keras_object(model)
 
 
 def _make_model(config):
     # Neither Python's code nor other packages' classes.
-    with keras_internals.sharing_layers(), keras_internals.importing_nothing():
+    with keras_internals.share_layers(), keras_internals.forbid_imports():
         return keras.saving.deserialize_keras_object(config, safe_mode=True)
 
 
-def in_float32(model):
+def convert_to_float32(model):
     """Returns a model that computes in float32: the model itself, or a copy.
 
     Args:
@@ -209,7 +209,7 @@ def in_float32(model):
         ValueError: If a copy cannot be built from the model's config.
     """
     if isinstance(model, Ensemble):
-        members = [in_float32(x) for x in model.models]
+        members = [convert_to_float32(x) for x in model.models]
         return model if (*members,) == model.models else Ensemble(members)
     is_layer = isinstance(model, keras.Model)
     layers = keras_internals.all_layers(model) if is_layer else ()
@@ -220,7 +220,7 @@ def in_float32(model):
         settings.change_model(config, {"precision": "float32"})
         with keras_internals.dtype_policy("float32"):
             rebuilt = _make_model(config)
-        set_values(rebuilt, stored_values(model))
+        set_values(rebuilt, get_values(model))
     except (RuntimeError, TypeError, ValueError) as error:
         raise ValueError(
             "LiteRT has no bfloat16, and a copy of the model in float32 cannot "
@@ -249,7 +249,7 @@ def _content_of(path):
     except DamagedFileError as error:
         raise RunError(str(error)) from error
     except KeyError as error:
-        raise _damaged(path, error) from error
+        raise _make_error(path, error) from error
     return content
 
 
@@ -263,10 +263,10 @@ def _errors_as_storage_error(path):
         *(AttributeError, ImportError, LookupError),
         *(RuntimeError, TypeError, ValueError),
     ) as error:
-        raise _damaged(path, error) from error
+        raise _make_error(path, error) from error
 
 
-def _damaged(path, error):
+def _make_error(path, error):
     return RunError(f"{path} is damaged ({_reason(error)}).")
 
 

@@ -24,7 +24,7 @@ from tfcopy.runtime.text_functions import (
     FORMAT,
     Sources,
     TextFunctions,
-    padded_texts,
+    pad_texts,
 )
 from tfcopy.serving.servables.translation import RequestedTerms
 from tfcopy.serving.servables.translation import Sources as Batch
@@ -131,7 +131,7 @@ class Graphs:
         result = SearchResult(
             **{x: result.get(x) for x in SearchResult._fields}
         )
-        outputs = self._translator.written(
+        outputs = self._translator.detokenize_result(
             self._options(kind), result, source, terms
         )
         del outputs["emission_probs"]
@@ -222,10 +222,10 @@ def find_difference(functions, graphs, texts, seed: int = 0) -> str | None:
         if "glossary" in functions.signatures[signature].inputs:
             lines = [[_term_of(text, rng)] * 2 for text in texts]
         read, sources = graphs.read(texts, lines), functions.read(texts, lines)
-        where = _differing(arrays_of(sources), read)
+        where = _find_difference(arrays_of(sources), read)
         if where is None and texts:
             result = graphs.draw(signature, read, rng)
-            where = _differing(
+            where = _find_difference(
                 functions.write(signature, sources, result),
                 graphs.write(signature, read, result),
             )
@@ -246,29 +246,29 @@ def arrays_of(sources: Sources) -> dict:
     arrays = {
         "ids": sources.ids,
         "copy_ids": sources.copy_ids,
-        "words": padded_texts(sources.tokens, sources.ids.shape[1]),
+        "words": pad_texts(sources.tokens, sources.ids.shape[1]),
         "is_blank": np.array(sources.is_blank, bool),
         "longest": np.int32(sources.longest),
     }
     if sources.keys is not None:
-        arrays["keys"] = padded_texts(sources.keys, sources.ids.shape[1])
+        arrays["keys"] = pad_texts(sources.keys, sources.ids.shape[1])
     if sources.protected is not None:
         arrays["protected"] = sources.protected
     if sources.terms is not None:
         columns = zip(*sources.terms) if sources.terms else ((), ())
         for name, texts in zip(RequestedTerms._fields, columns):
-            arrays[name] = padded_texts([texts], len(texts))[0]
+            arrays[name] = pad_texts([texts], len(texts))[0]
     return arrays
 
 
-def _differing(found, expected):
+def _find_difference(actual, expected):
     """Returns the name of an array that differs, floats to the last bit."""
     expected = {name: x.numpy() for name, x in expected.items()}
-    if found.keys() != expected.keys():
-        return ", ".join(found.keys() ^ expected.keys())
+    if actual.keys() != expected.keys():
+        return ", ".join(actual.keys() ^ expected.keys())
     for name, x in expected.items():
-        same = found[name].shape == x.shape and found[name].dtype == x.dtype
-        if not same or found[name].tolist() != x.tolist():
+        same = actual[name].shape == x.shape and actual[name].dtype == x.dtype
+        if not same or actual[name].tolist() != x.tolist():
             return name
     return None
 

@@ -324,7 +324,7 @@ class AnswerFinder(TextModel):
         }
         outputs = {
             **self._answer(texts, read),
-            **self._reader.about_words(read),
+            **self._reader.list_words(read),
             **probabilities,
         }
         if "coattention" in read.details:
@@ -385,7 +385,7 @@ class EntailmentClassifier(TextModel):
         }
 
     def _analyse(self, texts, read):
-        return {**self._answer(texts, read), **self._reader.about_words(read)}
+        return {**self._answer(texts, read), **self._reader.list_words(read)}
 
 
 NUM_SPECIALS = len(special.SPECIAL_TOKENS)
@@ -458,7 +458,7 @@ class WordPredictor(TextModel):
         return tf.where(ids == special.PAD, 0.0, -costs)
 
     def _analyse(self, texts, read):
-        about = self._reader.about_words(read)
+        about = self._reader.list_words(read)
         ids = read.inputs["text_ids"][:, 1:]
         return {
             **self._answer(texts, read),

@@ -16,9 +16,9 @@ from tfcopy import tokens as special
 from tfcopy.data.definitions.packing import (
     DefinitionPacker,
     distinct,
-    without_frequent,
+    replace_frequent,
 )
-from tfcopy.data.ragged_rows import filled, rows_of
+from tfcopy.data.ragged_rows import fill_empty, rows_of
 from tfcopy.data.text.tokenization import readable_text
 from tfcopy.serving.servables.requested_definitions import RequestedDefinitions
 
@@ -59,7 +59,7 @@ class DefinitionTable(tf.Module):
             Dict of `slots`, int32 of the structure and shapes of `entries`,
             and `numbers`, int32 `(U + 1,)`, the entry of each slot.
         """
-        usable = without_frequent(entries, ids, self.exclude_top_k, 0)
+        usable = replace_frequent(entries, ids, self.exclude_top_k, 0)
         entries = tf.nest.map_structure(
             lambda x, y: tf.where(x < self.size, y, x), entries, usable
         )
@@ -206,9 +206,9 @@ class TextReader:
             cut = self._tokenizer.tokenize(texts[name])[:, : self._max_length]
             if not (self._features.begin or self._features.end):
                 # No model reads a text without any position.
-                cut = filled(cut, cut.row_lengths() == 0)
+                cut = fill_empty(cut, cut.row_lengths() == 0)
             words[name] = cut
-        looked_up = {name: _without_middles(x) for name, x in words.items()}
+        looked_up = {name: _cut_middles(x) for name, x in words.items()}
         lookups = {
             name: self._functions["look_up"](text.flat_values)
             for name, text in looked_up.items()
@@ -254,13 +254,13 @@ class TextReader:
         spellings = None
         if "spelling_ids" in inputs:
             spellings = {
-                "slots": self._of_texts(inputs, "spelling_slots"),
+                "slots": self._select_inputs(inputs, "spelling_slots"),
                 "ids": inputs["spelling_ids"],
             }
-        ids = self._of_texts(inputs, "ids")
+        ids = self._select_inputs(inputs, "ids")
         vectors = self._embedding(
             ids,
-            {"slots": self._of_texts(inputs, "slots")},
+            {"slots": self._select_inputs(inputs, "slots")},
             spellings=spellings,
             rows=(inputs["sums"], inputs["counts"]),
         )
@@ -275,13 +275,13 @@ class TextReader:
         headwords = tf.where(inputs["counts"] > 0, headwords, "")
         return {
             f"{name}_headwords": tf.gather(headwords, slots)
-            for name, slots in self._of_texts(inputs, "slots").items()
+            for name, slots in self._select_inputs(inputs, "slots").items()
         }
 
-    def _of_texts(self, inputs, kind):
+    def _select_inputs(self, inputs, kind):
         return {name: inputs[f"{name}_{kind}"] for name in self._names}
 
-    def about_words(self, read: Read) -> dict:
+    def list_words(self, read: Read) -> dict:
         """Returns the words of each text with marks, and their headwords."""
         about = {}
         for name, words in read.words.items():
@@ -299,7 +299,7 @@ class TextReader:
         return about
 
 
-def _without_middles(words):
+def _cut_middles(words):
     """Cuts the middles out of huge words, which no table holds.
 
     Rules and spellings look at the ends of a word.

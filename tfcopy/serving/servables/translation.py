@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from tfcopy import tokens as special
 from tfcopy.data.pairs.copy_ids import encode_source
-from tfcopy.data.ragged_rows import append, filled
+from tfcopy.data.ragged_rows import append, fill_empty
 from tfcopy.data.text import glossary as terms
 from tfcopy.data.text.dictionary import emit
 from tfcopy.data.text.entities import restore
@@ -36,11 +36,11 @@ class RequestedTerms(NamedTuple):
     phrases: Any
     translations: Any
 
-    def translated(self, text):
+    def insert_translations(self, text):
         """Replaces marks by translations, in strings of any shape."""
         return terms.unmark(text, self.translations)
 
-    def as_typed(self, text):
+    def insert_phrases(self, text):
         """Replaces marks by phrases, in strings of any shape."""
         return terms.unmark(text, self.phrases)
 
@@ -63,7 +63,7 @@ def mark_terms(text, glossary: Glossary | None, lines, tokenizer):
     if glossary is not None:
         all_terms = RequestedTerms(glossary.phrases, glossary.translations)
     protect = tokenizer.pattern
-    text = terms.without_marks(normalize_blanks(text, tokenizer.blanks))
+    text = terms.remove_marks(normalize_blanks(text, tokenizer.blanks))
     if lines is None:
         numbers = tf.range(tf.size(all_terms.phrases))
         return terms.mark(text, all_terms.phrases, protect, numbers), all_terms
@@ -156,7 +156,7 @@ def read_sources(translator, text, rows, must_have=None) -> Sources:
     readable = words
     if not translator.append_eos:
         # No encoder reads a sentence without any position.
-        readable = filled(words, is_blank)
+        readable = fill_empty(words, is_blank)
     ids, copy_ids = encode_source(
         readable,
         translator.source_vocabulary,

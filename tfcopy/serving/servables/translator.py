@@ -18,8 +18,8 @@ from tfcopy.data.text.byte_pair_tokenizer import hub_pieces
 from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.entities import Entities
 from tfcopy.data.text.glossary import Glossary, is_mark
-from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer, unmarked
-from tfcopy.data.text.tokenization import Tokenizer, knowing, string_tensor
+from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer, unmark
+from tfcopy.data.text.tokenization import Tokenizer, adapt, string_tensor
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.decoding import SearchOptions
 from tfcopy.runtime.batches import choose_concurrency, map_batches
@@ -128,7 +128,7 @@ class Translator:
             )
         vocabularies = self.source_vocabulary, self.target_vocabulary
         tokenizers = self.source_tokenizer, self.target_tokenizer
-        tokenizers = tuple(map(knowing, tokenizers, vocabularies))
+        tokenizers = tuple(map(adapt, tokenizers, vocabularies))
         self.source_tokenizer, self.target_tokenizer = tokenizers
         self.protects = all(
             isinstance(x, ProtectedTokenizer) for x in tokenizers
@@ -411,7 +411,7 @@ class Translator:
             protected=source.protected,
             source_inputs=source.inputs,
         )
-        outputs = self.written(
+        outputs = self.detokenize_result(
             options, _first(result, count), _first(source, count), terms
         )
         return {name: x[:num_texts] for name, x in outputs.items()}
@@ -420,7 +420,7 @@ class Translator:
         """Encodes texts: `(SearchOptions, Sources, RequestedTerms or None)`."""
         tokenizer, terms, must_have = self.source_tokenizer, None, None
         if options.must_copy:
-            must_have = tokenizer.needed
+            must_have = tokenizer.mark_needed
         if self.glossary is not None or lines is not None:
             text, terms = mark_terms(text, self.glossary, lines, tokenizer)
             if must_have is None:
@@ -428,7 +428,7 @@ class Translator:
                 must_have = is_mark
         return options, read_sources(self, text, rows, must_have), terms
 
-    def written(self, options, result, source, terms):
+    def detokenize_result(self, options, result, source, terms):
         """Detokenizes the result of a search, as `_answer` returns it."""
         hidden = source.is_blank[:, None, None]
         result = result._replace(
@@ -446,14 +446,14 @@ class Translator:
         if self.protects:
             read = tf.repeat(source_words, count, axis=0)
             read = tf.RaggedTensor.from_tensor(read, padding="")
-            tokens.append(self.source_tokenizer.beside_letters(read))
+            tokens.append(self.source_tokenizer.find_adjacent(read))
         texts = self.target_tokenizer.detokenize(*tokens)
         texts = tf.reshape(texts, [-1, count])
         if getattr(self.source_tokenizer, "in_pieces", False):
-            words, source_words = map(unmarked, (words, source_words))
+            words, source_words = map(unmark, (words, source_words))
         if terms is not None:
-            texts, words = map(terms.translated, (texts, words))
-            source_words = terms.as_typed(source_words)
+            texts, words = map(terms.insert_translations, (texts, words))
+            source_words = terms.insert_phrases(source_words)
         outputs = {
             "texts": texts,
             "scores": result.scores,
@@ -512,9 +512,9 @@ def _drop_duplicates(found):
         "emission_probs": -1.0,
     }
 
-    def once(name, x):
+    def reorder(name, x):
         is_again = again[(..., *[None] * (x.shape.rank - 2))]
         x = tf.where(is_again, nothing.get(name, 0.0), x)
         return tf.gather(x, order, batch_dims=1)
 
-    return {name: once(name, x) for name, x in found.items()}
+    return {name: reorder(name, x) for name, x in found.items()}

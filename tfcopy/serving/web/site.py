@@ -29,7 +29,7 @@ def integrity(content: bytes, kind: str = "sha256") -> str:
     return f"{kind}-{base64.b64encode(digest).decode()}"
 
 
-def hashed_folder(kind: str, files: Mapping[str, bytes]) -> str:
+def name_folder(kind: str, files: Mapping[str, bytes]) -> str:
     """Returns a folder for files, named by a hash of their content.
 
     So no cache has other content under the same name.

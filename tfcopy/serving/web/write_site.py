@@ -90,18 +90,18 @@ def write_site(exports, to) -> None:
     code, models = dict(page), []
     for name, content in litert_files().items():
         part = {f"litert/{name}": content}
-        code |= _packed(part) if name.endswith(".wasm") else part
+        code |= _compress(part) if name.endswith(".wasm") else part
     size = sum(len(x) for name, x in code.items() if "_compat_" not in name)
-    folder = site.hashed_folder("page", code)
+    folder = site.name_folder("page", code)
     files = {f"{folder}/{name}": x for name, x in code.items()}
     left_out = []
     for path in exports:
         try:
             with LocalModel(path, engine="litert") as model:
-                found = _packed(_model_files(model.name))
+                found = _compress(_model_files(model.name))
                 facts = {
                     "name": _name(model.name, [x["name"] for x in models]),
-                    "folder": site.hashed_folder("model", found),
+                    "folder": site.name_folder("model", found),
                     "bytes": size + sum(map(len, found.values())),
                     **site.facts_of(model),
                 }
@@ -115,7 +115,7 @@ def write_site(exports, to) -> None:
     hashes = {name: site.integrity(x) for name, x in files.items()}
     about = site.licence_of(
         "LiteRT.js",
-        _locked("@litertjs/core")["version"],
+        _read_lock("@litertjs/core")["version"],
         "https://github.com/google-ai-edge/LiteRT",
         "Apache License 2.0",
     )
@@ -131,7 +131,7 @@ def write_site(exports, to) -> None:
         raise ModelError(f"left out of {to}: {' '.join(left_out)}")
 
 
-def _packed(files):
+def _compress(files):
     """Compresses files, which the page unpacks itself."""
     return {
         f"{name}.gzip": gzip.compress(x, mtime=0) for name, x in files.items()
@@ -237,13 +237,13 @@ def litert_files() -> dict[str, bytes]:
     return found
 
 
-def _locked(package):
+def _read_lock(package):
     content = json.loads(_LOCK.read_text(encoding="utf-8"))
     return content["packages"][f"node_modules/{package}"]
 
 
 def _archive(package):
-    facts = _locked(package)
+    facts = _read_lock(package)
     name = facts["resolved"].rpartition("/")[2]
     path = os.path.join(filesystem.cache(), name)
     with contextlib.suppress(OSError):
@@ -253,7 +253,7 @@ def _archive(package):
     # npm reads its environment variables in any case.
     given = [os.environ[x] for x in os.environ if x.upper() == _VARIABLE]
     registry = next(filter(None, given), _REGISTRY).rstrip("/")
-    content = _downloaded(facts["resolved"].replace(_REGISTRY, registry))
+    content = _download(facts["resolved"].replace(_REGISTRY, registry))
     if site.integrity(content, "sha512") != facts["integrity"]:
         raise ModelError(
             f"{package} from {registry} is not the package that "
@@ -265,7 +265,7 @@ def _archive(package):
     return content
 
 
-def _downloaded(address):
+def _download(address):
     try:
         with urllib.request.urlopen(address, timeout=_TIMEOUT) as answer:
             return answer.read()
