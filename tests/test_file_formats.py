@@ -230,7 +230,10 @@ READERS = {
     ),
     "definitions": (lambda path: Definitions.load(path).headwords, "é\tx y\n"),
     "requested": (ask_texts.read_dictionary, "é\tx\n"),
-    "lcsts": (lambda path: list(lcsts._lines(path, "utf-8")), "é\n"),
+    "lcsts": (
+        lambda path: list(lcsts.read_records(path)),
+        "<doc id=0>\n<summary>\né\n</summary>\n</doc>\n",
+    ),
 }
 
 

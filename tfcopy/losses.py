@@ -94,12 +94,13 @@ def restrict_loss(loss, vocabulary_size):
     Words that are not candidates count as UNK, unless they are copied.
 
     ```python
-    loss = losses.restricted(losses.marginal_copy_loss, vocabulary_size=9)
+    loss = losses.restrict_loss(losses.marginal_copy_loss, vocabulary_size=9)
     costs = loss(batch, distribution)  # (1, 3)
     ```
 
     Args:
-        loss: `generated`, `observed` or `marginal`.
+        loss: `generation_loss`, `observed_copy_loss` or
+            `marginal_copy_loss`.
         vocabulary_size: V, the size of the vocabulary of the batch's ids.
 
     Reference:

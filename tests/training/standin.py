@@ -13,6 +13,7 @@ from keras import ops
 
 from tfcopy import losses, tokens, training
 from tfcopy.models import pointer_generator, translator
+from tfcopy.training.checkpoint_arrays import get_values
 
 VOCABULARY = 20
 BATCHES = 7  # an epoch
@@ -267,8 +268,7 @@ def main(options):
         sys.exit(interruption.exit_code)
     print(result)
     if output:
-        arrays = [v.numpy() for v in trainer.model.weights]
-        np.savez(output + ".npz", *arrays)
+        np.savez(output + ".npz", *get_values(trainer.model))
         os.replace(output + ".npz", output)
 
 

@@ -266,8 +266,8 @@ class TranslatorConfig(PointerSoftmaxConfig, TranslationConfig, CaseConfig):
             markdown, html, placeholders, printf, brace, a format of gettext
             (qt-format), or a regular expression (RE2), such as rst html.
         protect_as: Form of the spans of --protect in the model: one token each,
-            or subwords, which a pretrained network can read; --must_copy then
-            lets each subword follow the one before.
+            or pieces, subwords that a pretrained network can read; --must_copy
+            then lets each follow the one before.
         dictionary: TSV file of target words and their source translations, for
             pointer labels.
         guided_alignment: File with a line 0-0 1-2 ... (Pharaoh's format) for

@@ -224,19 +224,21 @@ export class SentencePiece {
       symbols.push({ piece, before, after, isWhole: Boolean(symbol) });
     }
     if (symbols.length) symbols.at(-1).after = -1;
-    const [agenda, made] = [new Agenda(), new Map()];
+    let heap;
+    const made = new Map();
     const add = (left, right) => {
       const [a, b] = [symbols[left], symbols[right]];
       if (!a || !b || a.isWhole || b.isWhole) return;
       const name = a.piece + b.piece;
       const piece = this.pieces.get(name);
       if (!piece) return;
-      agenda.push({ left, right, name, score: piece.score });
+      heap = join(heap, { left, right, name, score: piece.score, below: [] });
       if (piece.kind === UNUSED) made.set(name, [a.piece, b.piece]);
     };
     for (let i = 1; i < symbols.length; i++) add(i - 1, i);
-    while (agenda.pairs.length) {
-      const { left, right, name } = agenda.pop();
+    while (heap) {
+      const { left, right, name } = heap;
+      heap = rest(heap);
       const [a, b] = [symbols[left], symbols[right]];
       if (!a.piece || !b.piece || a.piece + b.piece !== name) continue;
       a.piece = name;
@@ -305,37 +307,18 @@ function decoded(bytes) {
   return found;
 }
 
-/** A heap of pairs: the highest score is first, and the leftmost of equals. */
-class Agenda {
-  pairs = [];
+/** Joins two heaps of pairs: the highest score is first, leftmost of equals. */
+function join(x, y) {
+  if (!x || !y) return x ?? y;
+  const isFirst = (x.score - y.score || y.left - x.left) > 0;
+  const [first, second] = isFirst ? [x, y] : [y, x];
+  first.below.push(second);
+  return first;
+}
 
-  /** Returns whether the pair at one place comes before that at another. */
-  isBefore(i, j) {
-    const [x, y] = [this.pairs[i], this.pairs[j]];
-    return (x.score - y.score || y.left - x.left) > 0;
-  }
-
-  swap(i, j) {
-    [this.pairs[i], this.pairs[j]] = [this.pairs[j], this.pairs[i]];
-  }
-
-  push(pair) {
-    let place = this.pairs.push(pair) - 1;
-    for (let above; place && this.isBefore(place, (above = (place - 1) >> 1)); ) {
-      this.swap(place, above);
-      place = above;
-    }
-  }
-
-  pop() {
-    this.swap(0, this.pairs.length - 1);
-    const best = this.pairs.pop();
-    for (let place = 0; ; ) {
-      const below = [2 * place + 1, 2 * place + 2].filter((x) => x in this.pairs);
-      const next = below.reduce((x, y) => (this.isBefore(y, x) ? y : x), place);
-      if (next === place) return best;
-      this.swap(place, next);
-      place = next;
-    }
-  }
+/** Returns a heap without its first pair. */
+function rest({ below }) {
+  for (let i = 0; i + 1 < below.length; i += 2)
+    below.push(join(below[i], below[i + 1]));
+  return below.at(-1);
 }
