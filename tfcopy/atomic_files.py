@@ -145,17 +145,26 @@ def remove_empty_folders() -> Iterator[None]:
                 os.rmdir(folder)
 
 
-def check_not_read(
+def check_files(
     outputs: Mapping[str, str | None],
     inputs: Mapping[str, Iterable[str | None]],
 ) -> None:
-    """Raises a ValueError if an output is also an input, or another output.
+    """Checks the files of a command before it begins, and names wrong flags.
+
+    The folders of outputs are made.
 
     Args:
         outputs: Files to write, by flag; `None` if the flag is not given.
         inputs: Files to read, by flag.
+
+    Raises:
+        OSError: If a file cannot be read or written.
+        ValueError: If an output is also an input, or another output.
     """
     taken = [(flag, path) for flag, paths in inputs.items() for path in paths]
+    for flag, path in taken:
+        if path is not None:
+            check_readable(flag, path)
     for flag, path in outputs.items():
         for other, used in taken:
             if path and used and _is_same(path, used):
@@ -164,6 +173,20 @@ def check_not_read(
                     "another."
                 )
         taken.append((flag, path))
+        if path is not None:
+            _check_output(flag, path)
+
+
+def check_readable(flag: str, path: str) -> None:
+    """Raises an OSError that names the flag of a file that is not readable."""
+    number = None
+    if not filesystem.exists(path):
+        number = errno.ENOENT
+    elif not (filesystem.is_url(path) or os.access(path, os.R_OK)):
+        number = errno.EACCES
+    if number:
+        reason = os.strerror(number)
+        raise OSError(number, f"{flag}: cannot read {path} ({reason}).")
 
 
 def _is_same(path, other):
@@ -172,26 +195,17 @@ def _is_same(path, other):
     return filesystem.realpath(path) == filesystem.realpath(other)
 
 
-def check_outputs(outputs: Mapping[str, str | None]) -> None:
-    """Makes the folders of outputs; raises an OSError if one is not writable.
-
-    Args:
-        outputs: As in `check_not_read`.
-    """
-    for flag, path in outputs.items():
-        if path is None:
-            continue
-        folder = os.path.dirname(path) or "."
-        try:
-            if not path:
-                raise OSError("a file has a name")
-            if filesystem.isdir(path):
-                raise OSError("it is a folder")
-            check_writable(folder)
-        except OSError as error:
-            raise OSError(
-                f"{flag}: cannot write {path} ({error.strerror or error})."
-            ) from error
+def _check_output(flag, path):
+    try:
+        if not path:
+            raise OSError("a file has a name")
+        if filesystem.isdir(path):
+            raise OSError("it is a folder")
+        check_writable(os.path.dirname(path) or ".")
+    except OSError as error:
+        raise OSError(
+            f"{flag}: cannot write {path} ({error.strerror or error})."
+        ) from error
 
 
 def publish_file(source, target) -> None:

@@ -49,3 +49,7 @@ def __getattr__(name):
         home = importlib.import_module(f"tfcopy.data.{_HOMES[name]}")
         return getattr(home, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Iterable, Mapping
 
 from tfcopy import filesystem, terminal
-from tfcopy.atomic_files import check_not_read
+from tfcopy.atomic_files import check_files
 from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.flags import File, Folder, Parser
 from tfcopy.terminal import quiet
@@ -53,13 +53,13 @@ def run(folder, path, texts: Iterable = ()) -> None:
     Raises:
         ValueError, OSError: naming the file.
     """
+    texts = list(texts)
+    database = filesystem.glob(os.path.join(glob.escape(folder), "*"))
+    inputs = {"--words": texts, "--wordnet": [folder, *database]}
+    check_files({"--output": path}, inputs)
     with quiet():
         from tfcopy.data.definitions import DefinitionLookup, wordnet
 
-    texts = list(texts)
-    database = filesystem.glob(os.path.join(glob.escape(folder), "*"))
-    inputs = {"--words": texts, "--wordnet": database}
-    check_not_read({"--output": path}, inputs)
     counts = {text: _count(text) for text in texts}  # to fail early
     definitions = wordnet.read(folder)
     definitions.save(path, wordnet.licence(folder))

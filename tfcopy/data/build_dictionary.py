@@ -21,7 +21,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from tfcopy import terminal
-from tfcopy.atomic_files import check_not_read, check_outputs
+from tfcopy.atomic_files import check_files
 from tfcopy.data.alignment import aligners, word_links
 from tfcopy.data.corpora import text_pairs
 from tfcopy.flags import (
@@ -82,17 +82,16 @@ class Config:
 
 def run(config: Config) -> None:
     """Reads and aligns the texts, and writes the dictionaries."""
-    with quiet():
-        # It imports TensorFlow.
-        from tfcopy.data.alignment import likely_translations
-
     start = time.monotonic()
     written = ("output", "reverse_output", "write_alignment")
     read = ("source", "target", "alignment", "only_outside")
     outputs = {f"--{flag}": getattr(config, flag) for flag in written}
     inputs = {f"--{flag}": [getattr(config, flag)] for flag in read}
-    check_not_read(outputs, inputs)
-    check_outputs(outputs)
+    check_files(outputs, inputs)
+    with quiet():
+        # It imports TensorFlow.
+        from tfcopy.data.alignment import likely_translations
+
     shortlist = _shortlist(config.only_outside)
     source, target = _read(config)
     if config.alignment is not None:

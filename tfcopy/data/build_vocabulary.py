@@ -14,7 +14,7 @@ import sys
 from typing import Literal
 
 from tfcopy import terminal
-from tfcopy.atomic_files import check_not_read, check_outputs
+from tfcopy.atomic_files import check_files
 from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.data.text.span_patterns import CHOICES, check_flag
 from tfcopy.flags import File, Parser, PositiveInt, flag
@@ -58,13 +58,12 @@ def run(options: Options) -> str:
     Raises:
         OSError, ValueError: naming the file or the flag.
     """
-    # Late: they import TensorFlow, for which --help need not wait.
+    check_flag(options.protect)
+    check_files({"--output": options.output}, {"--input": options.input})
+    # Late: they import TensorFlow, for which wrong flags need not wait.
     with quiet():
         from tfcopy.data.text.vocabulary import Vocabulary, count_words
 
-    check_flag(options.protect)
-    check_not_read({"--output": options.output}, {"--input": options.input})
-    check_outputs({"--output": options.output})
     lines = (
         (x,) for path in options.input for x in read_lines(path, once=True)
     )

@@ -23,7 +23,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from tfcopy import terminal
-from tfcopy.atomic_files import check_outputs
+from tfcopy.atomic_files import check_files
 from tfcopy.data import parallel
 from tfcopy.data.corpora import text_pairs
 from tfcopy.flags import File, Folder, Parser, PositiveFloat, PositiveInt
@@ -109,17 +109,16 @@ def run(config: Config, beam_flags: Iterable[str] = ()) -> None:
         OSError, ValueError: If files cannot be read or written, or flags make
             no sense.
     """
-    with quiet():
-        from tfcopy.data.preparation import corpus_preparation
-        from tfcopy.data.preparation.prepared_corpus import (
-            MANIFEST,
-            read_manifest,
-        )
-
     start = time.monotonic()
     if not config.output:
         raise ValueError("--output: must not be empty. Name a folder.")
-    check_outputs({"--output": os.path.join(config.output, MANIFEST)})
+    files = {f"--{x}": getattr(config, x) or () for x in text_pairs.SPLITS}
+    output = os.path.join(config.output, "prepared.json")
+    check_files({"--output": output}, files)
+    with quiet():
+        from tfcopy.data.preparation import corpus_preparation
+        from tfcopy.data.preparation.prepared_corpus import read_manifest
+
     corpus = text_pairs.load(
         *text_pairs.file_pairs(config, memories=True),
         source_language=config.source_language,

@@ -26,7 +26,7 @@ from google.protobuf import (
 )
 
 from tfcopy import terminal
-from tfcopy.atomic_files import check_not_read, check_outputs, write_atomically
+from tfcopy.atomic_files import check_files, write_atomically
 from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.data.text import blanks
 from tfcopy.data.text.span_patterns import CHOICES, check_flag
@@ -254,8 +254,7 @@ def main(arguments=None):
 
 def _run(options):
     check_flag(options.protect)
-    check_not_read({"--output": options.output}, {"--input": options.input})
-    check_outputs({"--output": options.output})
+    check_files({"--output": options.output}, {"--input": options.input})
     size = f"{options.vocab_size:,} pieces"
     if options.merges is not None:
         size = f"{options.merges:,} merges"

@@ -2,13 +2,11 @@
 
 import contextlib
 import dataclasses
-import errno
 import functools
-import os
 import re
 import typing
 
-from tfcopy import filesystem
+from tfcopy import atomic_files, filesystem
 from tfcopy.experiments.config import (
     ENDLESS_SCHEDULES,
     corpus_flags,
@@ -28,23 +26,9 @@ def check_named_files(config):
         if given is None or not (is_corpus or field.metadata.get("is_file")):
             continue
         for path in given if isinstance(given, list) else [given]:
-            number = None
-            if (field.name, path) == ("shortlist", "dictionary"):
-                continue  # No file, but one that is learned.
-            is_pattern = is_corpus and filesystem.glob(path)
-            if not (is_pattern or filesystem.exists(path)):
-                number = errno.ENOENT
-            elif not (
-                is_pattern
-                or filesystem.is_url(path)
-                or os.access(path, os.R_OK)
-            ):
-                number = errno.EACCES
-            if number:
-                raise OSError(
-                    f"--{field.name}: cannot read {path} "
-                    f"({os.strerror(number)})."
-                )
+            is_learned = (field.name, path) == ("shortlist", "dictionary")
+            if not (is_learned or is_corpus and filesystem.glob(path)):
+                atomic_files.check_readable(f"--{field.name}", path)
 
 
 def check_head(name):

@@ -68,3 +68,7 @@ __all__ = [
     "planner",
     "pointer_generator",
 ]
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

@@ -69,10 +69,16 @@ class CopyModel(keras.Model):
         """Computes the mean cost of a target token, a scalar.
 
         Raises:
-            ValueError: If the batch lacks an input of the loss.
+            ValueError: If the batch lacks an input of the loss, or the loss is
+                no function.
         """
         batch = _batch(x, y)
         loss = self.loss or self._negative_log_likelihood
+        if not callable(loss):
+            raise ValueError(
+                "`loss` must be a function of a batch and a distribution, such "
+                f"as those of tfcopy.losses. Received: {loss!r}."
+            )
         costs = loss(batch, y_pred)
         costs = sum(costs) if isinstance(costs, tuple) else costs
         mask = ops.cast(batch["target_ids"] != tokens.PAD, "float32")

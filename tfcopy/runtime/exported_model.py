@@ -39,7 +39,7 @@ class ExportedModel:
         signatures: Dict of `Signature`.
         batch_size: Positive integer, maximum number of examples in a batch.
         at_once: Positive integer, maximum number of concurrent batches.
-        again: Function that opens the same model.
+        reopen: Function that opens the same model.
     """
 
     batch_size = 32

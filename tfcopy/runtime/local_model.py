@@ -129,7 +129,7 @@ class LocalModel(ExportedModel):
 
 @contextlib.contextmanager
 def _errors_as_model_error(name, work):
-    """Raises errors of all kinds as an `ModelError` that names the model."""
+    """Raises errors of all kinds as a `ModelError` that names the model."""
     try:
         yield
     except ModelError:

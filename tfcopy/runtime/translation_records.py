@@ -152,7 +152,7 @@ def decode_texts(words) -> list[str]:
 
 @contextlib.contextmanager
 def report_malformed_outputs(model):
-    """Turns errors in reading outputs into an `ModelError`."""
+    """Turns errors in reading outputs into a `ModelError`."""
     try:
         yield
     except (LookupError, TypeError, ValueError, AttributeError) as error:

@@ -118,9 +118,14 @@ def export(
 
     Raises:
         OSError: naming the folder, if it cannot be written.
-        ValueError: if the version exists already, or the graph has
-            operations that TensorFlow Serving lacks.
+        ValueError: if it is no servable, the version exists already, or the
+            graph has operations that TensorFlow Serving lacks.
     """
+    if not hasattr(served, "with_files"):
+        raise ValueError(
+            "Only a servable can be exported, such as a `tfcopy.Translator` of "
+            f"the model. Received: {served!r}."
+        )
     directory = filesystem.abspath(os.fspath(directory))
     # As a server of the folder knows the model.
     name = os.path.basename(directory)

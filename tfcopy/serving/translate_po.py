@@ -159,10 +159,9 @@ def _translate(options, tell):
     names = _catalogs(options.files, language)
     outputs = _outputs(names, options.output)
     files = {"--report": options.report}
-    atomic_files.check_not_read(
+    atomic_files.check_files(
         files, {"FILE": names, "--memory": options.memory or ()}
     )
-    atomic_files.check_outputs(files)
     if options.output is not None:
         for _, path in outputs:
             atomic_files.make_folder(os.path.dirname(path))

@@ -30,3 +30,27 @@ from tfcopy.training.trainer import Options, Trainer
 from tfcopy.training.training_loop import TrainingDiverged, TrainingInterrupted
 from tfcopy.training.training_results import Evaluation, Result
 from tfcopy.training.warm_start import warm_start
+
+__all__ = [
+    "Adam",
+    "CheckpointError",
+    "Checkpoints",
+    "Evaluation",
+    "InverseSquareRoot",
+    "Options",
+    "Phase",
+    "Result",
+    "Targets",
+    "TrainStep",
+    "Trainer",
+    "TrainingDiverged",
+    "TrainingInterrupted",
+    "WarmUp",
+    "anneal",
+    "choose_strategy",
+    "is_worth_compiling",
+    "log_embeddings",
+    "log_examples",
+    "strategy_of",
+    "warm_start",
+]

@@ -130,6 +130,12 @@ class SoftmaxHead(Configured, keras.layers.Layer):
         source_copy_ids=None,
         **kwargs,
     ):
+        is_read = decoded is not None or context is not None
+        if annotations is None and (source_mask is None or not is_read):
+            raise ValueError(
+                "A head needs `annotations`, or a `source_mask` and `decoded` "
+                "or `context`."
+            )
         source_mask = or_all(source_mask, annotations)
         if decoded is None:
             decoded = make_decoder_outputs(

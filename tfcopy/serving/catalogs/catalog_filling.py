@@ -77,7 +77,8 @@ class CatalogModel:
         self.confidence = calibration.confidence_of(config)
         self.quality = calibration.quality(config)
         is_calibrated = self.confidence([]) is not None
-        if (options.min_score or 0) > is_calibrated:
+        highest = 1 if is_calibrated else 0
+        if (options.min_score or 0) > highest:
             form = "a share of at most 1" if is_calibrated else "at most 0"
             known = "" if is_calibrated else "not "
             raise ModelError(

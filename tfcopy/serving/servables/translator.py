@@ -115,6 +115,13 @@ class Translator:
     definitions: tf.Module | None = None
 
     def __post_init__(self):
+        for side in ("source", "target"):
+            words = getattr(self, f"{side}_vocabulary")
+            if not isinstance(words, Vocabulary):
+                raise ValueError(
+                    f"`{side}_vocabulary` must be a `tfcopy.data.Vocabulary`. "
+                    f"Received: {words!r}."
+                )
         if self.model.vocabulary_size != self.target_vocabulary.size:
             raise ValueError(
                 f"The model generates {self.model.vocabulary_size} words, but "
@@ -336,6 +343,10 @@ class Translator:
 
     def _all(self, texts, batch_size, progress, count):
         """Returns the `Translation`s of each text, at most `count` of them."""
+        if isinstance(texts, (str, bytes)):
+            raise ValueError(
+                f"Expected texts, even if one. Received: {texts!r}."
+            )
         options = self.search_options(count)
 
         def translate(batch):
