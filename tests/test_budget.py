@@ -12,7 +12,7 @@ from tests import time_budget
 ROOT = pathlib.Path(__file__).parents[1]
 # At most. Docstrings and comments are free.
 FILES = 304
-LINES = {"tfcopy": 42_990, "tests": 44_900, "benchmarks": 5_590}
+LINES = {"tfcopy": 42_600, "tests": 44_300, "benchmarks": 5_590}
 LINES |= {"JavaScript": 2_130, "C": 523}
 
 

@@ -179,14 +179,13 @@ def check_files(
 
 def check_readable(flag: str, path: str) -> None:
     """Raises an OSError that names the flag of a file that is not readable."""
-    number = None
     if not filesystem.exists(path):
-        number = errno.ENOENT
+        reason = os.strerror(errno.ENOENT)
     elif not (filesystem.is_url(path) or os.access(path, os.R_OK)):
-        number = errno.EACCES
-    if number:
-        reason = os.strerror(number)
-        raise OSError(number, f"{flag}: cannot read {path} ({reason}).")
+        reason = os.strerror(errno.EACCES)
+    else:
+        return
+    raise OSError(f"{flag}: cannot read {path} ({reason}).")
 
 
 def _is_same(path, other):

@@ -52,13 +52,10 @@ def test_file_and_figures(flags, tmp_path, capsys):
 @pytest.mark.parametrize(
     "flag, value, message",
     [
-        (
-            "--wordnet",
-            "none",
-            "build_definitions: none/data.noun: cannot be read",
-        ),
-        ("--words", "none.txt", "build_definitions: none.txt: cannot be read"),
-        ("--output", ".", "build_definitions: .: cannot be written"),
+        ("--wordnet", "none", "--wordnet: cannot read none"),
+        ("--wordnet", ".", "build_definitions: ./data.noun: cannot be read"),
+        ("--words", "none.txt", "--words: cannot read none.txt"),
+        ("--output", ".", "--output: cannot write . (it is a folder)"),
     ],
 )
 def test_errors_name_the_file(flags, tmp_path, capsys, flag, value, message):

@@ -184,8 +184,14 @@ def test_flags_reach_the_dictionary(files, tmp_path):
 @pytest.mark.parametrize(
     "flags, message",
     [
-        (["--source", "no.en"], "build_dictionary: no.en: cannot be read"),
-        (["--alignment", "no"], "build_dictionary: no: cannot be read"),
+        (
+            ["--source", "no.en"],
+            "build_dictionary: --source: cannot read no.en",
+        ),
+        (
+            ["--alignment", "no"],
+            "build_dictionary: --alignment: cannot read no",
+        ),
         (
             ["--only_outside", "no"],
             "build_dictionary: --only_outside: cannot read no",

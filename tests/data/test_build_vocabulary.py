@@ -59,7 +59,7 @@ def test_words_are_cut_as_the_flags_say(texts, tmp_path):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["--input", "none.en"], "none.en: cannot be read"),
+        (["--input", "none.en"], "--input: cannot read none.en"),
         (["--size", "3"], "--size: `max_size` must be at least 4"),
         (["--output", ""], "--output: cannot write"),
         (

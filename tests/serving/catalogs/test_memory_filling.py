@@ -193,7 +193,7 @@ def test_a_report_holds_whatever_is_in_a_catalogue(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("--memory none.po", r"--memory: none.po.* cannot be read"),
+        ("--memory none.po", "--memory: cannot read none.po"),
         ("--memory {0}/bad.tmx", "--memory: .*bad.tmx, line 1: not valid XML"),
         ("--report {0}/a.po", "--report: .*a.po is the file of FILE"),
         ("--report {0}/old.po --memory {0}/old.po", "the file of --memory"),
