@@ -34,6 +34,8 @@ SERVE = [
     "prometheus-client>=0.21",
     "py3langid>=0.4",
     "python-multipart>=0.0.20",
+    # `re` of Python 3.11.2 reads possessive groups otherwise.
+    "regex>=2024.9",
     "uvicorn>=0.34",
 ]
 PROJECTION = ["scikit-learn>=1.5"]

@@ -35,7 +35,7 @@ _EXTRAS = {
     "train": "keras keras_hub rouge_score sacrebleu tensorboard tensorflow "
     "tensorflow_datasets tensorflow_text yaml",
     "serve": "fastapi_offline limits prometheus_client py3langid "
-    "python_multipart",
+    "python_multipart regex",
     "beam": "apache_beam",
     "catalogs": "rapidfuzz",
     "demo": "uvicorn",

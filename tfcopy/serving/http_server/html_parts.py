@@ -16,11 +16,11 @@ https://html.spec.whatwg.org/multipage/parsing.html
 
 import html
 import itertools
-import re
 from html.entities import html5
 from typing import NamedTuple
 
 import re2
+import regex as re
 
 from tfcopy.data.text.blanks import BREAKS
 from tfcopy.runtime.translation_records import may_exceed_limit
