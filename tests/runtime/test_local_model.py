@@ -61,7 +61,7 @@ def test_a_process_forked_while_litert_answers_is_told():
     pytest.importorskip("ai_edge_litert")
     model = LocalModel(DEMO, engine="litert", at_once=2)
     expected = model.translate(["a"])
-    with model._litert._programs():
+    with model.engine._programs():
         message = f"LiteRT was answering in process {os.getpid()}, before"
         assert message in fails(model.translate, ["a"])
         assert model.translate(["a"]) == expected
@@ -84,7 +84,7 @@ def test_whatever_fails_is_one_line(model, monkeypatch):
         raise RuntimeError("first\nsecond")
 
     engine = SimpleNamespace(answer=fail)
-    monkeypatch.setattr(model, "_tensorflow", engine)
+    monkeypatch.setattr(model, "engine", engine)
     with pytest.raises(ModelError, match=r"cannot answer \(first second\)[.]$"):
         answer(model)
 

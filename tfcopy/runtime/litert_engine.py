@@ -70,10 +70,12 @@ class LitertEngine:
 
         Args:
             signature: Name of the signature.
-            inputs: Dict of arrays of `bytes`, of at least one text.
+            inputs: Dict of arrays of `bytes`.
         """
         kind = self._texts.kinds[signature]
-        texts = {name: x.tolist() for name, x in inputs.items()}
+        size = len(inputs["text"])
+        blank = {1: b"", 2: []}  # An empty batch has none to take shapes from.
+        texts = {k: x.tolist() or [blank[x.ndim]] for k, x in inputs.items()}
         sources = self._texts.read(texts["text"], texts.get("glossary"))
         length = sources.longest
         fits = [n for n in self._sizes[kind] if n >= length]
@@ -97,7 +99,8 @@ class LitertEngine:
             result["attention"] = _pad(
                 result["attention"], sources.ids.shape[1], 0
             )
-        return self._texts.write(signature, sources, result)
+        outputs = self._texts.write(signature, sources, result)
+        return {name: x[:size] for name, x in outputs.items()}
 
     @contextlib.contextmanager
     def _programs(self):

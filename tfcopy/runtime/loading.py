@@ -107,7 +107,7 @@ class LoadingOptions:
 
     Attributes:
         engine: engine of the search, litert or tensorflow; by default litert,
-            if the export has its programs, it is installed, and it is faster
+            if the export has its programs and it is installed
         trust: allow operations that no export has, such as writing files
     """
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import threading
 from importlib.util import find_spec
 
 from tfcopy import filesystem
@@ -13,9 +12,6 @@ from tfcopy.runtime.signatures import ModelError, check_whole
 from tfcopy.runtime.tensorflow_engine import TensorFlowEngine
 from tfcopy.runtime.versions import find_version, read_config
 from tfcopy.terminal import one_line, quiet
-
-# For larger batches, TensorFlow is faster than LiteRT in float32.
-MOST_ROWS = 6
 
 
 class LocalModel(ExportedModel):
@@ -28,9 +24,7 @@ class LocalModel(ExportedModel):
         at_once: Positive integer, maximum number of concurrent batches; by
             default one for each core, or for a GPU.
         engine: `"litert"` or `"tensorflow"`. By default LiteRT if the export
-            has its programs and LiteRT is installed. Then TensorFlow, if it is
-            installed, answers large batches in float32 alone, since it is
-            faster; it is loaded for the first of them.
+            has its programs and LiteRT is installed.
         trust: Whether to allow operations that no export has, such as writing
             files.
 
@@ -64,30 +58,20 @@ class LocalModel(ExportedModel):
             trust=trust,
         )
         self.config = read_config(self.name)
-        self._trust = trust
-        self._loading = threading.Lock()
-        self._tensorflow = None
         programs = self._choose_programs(engine)
         with _errors_as_model_error(self.name, "be loaded"):
             self.at_once = at_once or choose_concurrency(gpu=programs is None)
-            self._litert = self._open_litert(programs, engine)
-            self._most_rows = None
-            if self._litert is None:
-                self.signatures = self._load_tensorflow().signatures
+            self.engine = self._open_litert(programs, engine)
+            if self.engine is None:
+                with quiet():
+                    self.engine = TensorFlowEngine(self.name, trust)
+            self.signatures = self.engine.signatures
+            if isinstance(self.engine, TensorFlowEngine):
                 self._warm_up()
-                return
-            self.signatures = self._litert.signatures
-            is_float = programs["precision"] == "float32"
-            if is_float and not engine and find_spec("tensorflow"):
-                self._most_rows = MOST_ROWS
 
     def _ask_batch(self, signature, arrays):
-        rows = len(next(iter(arrays.values())))
-        is_small = 0 < rows <= (self._most_rows or rows)
         with _errors_as_model_error(self.name, "answer"):
-            if self._litert is not None and is_small:
-                return self._litert.answer(signature, arrays)
-            return self._load_tensorflow().answer(signature, arrays)
+            return self.engine.answer(signature, arrays)
 
     def _choose_programs(self, engine):
         """Returns the facts about LiteRT's programs, if they are to be used."""
@@ -110,13 +94,6 @@ class LocalModel(ExportedModel):
                 "LiteRT is not installed: pip install ai-edge-litert; or only "
                 "in part: pip install --force-reinstall ai-edge-litert"
             ) from None
-
-    def _load_tensorflow(self):
-        with self._loading:
-            if self._tensorflow is None:
-                with quiet():
-                    self._tensorflow = TensorFlowEngine(self.name, self._trust)
-        return self._tensorflow
 
     def _warm_up(self):
         # The first call is slow, and prints messages.
