@@ -141,7 +141,7 @@ def copying_bytes(sides):
 
     def draw_bytes(signature, read, rng):
         result = draw(signature, read, rng)
-        words = read["words"].numpy()[0].tolist()
+        words = np.asarray(read["words"])[0].tolist()
         size = sides.translator.target_vocabulary.size
         bytes_ = [words.index(x) for x in (b"<0xEE>", b"<0x80>", b"<0x80>")]
         span = [i for i, x in enumerate(words) if x.lstrip(marks) != x]
