@@ -26,6 +26,7 @@ from tfcopy import terminal
 from tfcopy.atomic_files import check_files
 from tfcopy.data import parallel
 from tfcopy.data.corpora import text_pairs
+from tfcopy.data.preparation import MANIFEST
 from tfcopy.flags import File, Folder, Parser, PositiveFloat, PositiveInt
 from tfcopy.terminal import quiet
 
@@ -113,7 +114,7 @@ def run(config: Config, beam_flags: Iterable[str] = ()) -> None:
     if not config.output:
         raise ValueError("--output: must not be empty. Name a folder.")
     files = {f"--{x}": getattr(config, x) or () for x in text_pairs.SPLITS}
-    output = os.path.join(config.output, "prepared.json")
+    output = os.path.join(config.output, MANIFEST)
     check_files({"--output": output}, files)
     with quiet():
         from tfcopy.data.preparation import corpus_preparation

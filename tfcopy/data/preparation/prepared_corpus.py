@@ -19,11 +19,10 @@ from tfcopy.data.corpora.corpus import (
     TranslationCorpus,
     fingerprint,
 )
-from tfcopy.data.preparation import shard_files
+from tfcopy.data.preparation import MANIFEST, shard_files
 from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.vocabulary import Vocabulary
 
-MANIFEST = "prepared.json"
 # Part of each manifest: raise it when older folders cannot be read.
 FORMAT = 1
 # Fields of a `TranslationCorpus` that a manifest has, too.

@@ -114,9 +114,9 @@ def write(folder, translator, examples, pairs=()) -> dict:
                     f"LiteRT answers {worse} of {len(texts)} texts worse than "
                     "TensorFlow, in float32, too."
                 )
-            break
-        if not _is_worse(changed):
-            break
+        elif _is_worse(changed):
+            continue
+        break
     files = (os.path.join(extra, x) for x in (FILE_NAME, TEXTS_NAME))
     facts["bytes"] = sum(map(os.path.getsize, files))
     return {**facts, "seconds": round(time.monotonic() - start, 1)}
