@@ -9,6 +9,7 @@ import os
 import pathlib
 import shutil
 import sys
+import tempfile
 import threading
 import types
 
@@ -34,7 +35,11 @@ from tfcopy.runtime.local_model import LocalModel
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.runtime.tensorflow_engine import TensorFlowEngine
 from tfcopy.serving import evaluate, saved_model
-from tfcopy.serving.servables import litert_export, settings
+from tfcopy.serving.servables import (
+    litert_conversion,
+    litert_export,
+    settings,
+)
 from tfcopy.serving.servables.translation import program_lengths
 
 pytest.importorskip("ai_edge_litert")
@@ -101,9 +106,8 @@ def test_a_program_finds_what_tensorflow_finds(model, options, tmp_path):
     with disable_gradients():
         function = function.get_concrete_function(*specs)
     path = tmp_path / "search.tflite"
-    resources = [x.value for x in model.variables]
     path.write_bytes(
-        litert_export.convert({"free_1x6": function}, resources, "float32")
+        litert_conversion.convert({"free_1x6": function}, "float32")
     )
     assert not unknown_shapes(path)
     programs = litert_engine.Programs(path)
@@ -135,14 +139,80 @@ def test_programs_share_their_scales(tmp_path, monkeypatch):
     inputs = {"ids": np.arange(64, dtype="int32")[None]}
     found, sizes = [], []
     for path in (tmp_path / "shared", tmp_path / "repeated"):
-        path.write_bytes(litert_export.convert(functions, [weights], "int8"))
+        path.write_bytes(litert_conversion.convert(functions, "int8"))
         sizes.append(path.stat().st_size)
         found.append(litert_engine.Programs(path).run("free_1x1", inputs)["y"])
-        monkeypatch.setattr(litert_export, "_share_scales", bytes)
+        monkeypatch.setattr(litert_conversion, "_share_scales", id)
     # Four bytes of a scale, and eight of a zero point.
     assert sizes[1] - sizes[0] >= 2048 * 12
     np.testing.assert_array_equal(*found)
     np.testing.assert_allclose(found[0], inputs["ids"] @ weights, atol=9)
+
+
+def two_products(x, first, second):
+    return x @ first, x @ tf.transpose(second)
+
+
+def beside_each_other(x, first, second):
+    return x @ tf.concat([first, tf.transpose(second)], 1), x
+
+
+def scaled(x, first, second):
+    return x @ first * 0.3, x @ tf.transpose(second)
+
+
+def cut(x, first, second):
+    return x @ first[:, :96], x @ first[:, 96:]
+
+
+@pytest.mark.parametrize(
+    ("function", "is_kept"),
+    [(two_products, True), (beside_each_other, True), (scaled, False)]
+    + [(cut, False)],
+)
+def test_weights_are_converted_as_numbers(function, is_kept, monkeypatch):
+    """And as what they are if the converter changes the numbers."""
+    random = np.random.default_rng(0)
+    weights = [
+        tf.Variable(random.normal(size=size).astype("float32"))
+        for size in ((64, 192), (128, 64))
+    ]
+    before = [x.numpy() for x in weights]
+    results = []
+    restore = litert_conversion._restore_weights
+
+    def restore_weights(*arguments):
+        results.append(restore(*arguments))
+        return results[-1]
+
+    monkeypatch.setattr(litert_conversion, "_restore_weights", restore_weights)
+
+    @tf.function(autograph=False)
+    def multiply(x):
+        return dict(zip("ab", function(tf.cast(x, tf.float32), *weights)))
+
+    spec = tf.TensorSpec([1, 64], tf.int32, "x")
+    functions = {"free_1x1": multiply.get_concrete_function(spec)}
+    expected = litert_conversion.convert(functions, "int8")
+    assert not results
+    monkeypatch.setattr(litert_conversion, "_WORTH_REPLACING", 0)
+    actual = litert_conversion.convert(functions, "int8")
+    assert results == [is_kept]
+    assert len(actual) == pytest.approx(len(expected), abs=2000)
+    np.testing.assert_array_equal(
+        [*map(np.sum, before)], [*map(np.sum, weights)]
+    )
+    x = {"x": random.integers(-9, 9, size=64).astype("int32")}
+    found = [run_program(content, x) for content in (actual, expected)]
+    for name in "ab":
+        np.testing.assert_allclose(found[0][name], found[1][name], rtol=1e-4)
+
+
+def run_program(content, inputs):
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(content)
+        file.flush()
+        return litert_engine.Programs(file.name).run("free_1x1", inputs)
 
 
 def unknown_shapes(path):

@@ -76,8 +76,7 @@ class MultiHeadAttention(Configured, PointingAttention):
     def prepare(self, value, value_mask=None):
         """Prepares the memory of all steps: keys, values, mask as a bias."""
         keys = split_heads(self.value_projection(value), self.num_heads)
-        scale = math.sqrt(self.num_heads / self.units)
-        keys = ops.transpose(keys * scale, (0, 1, 3, 2))  # (B, H, d, S)
+        keys = ops.transpose(keys, (0, 1, 3, 2))  # (B, H, d, S)
         bias = ops.cast(self.query_bias, "float32")
         memory = super().prepare(value, value_mask)
         return memory.update(
@@ -97,7 +96,8 @@ class MultiHeadAttention(Configured, PointingAttention):
         rows = ops.expand_dims(query, 1) if one else query
         rows = split_heads(ops.cast(rows, self.compute_dtype), self.num_heads)
         scores = ops.matmul(rows, memory.sentences["keys"])  # (B, H, N, S)
-        scores = ops.cast(scores, "float32")
+        scale = math.sqrt(self.num_heads / self.units)
+        scores = ops.cast(scores, "float32") * scale
         scores = self._add_to_scores(scores, state, memory)
         mask_bias = ops.expand_dims(memory.sentences["mask_bias"], (1, 2))
         log_weights = ops.logsumexp(

@@ -14,13 +14,11 @@ import functools
 import itertools
 import operator
 import os
-import tempfile
 import time
 
 import keras
 import numpy as np
 import tensorflow as tf
-from tensorflow.lite.tools import flatbuffer_utils
 
 from tfcopy import checked_files, keras_internals
 from tfcopy.layers.tensorflow_loop import disable_gradients
@@ -32,10 +30,13 @@ from tfcopy.runtime.litert_engine import (
 from tfcopy.runtime.text_functions import FILE_NAME as TEXTS_NAME
 from tfcopy.runtime.text_functions import TextFunctions, strings
 from tfcopy.serving.servables import storage, text_export
+from tfcopy.serving.servables.litert_conversion import (
+    LARGE,
+    convert,
+    quantize,
+)
 from tfcopy.serving.servables.translation import program_lengths
 
-# Elements of a weight that the converter makes integers.
-_LARGE = 1024
 _RESULTS = ("ids", "scores", "copied_from", "generate_probs", "attention")
 # Texts of a test set that programs answer, and those that are read and written
 # with and without TensorFlow: a few seconds.
@@ -96,12 +97,9 @@ def write(folder, translator, examples, pairs=()) -> dict:
         texts, references = zip(*pairs[:_TESTED])
     expected = translator.translate_all(texts, progress=False)
     expected = [x.text for x in expected]
-    # A search needs no tables, and LiteRT has none from words to words.
-    weights = [x for x in translator.resources if isinstance(x, tf.Variable)]
     for precision in dict.fromkeys((translator.litert, "float32")):
-        programs = _programs(translator, precision)
         with open(path, "wb") as file:
-            file.write(convert(programs, weights, precision))
+            file.write(_make_programs(translator, precision))
         checksum = checked_files.checksum_of(path)
         facts |= {"precision": precision, "sha256": checksum}
         answers = _answers(LitertEngine(folder, facts, 1), texts)
@@ -122,17 +120,19 @@ def write(folder, translator, examples, pairs=()) -> dict:
     return {**facts, "seconds": round(time.monotonic() - start, 1)}
 
 
-def _programs(translator, precision):
-    """Returns the functions to convert, by the names of programs."""
+def _make_programs(translator, precision):
+    """Returns a file of all programs."""
     longest, usual = translator.max_source_length, translator.usual_length
+    first, *_ = kinds(translator)
     with disable_gradients(), _integer_embeddings(translator, precision):
-        return {
+        programs = {
             program_name(kind, length): _program(translator, kind, length)
             for kind in kinds(translator)
             for length in program_lengths(
-                longest, usual, doubling=kind == ANALYSED
+                longest, usual, doubling=kind != first
             )
         }
+        return convert(programs, precision)
 
 
 @contextlib.contextmanager
@@ -153,7 +153,7 @@ def _integer_embeddings(translator, precision):
     changed = []
     for layer in embeddings.values():
         table = np.asarray(layer.embeddings.value)
-        if table.size >= _LARGE:
+        if table.size >= LARGE:
             layer.call = _integer_lookup(table)
             changed.append(layer)
     try:
@@ -165,13 +165,12 @@ def _integer_embeddings(translator, precision):
 
 def _integer_lookup(table):
     """Returns a function of ids that looks rows up, `(V, E)`, as integers."""
-    scale = np.abs(table).max(axis=1, keepdims=True) / 127
-    scale[scale == 0] = 1
-    integers = np.round(table / scale).astype(np.int8)
+    integers, scales = quantize(table, 0)
+    integers = tf.Variable(integers)
 
     def look_up(ids):
-        rows = tf.cast(tf.gather(tf.constant(integers), ids), tf.float32)
-        return rows * tf.gather(tf.constant(scale), ids)
+        rows = tf.cast(tf.gather(integers, ids), tf.float32)
+        return rows * tf.gather(tf.constant(scales), ids)
 
     return look_up
 
@@ -192,71 +191,6 @@ def describe_programs(facts: dict) -> str:
             for name, after in changed["after"].items()
         )
     return f"{text}."
-
-
-def convert(functions: dict, weights: list, precision: str) -> bytes:
-    """Converts functions to a file of programs.
-
-    Args:
-        functions: Concrete functions of known shapes, by name.
-        weights: The variables that they use.
-        precision: `"float32"` or `"int8"`, where the large weights are integers
-            with a scale for each row, and the products with them, too.
-
-    Raises:
-        ValueError: If LiteRT lacks an operation; the message names it.
-    """
-    module = tf.Module()
-    module.weights = weights
-    # What is served is not trained, and the loop's gradient cannot be saved.
-    options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
-    with tempfile.TemporaryDirectory(prefix="tfcopy-") as folder:
-        tf.saved_model.save(module, folder, functions, options)
-        converter = tf.lite.TFLiteConverter.from_saved_model(
-            folder, signature_keys=list(functions)
-        )
-        if precision == "int8":
-            converter.optimizations = [tf.lite.Optimize.DEFAULT]
-        # Unpacks and packs the file once more, in Python.
-        converter.exclude_conversion_metadata = True
-        try:
-            return _share_scales(converter.convert())
-        except Exception as error:
-            raise ValueError(
-                f"LiteRT has no program of this search ({_reason(error)})."
-            ) from error
-
-
-class _Shared:
-    """A part of a FlatBuffer that is written once, and referred to again."""
-
-    def __init__(self, part):
-        self._part, self._offset = part, None
-
-    def Pack(self, builder):
-        if self._offset is None:
-            self._offset = self._part.Pack(builder)
-        return self._offset
-
-
-def _share_scales(content):
-    """Returns a file in which equal scales and zero points are stored once.
-
-    A table of 10,000 words takes 120 kB of them in each program.
-    """
-    model = flatbuffer_utils.convert_bytearray_to_object(content)
-    shared = {}
-    for graph in model.subgraphs:
-        for tensor in graph.tensors:
-            part = tensor.quantization
-            if part is not None:
-                key = tuple(map(_hashable, vars(part).values()))
-                tensor.quantization = shared.setdefault(key, _Shared(part))
-    return flatbuffer_utils.convert_object_to_bytearray(model)
-
-
-def _hashable(x):
-    return x.tobytes() if isinstance(x, np.ndarray) else x
 
 
 # The kind of program that finds all that `analyse` returns.
@@ -351,10 +285,3 @@ def _is_worse(changed):
         round(x - changed["after"][name], 2) > _MOST_LOST.get(name, 0)
         for name, x in changed.get("before", {}).items()
     )
-
-
-def _reason(error):
-    """Returns the operation that LiteRT lacks, or an error's first line."""
-    lines = [x.strip() for x in str(error).splitlines() if x.strip()]
-    missing = [x for x in lines if x.startswith(("TF Select", "Custom "))]
-    return (missing or lines or [type(error).__name__])[0]
