@@ -14,11 +14,13 @@ import functools
 import itertools
 import operator
 import os
+import sys
 import time
 
 import keras
 import numpy as np
 import tensorflow as tf
+import tqdm
 
 from tfcopy import checked_files, keras_internals
 from tfcopy.layers.tensorflow_loop import disable_gradients
@@ -124,14 +126,28 @@ def _make_programs(translator, precision):
     """Returns a file of all programs."""
     longest, usual = translator.max_source_length, translator.usual_length
     first, *_ = kinds(translator)
-    with disable_gradients(), _integer_embeddings(translator, precision):
-        programs = {
-            program_name(kind, length): _program(translator, kind, length)
-            for kind in kinds(translator)
-            for length in program_lengths(
-                longest, usual, doubling=kind != first
+    sizes = [
+        (kind, length)
+        for kind in kinds(translator)
+        for length in program_lengths(longest, usual, doubling=kind != first)
+    ]
+    programs = {}
+    # Standard error is hidden, since the converter writes to it.
+    bar = tqdm.tqdm(
+        total=2 * len(sizes), leave=False, disable=None, file=sys.stdout
+    )
+    with (
+        bar,
+        disable_gradients(),
+        _integer_embeddings(translator, precision),
+    ):
+        for kind, length in sizes:
+            bar.set_description(f"Program for {length} tokens ({kind})")
+            programs[program_name(kind, length)] = _program(
+                translator, kind, length
             )
-        }
+            bar.update()
+        bar.set_description(f"Conversion to {precision}")
         return convert(programs, precision)
 
 
