@@ -21,9 +21,9 @@ from tensorflow.lite.tools import flatbuffer_utils
 LARGE = 1024
 # Elements of all weights that are worth replacing.
 _WORTH_REPLACING = 1 << 24
-# A large weight's elements are all this number, or one of the next. No other
-# constant is nearly as large, but for what the converter makes of a weight.
-_FIRST, _NEARLY_AS_LARGE = 1e6, (1e4, 1e8)
+# Elements of the first large weight, and the distance to those of the next. No
+# other constant is nearly as large, but for what the converter makes of them.
+_FIRST, _APART, _NEARLY_AS_LARGE = 1e6, 64, (1e4, 1e8)
 _FLOAT32, _INT8 = 0, 9  # TensorType of LiteRT's schema
 
 
@@ -75,25 +75,38 @@ def _convert(module, functions, precision):
 
 @contextlib.contextmanager
 def _replace_weights(variables, precision):
-    """Fills large weights with one number each; yields them by this number."""
+    """Fills large weights with one number each.
+
+    Yields:
+        Dict from numbers to a weight and its factor: Keras's attention scales
+        queries, and the converter their kernel, `(D, H, d)`.
+    """
     large = [
         x
         for x in variables
-        if x.dtype == tf.float32
+        if x.trainable  # Not, for instance, sinusoids.
+        and x.dtype == tf.float32
         and x.shape.rank > 1
         and x.shape.num_elements() >= LARGE
     ]
     total = sum(x.shape.num_elements() for x in large)
     if precision == "float32" or total < _WORTH_REPLACING:
         large = []
-    weights = {_FIRST + i: x.numpy() for i, x in enumerate(large)}
+    values = [x.numpy() for x in large]
+    weights = {}
+    for i, weight in enumerate(values):
+        number = _FIRST + _APART * i
+        weights[number] = weight, 1
+        if weight.ndim == 3:
+            factor = weight.shape[2] ** -0.5
+            weights[np.round(number * factor)] = weight, factor
     try:
-        for variable, number in zip(large, weights):
-            variable.assign(tf.fill(variable.shape, number))
+        for i, variable in enumerate(large):
+            variable.assign(tf.fill(variable.shape, _FIRST + _APART * i))
         yield weights
     finally:
-        for variable, weight in zip(large, weights.values()):
-            variable.assign(weight)
+        for variable, value in zip(large, values):
+            variable.assign(value)
 
 
 def _restore_weights(model, weights) -> bool:
@@ -151,7 +164,7 @@ def _numbers_of(tensor, buffers):
     if data is None or math.prod(shape) < LARGE:
         return None
     if tensor.type == _FLOAT32:
-        numbers = np.frombuffer(data, np.float32).reshape(shape)
+        numbers = np.round(np.frombuffer(data, np.float32)).reshape(shape)
     elif tensor.type == _INT8 and tensor.quantization.scale is not None:
         scale = np.asarray(tensor.quantization.scale, np.float64)
         along = [1] * len(shape)
@@ -173,7 +186,7 @@ def _assemble(numbers, axis, weights):
     Args:
         numbers: Array of numbers.
         axis: Axis along which weights may stand side by side.
-        weights: Dict from numbers to arrays.
+        weights: Dict from numbers to weights and factors.
     """
     line = np.moveaxis(numbers, axis, 0).reshape(numbers.shape[axis], -1)
     if (line != line[:, :1]).any():
@@ -182,10 +195,11 @@ def _assemble(numbers, axis, weights):
     for number, run in itertools.groupby(line[:, 0]):
         shape = list(numbers.shape)
         shape[axis] = len([*run])
-        part = _orient(weights[number], tuple(shape))
+        weight, factor = weights[number]
+        part = _orient(weight, tuple(shape))
         if part is None:
             return None
-        parts.append(part)
+        parts.append(part * np.float32(factor))
     return np.concatenate(parts, axis)
 
 

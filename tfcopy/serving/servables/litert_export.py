@@ -18,7 +18,6 @@ import sys
 import time
 
 import keras
-import numpy as np
 import tensorflow as tf
 import tqdm
 
@@ -164,12 +163,12 @@ def _integer_embeddings(translator, precision):
         for model in models
         if precision == "int8" and isinstance(model, keras.Model)
         for layer in keras_internals.all_layers(model)
-        if type(layer) is keras.layers.Embedding
+        if isinstance(layer, keras.layers.Embedding)
     }
     changed = []
     for layer in embeddings.values():
-        table = np.asarray(layer.embeddings.value)
-        if table.size >= LARGE:
+        table = keras.ops.convert_to_numpy(layer.embeddings)
+        if table.size >= LARGE and not layer.quantization_mode:
             layer.call = _integer_lookup(table)
             changed.append(layer)
     try:
