@@ -157,6 +157,11 @@ def beside_each_other(x, first, second):
     return x @ tf.concat([first, tf.transpose(second)], 1), x
 
 
+def looked_up(x, first, second):
+    rows = tf.gather(second, tf.cast(tf.abs(x[0]), tf.int32))
+    return x @ tf.transpose(second), rows
+
+
 def scaled(x, first, second):
     return x @ first * 0.3, x @ tf.transpose(second)
 
@@ -167,8 +172,8 @@ def cut(x, first, second):
 
 @pytest.mark.parametrize(
     ("function", "is_kept"),
-    [(two_products, True), (beside_each_other, True), (scaled, False)]
-    + [(cut, False)],
+    [(two_products, True), (beside_each_other, True), (looked_up, True)]
+    + [(scaled, False), (cut, False)],
 )
 def test_weights_are_converted_as_numbers(function, is_kept, monkeypatch):
     """And as what they are if the converter changes the numbers."""

@@ -123,7 +123,9 @@ def _restore_weights(model, weights) -> bool:
         if numbers is None:
             continue
         axis = tensor.quantization.quantizedDimension
-        key = tensor.type, axis, numbers.shape, numbers.tobytes()
+        scale = tensor.quantization.scale
+        has_scales = scale is not None and len(scale) > 1
+        key = tensor.type, has_scales, axis, numbers.shape, numbers.tobytes()
         if key not in written:
             weight = None
             if np.isin(numbers, known).all():
@@ -132,8 +134,7 @@ def _restore_weights(model, weights) -> bool:
                 return False
             scales = None
             if tensor.type == _INT8:
-                one_scale = len(tensor.quantization.scale) == 1
-                weight, scales = quantize(weight, None if one_scale else axis)
+                weight, scales = quantize(weight, axis if has_scales else None)
             data = np.ascontiguousarray(weight).view(np.uint8).ravel()
             written[key] = _add_buffer(model.buffers, data), scales
         tensor.buffer, scales = written[key]
