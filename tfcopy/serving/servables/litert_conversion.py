@@ -93,13 +93,13 @@ def _replace_weights(variables, precision):
     if precision == "float32" or total < _WORTH_REPLACING:
         large = []
     values = [x.numpy() for x in large]
-    weights = {}
-    for i, weight in enumerate(values):
-        number = _FIRST + _APART * i
-        weights[number] = weight, 1
+    weights = {_FIRST + _APART * i: (x, 1) for i, x in enumerate(values)}
+    for number, (weight, _) in [*weights.items()]:
         if weight.ndim == 3:
             factor = weight.shape[2] ** -0.5
-            weights[np.round(number * factor)] = weight, factor
+            weights[number * factor] = weight, factor
+    if np.diff(sorted(weights)).min(initial=1) < 1:  # could be mistaken
+        large, weights = [], {}
     try:
         for i, variable in enumerate(large):
             variable.assign(tf.fill(variable.shape, _FIRST + _APART * i))
@@ -117,29 +117,32 @@ def _restore_weights(model, weights) -> bool:
         by another constant, or have cut it.
     """
     tensors = [t for graph in model.subgraphs for t in graph.tensors]
-    known, written = [*weights], {}
+    written, new_scales = {}, {}
     for tensor in tensors:
         numbers = _numbers_of(tensor, model.buffers)
         if numbers is None:
             continue
         axis = tensor.quantization.quantizedDimension
         scale = tensor.quantization.scale
-        has_scales = scale is not None and len(scale) > 1
-        key = tensor.type, has_scales, axis, numbers.shape, numbers.tobytes()
+        old = None if scale is None else scale.tobytes()
+        key = tensor.type, axis, old, numbers.shape, numbers.tobytes()
         if key not in written:
-            weight = None
-            if np.isin(numbers, known).all():
-                weight = _assemble(numbers, axis, weights)
+            weight = _assemble(numbers, axis, weights)
             if weight is None:
                 return False
-            scales = None
             if tensor.type == _INT8:
-                weight, scales = quantize(weight, axis if has_scales else None)
+                weight, scales = quantize(
+                    weight, axis if len(scale) > 1 else None
+                )
+                new_scales[old] = scales.ravel()
             data = np.ascontiguousarray(weight).view(np.uint8).ravel()
-            written[key] = _add_buffer(model.buffers, data), scales
-        tensor.buffer, scales = written[key]
-        if scales is not None:
-            tensor.quantization.scale = scales.ravel()
+            written[key] = _add_buffer(model.buffers, data)
+        tensor.buffer = written[key]
+    # Also of rows that are looked up in tables of integers.
+    for tensor in tensors:
+        scale = tensor.quantization.scale
+        if scale is not None and scale.tobytes() in new_scales:
+            tensor.quantization.scale = new_scales[scale.tobytes()]
     used = {x.buffer for x in (*tensors, *(model.metadata or ()))}
     for number, buffer in enumerate(model.buffers):
         if number and number not in used:
@@ -165,13 +168,13 @@ def _numbers_of(tensor, buffers):
     if data is None or math.prod(shape) < LARGE:
         return None
     if tensor.type == _FLOAT32:
-        numbers = np.round(np.frombuffer(data, np.float32)).reshape(shape)
+        numbers = np.frombuffer(data, np.float32).reshape(shape)
     elif tensor.type == _INT8 and tensor.quantization.scale is not None:
         scale = np.asarray(tensor.quantization.scale, np.float64)
         along = [1] * len(shape)
         along[tensor.quantization.quantizedDimension] = len(scale)
         integers = np.frombuffer(data, np.int8).reshape(shape)
-        numbers = np.round(integers * scale.reshape(along))
+        numbers = integers * scale.reshape(along)
     else:
         return None
     least, most = _NEARLY_AS_LARGE
@@ -190,13 +193,15 @@ def _assemble(numbers, axis, weights):
         weights: Dict from numbers to weights and factors.
     """
     line = np.moveaxis(numbers, axis, 0).reshape(numbers.shape[axis], -1)
-    if (line != line[:, :1]).any():
+    known = np.array(sorted(weights))
+    nearest = np.abs(line[:, :1] - known).argmin(axis=1)
+    if np.abs(line - known[nearest, None]).max() > 0.3:
         return None
     parts = []
-    for number, run in itertools.groupby(line[:, 0]):
+    for i, run in itertools.groupby(nearest):
         shape = list(numbers.shape)
         shape[axis] = len([*run])
-        weight, factor = weights[number]
+        weight, factor = weights[known[i]]
         part = _orient(weight, tuple(shape))
         if part is None:
             return None
