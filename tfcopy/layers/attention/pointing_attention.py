@@ -78,14 +78,6 @@ class PointingAttention(keras.layers.Layer):
         """
         return {}
 
-    def _kernel(self, name, *shape):
-        return self.add_weight(
-            shape, self.kernel_initializer, name=f"{name}_kernel"
-        )
-
-    def _bias(self, name, size):
-        return self.add_weight((size,), "zeros", name=f"{name}_bias")
-
     def _read(self, scores, memory, read):
         """Computes the softmax of scores, `(B, S)`, and the weighted values.
 

@@ -50,11 +50,8 @@ class SelectiveReadGRUCell(AttentionalGRUCell):
 
     def build(self, inputs_shape, annotations_shape):
         super().build(inputs_shape, annotations_shape)
-        self.copy_kernel = self.add_weight(
-            name="copy_kernel",
-            shape=(annotations_shape[-1], self.units),
-            initializer=self.kernel_initializer,
-        )
+        size = annotations_shape[-1]
+        self.copy_kernel = self._add_kernel("copy", size, self.units)
 
     def project(self, inputs, matches, training=False):
         """Projects the previous tokens, and adds `matches` for selective read.
