@@ -263,7 +263,4 @@ def print_unseen_names(translator):
     """Shows that names never seen come back as typed."""
     print("\nStories about names that the model has never seen:")
     texts = [pair[0] for pair in demo_news.examples()]
-    answers = translator.translate_all(texts, progress=False)
-    for answer, text in zip(answers, texts):
-        reporting.print_text("\n  ", text)
-        reporting.print_text("  > ", answer.text)
+    reporting.print_answers(translator, texts, "  > ")
