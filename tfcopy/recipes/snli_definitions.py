@@ -18,7 +18,6 @@ are embedded by their definitions alone, and exports the best one.
 Repeating an interrupted command resumes it where it stopped.
 """
 
-import dataclasses
 import sys
 from typing import Literal
 
@@ -160,12 +159,13 @@ def run(config):
     from tfcopy.experiments.run import Run
 
     run = Run(config)
-    data = prepare(config)
+    data = entailment_systems.prepare(config, SYSTEMS)
 
     systems, answers, right = {}, {}, {}
     for name in run.each(data.identity):
-        system = systems[name] = build(run, name, data)
-        trainer, trained = train(system, data)
+        system = entailment_systems.build(run, name, SYSTEMS[name], data)
+        systems[name] = system
+        trainer, trained = entailment_systems.train(system, data)
         answers[name] = entailment_systems.probabilities(
             text_systems.predict(trainer, system, data.test)
         )
@@ -208,67 +208,6 @@ def run(config):
         accuracy_by_mean_log_rank=rarity,
         categories=categories,
         paper=PAPER,
-    )
-
-
-def prepare(config):
-    """Reads the pairs, and what the systems need: `DefinitionData`."""
-    from tfcopy.data.corpora import nli
-    from tfcopy.data.generated import demo_definitions
-    from tfcopy.experiments.definitions import (
-        definition_data,
-        entailment_systems,
-    )
-
-    demo = demo_definitions.entailments
-    corpus = definition_data.load_labelled(config, nli, demo)
-
-    def read(split, tokenizer, _):
-        return entailment_systems.read(split, tokenizer, config.max_length)
-
-    return definition_data.prepare(config, corpus, read, SYSTEMS)
-
-
-def build(run, name, data):
-    """Builds a system that labels pairs: `TextSystem`."""
-    from tfcopy.experiments.definitions import text_systems
-    from tfcopy.models import esim
-    from tfcopy.serving.servables.text_model import EntailmentClassifier
-
-    sources = SYSTEMS[name]
-    if name not in run.config.baselines:
-        combine = run.config.combine
-        sources = dataclasses.replace(sources, combine=combine)
-    return text_systems.build(
-        run, name, sources, data, esim, EntailmentClassifier
-    )
-
-
-def train(text_system, data):
-    """Trains a system, or resumes its training."""
-    import tensorflow as tf
-
-    from tfcopy import losses
-    from tfcopy.experiments.definitions import (
-        entailment_systems,
-        text_systems,
-    )
-
-    def accuracy(batch, logits):
-        labels = tf.argmax(logits, -1, output_type=tf.int32)
-        right = tf.cast(labels == batch["label"], tf.float32)
-        return {"accuracy": 100 * tf.reduce_mean(right)}
-
-    return text_systems.train(
-        text_system,
-        data,
-        losses.label,
-        targets="label",
-        metrics=accuracy,
-        score="accuracy",
-        on_eval=entailment_systems.EntailmentSamples(
-            text_system, data.validation
-        ),
     )
 
 
