@@ -32,7 +32,6 @@ from tfcopy.flags import (
     PositiveInt,
     name_flag,
 )
-from tfcopy.terminal import quiet
 
 _Share = Annotated[float, Check("a number from 0 to 1", lambda x: 0 <= x <= 1)]
 
@@ -88,7 +87,7 @@ def run(config: Config) -> None:
     outputs = {f"--{flag}": getattr(config, flag) for flag in written}
     inputs = {f"--{flag}": [getattr(config, flag)] for flag in read}
     check_files(outputs, inputs)
-    with quiet():
+    with terminal.quiet():
         # It imports TensorFlow.
         from tfcopy.data.alignment import likely_translations
 

@@ -23,15 +23,14 @@ from typing import Literal
 
 from tfcopy.experiments import command_line, config
 from tfcopy.experiments.definitions import definition_flags
-from tfcopy.experiments.definitions.definition_flags import WordSources
 from tfcopy.flags import PositiveInt
 
 # The systems of the paper's Table 2; --combine is added to them.
 SYSTEMS = {
-    "baseline": WordSources(),
-    "spelling": WordSources(spelling=True),
-    "dict": WordSources("definitions"),
-    "glove": WordSources(fixed=True),
+    "baseline": definition_flags.WordSources(),
+    "spelling": definition_flags.WordSources(spelling=True),
+    "dict": definition_flags.WordSources("definitions"),
+    "glove": definition_flags.WordSources(fixed=True),
 }
 # Test accuracy in percent: SNLI, and MultiNLI matched and mismatched.
 PAPER = {

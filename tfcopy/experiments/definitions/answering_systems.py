@@ -21,7 +21,6 @@ from tfcopy.experiments.definitions import (
     definition_pictures,
     text_systems,
 )
-from tfcopy.experiments.reporting import figures
 from tfcopy.models import coattention
 from tfcopy.serving.servables.text_model import AnswerFinder
 from tfcopy.training.tensorboard import bold, log_table
@@ -257,7 +256,7 @@ class AnswerSamples:
         log_table(writer, update, header, rows, "examples")
 
     def _draw(self, writer, update, i, question, weights, span):
-        if figures is None:
+        if reporting.figures is None:
             return
         picture = definition_pictures.plot_reading(
             question, {"Answer": weights}, {"Answer": span}

@@ -9,7 +9,6 @@ import tensorflow as tf
 from tfcopy import losses
 from tfcopy.data.corpora import nli
 from tfcopy.data.corpora.corpus import Split
-from tfcopy.data.corpora.nli import LABELS
 from tfcopy.data.definitions.word_texts import WordTexts
 from tfcopy.data.generated import demo_definitions
 from tfcopy.data.parallel import map_each
@@ -20,7 +19,6 @@ from tfcopy.experiments.definitions import (
     definition_pictures,
     text_systems,
 )
-from tfcopy.experiments.reporting import figures
 from tfcopy.models import esim
 from tfcopy.serving.servables.text_model import EntailmentClassifier
 from tfcopy.training.tensorboard import bold, log_table
@@ -131,9 +129,9 @@ def print_examples(
             reporting.print_text(name, " ".join(words), width)
         for name, rows in answers.items():
             best = rows[i].argmax()
-            label = f"{LABELS[best]} ({100 * rows[i][best]:.0f} %)"
+            label = f"{nli.LABELS[best]} ({100 * rows[i][best]:.0f} %)"
             print(f"{name:{width}}{label}")
-        print(f"{'truth':{width}}{LABELS[texts.labels['label'][i]]}")
+        print(f"{'truth':{width}}{nli.LABELS[texts.labels['label'][i]]}")
 
 
 _MOST_WORDS = 80  # along each side of a picture
@@ -171,9 +169,9 @@ class EntailmentSamples:
                     *(bold(texts[name], defined[name]) for name in texts),
                     ", ".join(
                         f"{x} {100 * p:.0f} %"
-                        for x, p in zip(LABELS, probabilities[i])
+                        for x, p in zip(nli.LABELS, probabilities[i])
                     ),
-                    LABELS[true],
+                    nli.LABELS[true],
                 )
             )
         header = *self._sample.words[0], "answer", "truth"
@@ -183,16 +181,16 @@ class EntailmentSamples:
         premise, hypothesis = (
             words[:_MOST_WORDS] for words in self._sample.words[i].values()
         )
-        if figures is None or not (premise and hypothesis):
+        if reporting.figures is None or not (premise and hypothesis):
             return
         scores = scores[: len(hypothesis), : len(premise)]
-        picture = figures.alignment_figure(
+        picture = reporting.figures.alignment_figure(
             premise,
             hypothesis,
             definition_pictures.probabilities(scores),
             tuple(flags[:_MOST_WORDS] for flags in defined.values()),
-            dict(zip(LABELS, probabilities)),
-            LABELS[self._truth[i]],
+            dict(zip(nli.LABELS, probabilities)),
+            nli.LABELS[self._truth[i]],
         )
         with writer.as_default(update):
             tf.summary.image(f"alignment/{i}", picture)

@@ -11,7 +11,6 @@ from tfcopy.experiments import reporting
 from tfcopy.experiments.config import config_for_system, from_flags
 from tfcopy.experiments.pairs.model_flags import PairsConfig
 from tfcopy.experiments.pairs.pair_data import as_text
-from tfcopy.experiments.reporting import figures
 from tfcopy.experiments.run import System
 from tfcopy.experiments.training_choices import (
     MAX_SHAPES,
@@ -265,7 +264,7 @@ class SamplePictures:
             copied = [place >= 0 for place in best.copied_from]
             reference = as_text(self.pairs[i][1]).split()
             examples.append((texts[i].split(), best.tokens, copied, reference))
-            if figures is not None and best.tokens:
+            if reporting.figures is not None and best.tokens:
                 pieces = self.translator.config["pieces"]
                 picture = _picture(best, row["attention"][0], pieces)
                 with writer.as_default(update):
@@ -275,8 +274,8 @@ class SamplePictures:
 
 def _picture(best, attention, pieces):
     source, words = best.source_tokens, best.tokens
-    shown = figures.join_pieces(
-        figures.DisplayedTranslation(
+    shown = reporting.figures.join_pieces(
+        reporting.figures.DisplayedTranslation(
             words,
             source,
             best.copied_from,
@@ -285,7 +284,7 @@ def _picture(best, attention, pieces):
         ),
         pieces,
     )
-    return figures.attention_figure(
+    return reporting.figures.attention_figure(
         shown.source,
         shown.words,
         shown.attention,

@@ -21,7 +21,6 @@ from tfcopy.experiments import flag_checks, reporting
 from tfcopy.experiments.pairs import pair_data, pretrained
 from tfcopy.experiments.pairs.corpus_flags import SummariesConfig
 from tfcopy.experiments.pairs.pair_data import as_text
-from tfcopy.experiments.reporting import ExportChoice
 from tfcopy.experiments.run import measure_time
 
 
@@ -242,7 +241,7 @@ def _round_scores(scores):
     }
 
 
-def best_on_validation(run, data) -> ExportChoice:
+def best_on_validation(run, data) -> reporting.ExportChoice:
     """Returns the system with the best ROUGE-1 on the validation set."""
 
     def score(texts, references):

@@ -20,7 +20,6 @@ from tfcopy.experiments.pairs.corpus_flags import (
     TranslatorConfig,
     bleu_tokenize,
 )
-from tfcopy.experiments.reporting import ExportChoice
 from tfcopy.experiments.run import Run, measure_time
 from tfcopy.models.assembly import head_class
 
@@ -140,7 +139,7 @@ def score(answers, data, tokenize) -> dict:
     }
 
 
-def best_on_validation(run, data) -> ExportChoice:
+def best_on_validation(run, data) -> reporting.ExportChoice:
     """Returns the system with the best BLEU on the validation set."""
     tokenize = bleu_tokenize(run.config)
 
