@@ -9,12 +9,7 @@ import zipfile
 from collections.abc import Iterable, Iterator
 
 from tfcopy import file_formats, filesystem
-from tfcopy.data.corpora import corpus, tfds_corpora
-from tfcopy.data.corpora.text_pairs import (
-    line_error,
-    plain_or_gzipped,
-    read_lines,
-)
+from tfcopy.data.corpora import corpus, text_pairs, tfds_corpora
 
 PathLike = str | os.PathLike | zipfile.Path
 
@@ -193,7 +188,7 @@ def _hold_out_files(files, num_held_out, seed):
 
 def _read(files, tagged) -> Iterator[tuple[str]]:
     for file in files:
-        for number, line in enumerate(read_lines(file), start=1):
+        for number, line in enumerate(text_pairs.read_lines(file), start=1):
             if tagged:
                 line = _remove_tags(file, number, line)
             if line and not line.isspace():
@@ -206,7 +201,7 @@ def _remove_tags(file, number, line) -> str:
         word, slash, _ = token.rpartition("/")
         if not word or not slash:
             expected = "tokens such as word/tag"
-            raise line_error(file, number, expected, token[:40])
+            raise text_pairs.line_error(file, number, expected, token[:40])
         words.append(word)
     return " ".join(words)
 
@@ -329,7 +324,7 @@ def load_one_billion_words(
 
 
 def _shard(folder: str, name: str) -> str:
-    if path := plain_or_gzipped(folder, name):
+    if path := text_pairs.plain_or_gzipped(folder, name):
         return path
     raise corpus.CorpusError(
         f"{os.path.join(folder, name)}: no such file, plain or .gz. Give the "
