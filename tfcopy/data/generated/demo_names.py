@@ -145,10 +145,7 @@ class Names(_OfSplit):
         return "".join(map(self.rng.choice, parts))
 
 
-_SPAN_PARTS = {
-    section: text_tables.words(lines)
-    for section, lines in text_tables.read("demo_catalogs_names").items()
-}
+_SPAN_PARTS = text_tables.read_as(text_tables.words, "demo_catalogs_names")
 # Spans of all splits.
 COMMON = ("``None``", "``True``", "``False``", "``0``", "``1``", "``-1``")
 

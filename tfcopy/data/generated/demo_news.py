@@ -19,10 +19,7 @@ from tfcopy.data.generated.demo_names import Names
 
 KINDS = text_tables.groups("demo_news_patterns")
 # Words by slot, and the words around names, "* Bank", by "company forms".
-_WORDS = {
-    section: text_tables.phrases(lines)
-    for section, lines in text_tables.read("demo_news_words").items()
-}
+_WORDS = text_tables.read_as(text_tables.phrases, "demo_news_words")
 _TOKEN = re.compile(r"[^\s.,\"]+|[.,\"]")
 _COUNTS = {3: "three", 4: "four", 5: "five"}
 _PRONOUNS = (

@@ -35,10 +35,7 @@ MAX_LENGTH = 600  # characters of a text
 
 EVENTS = text_tables.groups("newsgen_patterns")
 # Fillers of slots: words by type, forms of names by "person forms" and so on.
-WORDS = {
-    section: text_tables.phrases(lines)
-    for section, lines in text_tables.read("newsgen_words").items()
-} | {
+WORDS = text_tables.read_as(text_tables.phrases, "newsgen_words") | {
     "year": tuple(map(str, range(2027, 2035))),
     "number": tuple(map(str, range(11, 100))),
     "percent": tuple(map(str, range(2, 36))),
