@@ -167,8 +167,7 @@ COLUMNS = {
     "% rep. 3": "repeated_3grams",
     "p_gen": "generate_probability",
     "dev ppl": "perplexity",
-    "updates": "updates",
-    "seconds": "seconds_training",
+    **config.TIME,
 }
 
 

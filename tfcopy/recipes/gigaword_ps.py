@@ -149,8 +149,7 @@ COLUMNS = {
     "% UNK": "unk_rate",
     "% pointed": "copy_rate",
     "dev nll": "nll",
-    "updates": "updates",
-    "seconds": "seconds_training",
+    **config.TIME,
 }
 
 

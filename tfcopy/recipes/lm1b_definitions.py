@@ -124,9 +124,7 @@ COLUMNS = {
     "after OOV": "after_oov",
     "after known": "after_known",
     "of known": "known_targets",
-    "weights": "parameters",
-    "updates": "updates",
-    "seconds": "seconds_training",
+    **config.SIZE_AND_TIME,
 }
 
 

@@ -138,9 +138,7 @@ class Config(definition_flags.LabelledTextsConfig):
 
 COLUMNS = {
     "accuracy": "accuracy",
-    "weights": "parameters",
-    "updates": "updates",
-    "seconds": "seconds_training",
+    **config.SIZE_AND_TIME,
 }
 
 

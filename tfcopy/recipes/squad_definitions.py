@@ -129,9 +129,7 @@ COLUMNS = {
     "EM": "exact_match",
     "F1": "f1",
     "EM, indep.": "independent_exact_match",
-    "weights": "parameters",
-    "updates": "updates",
-    "seconds": "seconds_training",
+    **config.SIZE_AND_TIME,
 }
 
 
