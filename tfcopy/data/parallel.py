@@ -105,8 +105,7 @@ def pipeline(runner: str, flags: Iterable[str] = ()):
     from apache_beam.options.pipeline_options import PipelineOptions
 
     name = _DIRECT if runner == "DirectRunner" else runner
-    options = PipelineOptions([f"--runner={name}", *flags])
-    return beam.Pipeline(options=options)
+    return beam.Pipeline(options=PipelineOptions([f"--runner={name}", *flags]))
 
 
 @contextlib.contextmanager

@@ -134,8 +134,7 @@ def run(config: Config, beam_flags: Iterable[str] = ()) -> None:
         runner=config.runner,
         beam_flags=beam_flags,
     )
-    manifest = read_manifest(config.output)
-    print(_summary(manifest, time.monotonic() - start))
+    print(_summary(read_manifest(config.output), time.monotonic() - start))
 
 
 def _summary(manifest, seconds):

@@ -198,8 +198,7 @@ def mean_log_probs(distribution, ids, source_copy_ids):
     """
     size = distribution.vocabulary_size
     same, first = same_words(source_copy_ids)
-    positions = ops.arange(ops.shape(first)[1], dtype="int32")
-    known = ops.equal(first, positions)
+    known = ops.equal(first, ops.arange(ops.shape(first)[1], dtype="int32"))
     known = ops.logical_and(known, source_copy_ids < size)
     known = ops.logical_and(known, source_copy_ids > tokens.BOS)
     never = ops.convert_to_tensor([tokens.PAD, tokens.UNK, tokens.BOS])

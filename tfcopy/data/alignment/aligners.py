@@ -111,8 +111,7 @@ def ibm_model1(
     num_targets = 1 + int(target.ids.max(initial=0))
     if null:
         ids = np.insert(source.ids, source.splits[:-1], NULL)
-        splits = source.splits + np.arange(len(source) + 1)
-        source = Sentences(ids, splits)
+        source = Sentences(ids, source.splits + np.arange(len(source) + 1))
     total = (2 + rounds) * int(source.lengths @ target.lengths)
     bar = make_bar("IBM 1", total, " cells", progress)
 

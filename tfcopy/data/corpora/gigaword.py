@@ -57,8 +57,7 @@ def load(
 
 
 def _replace_unk(pair: tuple[str, str]) -> tuple[str, str]:
-    unk = SPECIAL_TOKENS[UNK]
-    return tuple(_UNK.sub(unk, text) for text in pair)
+    return tuple(_UNK.sub(SPECIAL_TOKENS[UNK], text) for text in pair)
 
 
 FilePair = tuple[str | os.PathLike, str | os.PathLike]

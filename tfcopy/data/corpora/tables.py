@@ -287,8 +287,7 @@ class Table:
     def _csv_rows(self):
         # A limit of the whole process, which is never lowered.
         csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
-        lines = read_lines(self.path, keep_ends=True)
-        rows = csv.reader(lines, strict=True)
+        rows = csv.reader(read_lines(self.path, keep_ends=True), strict=True)
         number = 1
         try:
             for row in rows:

@@ -208,8 +208,7 @@ def splits_of(
 
 
 def _read(builder, tfds_split, features, example) -> Iterator:
-    dataset = _dataset(builder, tfds_split, _READ_BATCH)
-    for batch in dataset.as_numpy_iterator():
+    for batch in _dataset(builder, tfds_split, _READ_BATCH).as_numpy_iterator():
         for values in zip(*(batch[name] for name in features)):
             made = example(*map(_decode, values))
             if made is not None:
@@ -270,5 +269,4 @@ def _keep_tidy():
 
 
 def _first_line(error: Exception) -> str:
-    lines = str(error).strip().split("\n")
-    return lines[0] or type(error).__name__
+    return str(error).strip().split("\n")[0] or type(error).__name__

@@ -196,8 +196,7 @@ class DefinitionPacker(FromArguments):
             number of definitions of each slot, 0 for slot 0. If nothing is
             defined, there is a filler, whose owner and weight are 0.
         """
-        usable = self._usable(entries, ids)
-        numbers, slots = distinct(usable, nothing=0)
+        numbers, slots = distinct(self._usable(entries, ids), nothing=0)
         return {"slots": slots, **self._read(numbers)}
 
     def _read(self, numbers):

@@ -38,8 +38,7 @@ _SPLIT_OF_REMAINDER = {0: "test", 1: "validation"}  # of eight; else training
 
 def split_of(name: str) -> str:
     """Returns the only split in which the name may occur."""
-    remainder = zlib.crc32(name.encode()) % 8
-    return _SPLIT_OF_REMAINDER.get(remainder, "train")
+    return _SPLIT_OF_REMAINDER.get(zlib.crc32(name.encode()) % 8, "train")
 
 
 class _OfSplit:

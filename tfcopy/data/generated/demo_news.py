@@ -58,8 +58,7 @@ class NewsGrammar:
         kind = rng.choice(list(KINDS.values()))
         events = self._events(kind, rng.choice((3, 4, 4, 5)))
         article = self._article(kind, events)
-        summary = self._summary(kind, rng.sample(events, len(events)))
-        return article, summary
+        return article, self._summary(kind, rng.sample(events, len(events)))
 
     def _events(self, kind, count):
         """Events without a word in common: each name belongs to one event."""
@@ -131,8 +130,7 @@ class NewsGrammar:
         return self._rare(self.names.place)
 
     def _company(self) -> str:
-        name = self._rare(self.names.company)
-        return self._fill_form("company forms", name)
+        return self._fill_form("company forms", self._rare(self.names.company))
 
     def _club(self) -> str:
         return self._fill_form("club forms", self._place())

@@ -79,8 +79,7 @@ class Story:
         sentences += rng.sample(EVENTS[event]["supports"], num_supports)
         sentences = [self.fill(sentence, values) for sentence in sentences]
         summary = self.fill(rng.choice(summaries), values)
-        distractors = EVENTS[event]["distractors"]
-        for line in rng.sample(distractors, num_distractors):
+        for line in rng.sample(EVENTS[event]["distractors"], num_distractors):
             place = rng.randint(0, len(sentences))
             sentences.insert(place, self.fill(line, {}))
         return " ".join(sentences), summary
@@ -293,5 +292,4 @@ def generate_headlines(
     """
     # Enough for the pairs kept: less than half of all have a low score.
     size = number if split == "train" else 2 * number + 5
-    pairs = _pairs(split, size, seed, _LEAST_SCORE)
-    return itertools.islice(pairs, number)
+    return itertools.islice(_pairs(split, size, seed, _LEAST_SCORE), number)

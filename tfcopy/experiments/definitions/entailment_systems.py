@@ -62,8 +62,7 @@ def prepare(config, systems):
 def build(run, name, sources, data):
     """Builds a system that labels pairs: `TextSystem`."""
     if name not in run.config.baselines:
-        combine = run.config.combine
-        sources = dataclasses.replace(sources, combine=combine)
+        sources = dataclasses.replace(sources, combine=run.config.combine)
     return text_systems.build(
         run, name, sources, data, esim, EntailmentClassifier
     )

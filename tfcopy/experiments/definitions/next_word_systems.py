@@ -55,8 +55,7 @@ def load_corpus(config):
             f"--data must name where the corpus is. Received: --corpus "
             f"{config.corpus} without --data."
         )
-    is_brown = config.corpus == "brown"
-    load = sentences.load_brown if is_brown else sentences.load
+    load = sentences.load_brown if config.corpus == "brown" else sentences.load
     return load(config.data)
 
 

@@ -174,8 +174,7 @@ def prepare(config, folder, points):
     limits = config.max_source_length, config.max_target_length
     entities = make_entities(config)
     if config.entity_truecase:
-        sources = (source for source, _ in corpus.train)
-        common = common_words(sources, tokenizer)
+        common = common_words((source for source, _ in corpus.train), tokenizer)
         entities = dataclasses.replace(entities, common=common)
     counted = {"min_count": config.min_count}
     if entities is not None:

@@ -371,5 +371,4 @@ def draw(results, paper, num_pointed, folder):
             ("pointed", f"The {num_pointed} rarest words", {}),
         )
     ]
-    picture = figures.panels_figure(panels)
-    reporting.keep_picture(picture, folder, "error_rate")
+    reporting.keep_picture(figures.panels_figure(panels), folder, "error_rate")

@@ -179,8 +179,7 @@ class TestSet:
 
     def score_texts(self, texts):
         """Computes ROUGE, novel and repeated n-grams of tokenised texts."""
-        scores = self.rouge(texts)
-        return _round_scores({**scores, **self._rates(texts)})
+        return _round_scores({**self.rouge(texts), **self._rates(texts)})
 
     def rouge(self, texts):
         """Computes the ROUGE of tokenised texts."""

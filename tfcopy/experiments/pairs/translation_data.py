@@ -230,8 +230,7 @@ def sentencepiece_tokenizer(file) -> SentencepieceTokenizer:
 
 def load_dictionary(config: TranslatorConfig, name):
     """Loads the `Dictionary` of a flag's file, if there is one."""
-    path = getattr(config, name)
-    return flag_checks.load_file(Dictionary, path, f"--{name}")
+    return flag_checks.load_file(Dictionary, getattr(config, name), f"--{name}")
 
 
 def glossary(config: TranslatorConfig, head):

@@ -295,8 +295,7 @@ class PlanAttention(BahdanauAttention):
         ones = ops.ones_like(mask_bias)
         batch = ops.shape(mask_bias)[0]
         if self._plans:
-            steps = ops.ones((1, 1, self.plan_steps))
-            ones = ops.expand_dims(ones, 2) * steps
+            ones = ops.expand_dims(ones, 2) * ops.ones((1, 1, self.plan_steps))
         return {
             "alignment": ones,
             "commitment": initial_commitment(batch, self.plan_steps),

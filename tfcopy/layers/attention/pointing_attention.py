@@ -85,8 +85,7 @@ class PointingAttention(keras.layers.Layer):
             `(context, log_weights, weights)`; see `step`.
         """
         mask_bias = expand_beams(memory.sentences["mask_bias"], scores)
-        log_weights = masked_log_softmax(scores, mask_bias)
-        return self._weigh(log_weights, memory, read)
+        return self._weigh(masked_log_softmax(scores, mask_bias), memory, read)
 
     def _weigh(self, log_weights, memory, read):
         """Computes the results of `_read` from log weights, `(B, S)`."""

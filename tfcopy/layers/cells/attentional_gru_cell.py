@@ -118,5 +118,4 @@ class AttentionalGRUCell(RecurrentCell):
 
     def _kernels(self):
         """Splits the kernel into the rows for the token, and all others."""
-        kernel = self._cast(self.kernel)
-        return split(kernel, [self.embedding_dim], axis=0)
+        return split(self._cast(self.kernel), [self.embedding_dim], axis=0)

@@ -97,8 +97,7 @@ class SelectiveReadGRUCell(AttentionalGRUCell):
             `copy_scores` `(B, S)`, about `MASKED` on padding.
         """
         mask = expand_beams(memory.sentences["copy_mask"], state["hidden"])
-        matches = inputs["matches"] * mask
-        read = selective_weights(state["copy_scores"], matches)
+        read = selective_weights(state["copy_scores"], inputs["matches"] * mask)
         outputs, state = self._step(inputs, state, memory, read)
         # The context is `[c ; zeta]`, the input of the GRU.
         context, _ = ops.split(outputs["context"], 2, axis=-1)

@@ -102,8 +102,7 @@ class Bidirectional(Configured, Unmasked):
         kernels = self.forward_recurrent_kernel, self.backward_recurrent_kernel
         memory = self.products(ops.stack([self._cast(x) for x in kernels]))
         # `zeros_like` also works if the batch size is unknown.
-        zeros = ops.zeros_like(both[0, :, :, : self.units])
-        state = [zeros] * self.num_states
+        state = [ops.zeros_like(both[0, :, :, : self.units])] * self.num_states
         states, final = scan(self._step, (both, keep), state, memory, training)
         # No slices, since the gradient of a slice writes the whole tensor.
         forward, backward = ops.unstack(states, 2, axis=1)
@@ -185,8 +184,7 @@ class BidirectionalGRU(Bidirectional):
     def update(self, projected, state, memory):
         (hidden,) = state
         if self.reset_after:
-            recurrent = memory["recurrent"](hidden)
-            return [gru_update(projected, recurrent, hidden)]
+            return [gru_update(projected, memory["recurrent"](hidden), hidden)]
         gates = memory["gates"](hidden)
         return [
             gru_update_reset_before(
