@@ -25,6 +25,8 @@ from tfcopy.experiments.config import (
     variant_flag,
 )
 
+_Kind = Literal["gru", "transformer"]  # of encoder and decoder
+
 
 @group
 class TransformerConfig(ModelConfig):
@@ -55,14 +57,10 @@ class TransformerConfig(ModelConfig):
             too.
     """
 
-    encoder: Literal["gru", "transformer"] = variant_flag.common(
-        "gru", replaced=True
-    )
+    encoder: _Kind = variant_flag.common("gru", replaced=True)
     encoder_layers: flags.PositiveInt = model(2, replaced=True)
     encoder_heads: flags.PositiveInt = model(4, replaced=True)
-    decoder: Literal["gru", "transformer"] = variant_flag.common(
-        "gru", replaced=True
-    )
+    decoder: _Kind = variant_flag.common("gru", replaced=True)
     decoder_layers: flags.PositiveInt = model(2, replaced=True)
     decoder_heads: flags.PositiveInt = model(4, replaced=True)
     feedforward_units: flags.PositiveInt | None = model(None, replaced=True)
