@@ -45,10 +45,7 @@ class Options:
     language: str = "en"
     lowercase: bool = False
     sentencepiece_model: File | None = None
-    protect: list[str] = flag(
-        [],
-        f"spans that are one word each: {CHOICES}",
-    )
+    protect: list[str] = flag([], f"spans that are one word each: {CHOICES}")
 
 
 def run(options: Options) -> str:

@@ -239,8 +239,7 @@ class Options:
     merges: PositiveInt | None = None
     output: File
     protect: list[str] = flag(
-        [],
-        f"spans that are not cut, such as code and links: {CHOICES}",
+        [], f"spans that are not cut, such as code and links: {CHOICES}"
     )
     model_type: Literal["unigram", "bpe"] = "unigram"
 

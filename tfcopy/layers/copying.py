@@ -338,9 +338,7 @@ def observed_log_likelihood(distribution, ids, pointers, source_copy_ids):
     # The argmax only chooses the label, and has no gradient.
     highest = argmax(ops.stop_gradient(candidates))
     position = ops.where(
-        ops.equal(pointers, tokens.UNMATCHED),
-        highest,
-        ops.maximum(pointers, 0),
+        ops.equal(pointers, tokens.UNMATCHED), highest, ops.maximum(pointers, 0)
     )
     copied = gather_last(copy_log_probs, position)
     generated = generate_log_probs(distribution, ids)

@@ -36,8 +36,7 @@ _UNK = re.compile(r"(?<!\S)UNK(?!\S)")
 
 
 def load(
-    data_dir: str | os.PathLike | None = None,
-    version: str | None = None,
+    data_dir: str | os.PathLike | None = None, version: str | None = None
 ) -> TranslationCorpus:
     """Opens TFDS's `gigaword`; its `UNK` comes as `<unk>`, the special word.
 

@@ -122,10 +122,7 @@ _PARTS = {"train": "PART_I", "validation": "PART_II", "test": "PART_III"}
 
 
 def load(
-    data_dir: str | os.PathLike,
-    *,
-    words: bool = False,
-    min_score: int = 3,
+    data_dir: str | os.PathLike, *, words: bool = False, min_score: int = 3
 ) -> corpus.TranslationCorpus:
     """Reads the three parts from a folder.
 

@@ -209,11 +209,7 @@ def count_characters(counts: Mapping[str, int]) -> collections.Counter:
 
 
 def spellings(
-    words,
-    characters: Vocabulary,
-    *,
-    ids=None,
-    exclude_top_k: int | None = None,
+    words, characters: Vocabulary, *, ids=None, exclude_top_k: int | None = None
 ):
     """Looks up the characters of the words of a batch, as TensorFlow ops.
 

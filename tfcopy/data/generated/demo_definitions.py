@@ -260,8 +260,7 @@ class Writer:
         for i, source in zip(range(number), self._sources()):
             yield self._new(
                 lambda: squad.Example(
-                    f"{self.split}-{i}-{source}",
-                    *self._question(draws[source]),
+                    f"{self.split}-{i}-{source}", *self._question(draws[source])
                 )
             )
 

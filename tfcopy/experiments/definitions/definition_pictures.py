@@ -276,12 +276,7 @@ def finish(
     if run.config.corpus == "files":  # Of other data than the paper's.
         more["paper"] = {}
     best = best_system(run.results, sources, score)
-    return run.finish(
-        best,
-        gap_closed=closed,
-        of_dev=(),
-        **more,
-    )
+    return run.finish(best, gap_closed=closed, of_dev=(), **more)
 
 
 def best_system(

@@ -352,8 +352,7 @@ class PlannerConfig(PairsConfig):
         "gru"
     )
     head: Head = variant_flag.common(
-        "softmax",
-        f"Output head: softmax, or one that can copy, {POINTING}",
+        "softmax", f"Output head: softmax, or one that can copy, {POINTING}"
     )
     encoder_units: flags.PositiveInt | None = model(None)
     baseline_units: flags.PositiveInt | None = model(None)

@@ -137,9 +137,7 @@ def dev_batches(batching: Batching, data, shapes=None) -> tf.data.Dataset:
         # It may hold longer pairs than the shapes that tokens are limited by.
         shapes = [*shapes, data.validation.longest]
     dev = pipeline.evaluation_batches(
-        data.validation,
-        batching.batch_size,
-        shapes=shapes,
+        data.validation, batching.batch_size, shapes=shapes
     )
     return dev.map(lambda batch: {name: batch[name] for name in BATCH})
 

@@ -100,9 +100,7 @@ class AttentionalGRUCell(RecurrentCell):
         """
         hidden, weights = state["hidden"], memory.weights
         query, gates = split(
-            weights["state"](hidden),
-            [self.attention.query_units],
-            axis=-1,
+            weights["state"](hidden), [self.attention.query_units], axis=-1
         )
         context, log_weights, attention_state = self._attend(
             query, inputs, state, memory, read
