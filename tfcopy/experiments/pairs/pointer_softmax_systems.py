@@ -65,9 +65,7 @@ def build(run, name, head, data, search, details, **more):
     def model(config):
         if config.backbone is not None:
             pieces = pretrained.pieces(config.backbone, run.data_folder)
-            return pretrained.make_model(
-                config, head, pieces, coverage=config.coverage
-            )
+            return pretrained.make_model(config, head, pieces)
         made = make_model(config, data, head)
         layers = made.source_embedding, made.target_embedding
         for layer, vectors in zip(layers, data.vectors):

@@ -25,6 +25,7 @@ from tfcopy.data.text.sentencepiece_tokenizer import (
 from tfcopy.data.text.span_patterns import check_flag
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.experiments import flag_checks
+from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs import pair_data, pretrained
 from tfcopy.experiments.pairs.corpus_flags import (
     TranslationConfig,
@@ -66,12 +67,8 @@ def load_corpus(
     if corpus is not None:
         return corpus
     if config.catalogs is not None:
-        return gettext_catalogs.load(
-            config.catalogs,
-            seed=config.seed,
-            hold_out=config.hold_out,
-            names=config.names,
-            **pair,
+        return from_flags(
+            gettext_catalogs.load, config, folder=config.catalogs, **pair
         )
     if config.tfds is not None:
         return tfds_corpora.load(config.tfds, config.data_dir, *pair.values())
