@@ -33,7 +33,6 @@ from dataclasses import MISSING
 from typing import Annotated, Literal, NamedTuple
 
 from tfcopy import terminal
-from tfcopy.terminal import one_line
 
 _EXPECTED = {int: "an integer", float: "a number", bool: "true or false"}
 _ATTRIBUTE = r"^    (\w+): (.*(?:\n     .*)*)"
@@ -183,7 +182,7 @@ class Parser(argparse.ArgumentParser):
         try:
             return self.config_class(**values)
         except (ValueError, ImportError) as error:
-            self.error(one_line(error))
+            self.error(terminal.one_line(error))
 
     @property
     def program(self) -> str:
@@ -196,7 +195,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message):
         """Ends the process with a line that describes the error."""
-        message = one_line(message.removeprefix("argument "))
+        message = terminal.one_line(message.removeprefix("argument "))
         terminal.report(self.program, f"{message.removesuffix('.')}.")
         print(f"See {self.prog} --help.", file=sys.stderr)
         raise SystemExit(2)
@@ -327,7 +326,7 @@ class _File(argparse.Action):
                 setattr(namespace, name, value)
         except (OSError, ValueError, argparse.ArgumentError) as error:
             place = f"{path}: " * (is_file and not isinstance(error, OSError))
-            message = f"{place}{one_line(error)}"
+            message = f"{place}{terminal.one_line(error)}"
             raise argparse.ArgumentError(self, message) from None
         for action in parser._actions:
             action.required = action.required and action.dest not in flags
@@ -461,7 +460,7 @@ def _yaml(text):
     try:
         return yaml.load(text, yaml.BaseLoader)
     except yaml.YAMLError as error:
-        raise ValueError(one_line(error)) from None
+        raise ValueError(terminal.one_line(error)) from None
     except RecursionError:
         raise ValueError("brackets are nested too deep") from None
 

@@ -20,7 +20,6 @@ from tfcopy.experiments.definitions import (
     entailment_systems,
     next_word_systems,
 )
-from tfcopy.experiments.pairs import translation_systems
 from tfcopy.recipes import europarl_ps
 from tfcopy.terminal import to_one_line
 
@@ -79,7 +78,7 @@ def print_answers():
 
 def print_translations():
     found = types.SimpleNamespace(text=WILD)
-    translation_systems.print_answers(
+    reporting.print_answers(
         types.SimpleNamespace(translate_all=lambda *_, **__: [found]), [WILD]
     )
 

@@ -192,7 +192,7 @@ def test_embeddings_start_from_the_vectors(
             tables.append((np.array(layer.embeddings), words))
         raise ValueError("seen")
 
-    monkeypatch.setattr(gigaword_ps, "train_and_score", train)
+    monkeypatch.setattr(headlines, "train_and_score", train)
     flags = ["--train", corpus, "--source_vectors", vectors]
     assert start(tmp_path, *flags) == 2
     (source, words), (target, _) = tables
@@ -247,7 +247,7 @@ def test_a_table_without_header(tmp_path, monkeypatch):
         seen.append((system.name, list(data.corpus.train)))
         raise ValueError("seen")
 
-    monkeypatch.setattr(gigaword_ps, "train_and_score", stop)
+    monkeypatch.setattr(headlines, "train_and_score", stop)
     path = tmp_path / "news.csv"
     with open(path, "w", newline="") as file:
         rows = ([i, *reversed(story(i))] for i in range(NUM_PAIRS))
@@ -287,7 +287,7 @@ def test_a_few_lost_words_are_reported(tmp_path, capsys, monkeypatch):
     def stop(*arguments, **options):
         raise ValueError("seen")
 
-    monkeypatch.setattr(gigaword_ps, "train_and_score", stop)
+    monkeypatch.setattr(headlines, "train_and_score", stop)
     pairs = [story(i) for i in range(NUM_PAIRS)] + LOST[:12]
     files = write_pair(tmp_path, pairs)
     assert start(tmp_path, "--train", files) == 2

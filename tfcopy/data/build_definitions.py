@@ -20,7 +20,6 @@ from tfcopy import filesystem, terminal
 from tfcopy.atomic_files import check_files
 from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.flags import File, Folder, Parser
-from tfcopy.terminal import quiet
 
 
 def coverage(lookup, counts: Mapping[str, int]) -> tuple[float, float]:
@@ -57,7 +56,7 @@ def run(folder, path, texts: Iterable = ()) -> None:
     database = filesystem.glob(os.path.join(glob.escape(folder), "*"))
     inputs = {"--words": texts, "--wordnet": [folder, *database]}
     check_files({"--output": path}, inputs)
-    with quiet():
+    with terminal.quiet():
         from tfcopy.data.definitions import DefinitionLookup, wordnet
 
     counts = {text: _count(text) for text in texts}  # to fail early

@@ -20,21 +20,14 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from tfcopy import terminal
+from tfcopy import flags, terminal
 from tfcopy.atomic_files import check_files
 from tfcopy.data.alignment import aligners, word_links
 from tfcopy.data.corpora import text_pairs
-from tfcopy.flags import (
-    Check,
-    File,
-    NonNegativeInt,
-    Parser,
-    PositiveInt,
-    name_flag,
-)
-from tfcopy.terminal import quiet
 
-_Share = Annotated[float, Check("a number from 0 to 1", lambda x: 0 <= x <= 1)]
+_Share = Annotated[
+    float, flags.Check("a number from 0 to 1", lambda x: 0 <= x <= 1)
+]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -63,21 +56,21 @@ class Config:
             function words; more for speeches (30), fewer for captions (10).
     """
 
-    source: File
-    target: File
-    output: File
-    reverse_output: File | None = None
+    source: flags.File
+    target: flags.File
+    output: flags.File
+    reverse_output: flags.File | None = None
     source_language: str = "en"
     target_language: str = "fr"
     tokenization: Literal["moses", "space"] = "moses"
-    max_length: PositiveInt = 50
-    rounds: PositiveInt = 5
-    alignment: File | None = None
-    write_alignment: File | None = None
-    only_outside: File | None = None
-    max_senses: PositiveInt = 5
+    max_length: flags.PositiveInt = 50
+    rounds: flags.PositiveInt = 5
+    alignment: flags.File | None = None
+    write_alignment: flags.File | None = None
+    only_outside: flags.File | None = None
+    max_senses: flags.PositiveInt = 5
     min_probability: _Share = 0.1
-    function_words: NonNegativeInt = 20
+    function_words: flags.NonNegativeInt = 20
 
 
 def run(config: Config) -> None:
@@ -88,7 +81,7 @@ def run(config: Config) -> None:
     outputs = {f"--{flag}": getattr(config, flag) for flag in written}
     inputs = {f"--{flag}": [getattr(config, flag)] for flag in read}
     check_files(outputs, inputs)
-    with quiet():
+    with terminal.quiet():
         # It imports TensorFlow.
         from tfcopy.data.alignment import likely_translations
 
@@ -124,7 +117,7 @@ def _shortlist(path):
 
     if path is None:
         return ()
-    with name_flag("--only_outside", path):
+    with flags.name_flag("--only_outside", path):
         return frozenset(Vocabulary.load(path).words)
 
 
@@ -167,7 +160,7 @@ def _save(dictionary, path):
 
 def main(arguments=None) -> int:
     """Returns the exit status."""
-    config = Parser(Config, __doc__, from_files=True).parse(arguments)
+    config = flags.Parser(Config, __doc__, from_files=True).parse(arguments)
     return terminal.run("build_dictionary", lambda: run(config), tolerant=True)
 
 

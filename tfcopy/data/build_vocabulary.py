@@ -18,7 +18,6 @@ from tfcopy.atomic_files import check_files
 from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.data.text.span_patterns import CHOICES, check_flag
 from tfcopy.flags import File, Parser, PositiveInt, flag
-from tfcopy.terminal import quiet
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -46,10 +45,7 @@ class Options:
     language: str = "en"
     lowercase: bool = False
     sentencepiece_model: File | None = None
-    protect: list[str] = flag(
-        [],
-        f"spans that are one word each: {CHOICES}",
-    )
+    protect: list[str] = flag([], f"spans that are one word each: {CHOICES}")
 
 
 def run(options: Options) -> str:
@@ -61,7 +57,7 @@ def run(options: Options) -> str:
     check_flag(options.protect)
     check_files({"--output": options.output}, {"--input": options.input})
     # Late: they import TensorFlow, for which wrong flags need not wait.
-    with quiet():
+    with terminal.quiet():
         from tfcopy.data.text.vocabulary import Vocabulary, count_words
 
     lines = (

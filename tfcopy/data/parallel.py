@@ -38,14 +38,7 @@ def map_chunks(
         total = getattr(items, "num_pairs", None)
     iterator = iter(items)
     num_threads = max(1, min(8, os.cpu_count() or 1))
-    bar = tqdm.tqdm(
-        total=total,
-        desc=description,
-        unit=" pairs",
-        unit_scale=True,
-        disable=None if progress else True,  # None: not on a terminal
-        leave=False,
-    )
+    bar = make_bar(description, total, " pairs", progress)
     pending = collections.deque()
     with bar, concurrent.futures.ThreadPoolExecutor(num_threads) as pool:
         try:
@@ -63,6 +56,29 @@ def map_chunks(
         finally:
             for job, _ in pending:
                 job.cancel()
+
+
+def make_bar(
+    description: str, total: int | None, unit: str, progress=True, items=None
+) -> tqdm.tqdm:
+    """Makes a bar on standard error, if that is a terminal.
+
+    Args:
+        description: What is being done.
+        total: Number of items, if it is known.
+        unit: What is counted, after a blank.
+        progress: Whether to show the bar.
+        items: Iterable to count, if the caller does not count them itself.
+    """
+    return tqdm.tqdm(
+        items,
+        desc=description,
+        total=total,
+        unit=unit,
+        unit_scale=True,
+        disable=None if progress else True,  # None: not on a terminal
+        leave=False,
+    )
 
 
 def map_each(function: Callable, items: Iterable, **options) -> Iterator:
@@ -89,8 +105,7 @@ def pipeline(runner: str, flags: Iterable[str] = ()):
     from apache_beam.options.pipeline_options import PipelineOptions
 
     name = _DIRECT if runner == "DirectRunner" else runner
-    options = PipelineOptions([f"--runner={name}", *flags])
-    return beam.Pipeline(options=options)
+    return beam.Pipeline(options=PipelineOptions([f"--runner={name}", *flags]))
 
 
 @contextlib.contextmanager

@@ -28,7 +28,6 @@ from tfcopy.data import parallel
 from tfcopy.data.corpora import text_pairs
 from tfcopy.data.preparation import MANIFEST
 from tfcopy.flags import File, Folder, Parser, PositiveFloat, PositiveInt
-from tfcopy.terminal import quiet
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -116,7 +115,7 @@ def run(config: Config, beam_flags: Iterable[str] = ()) -> None:
     files = {f"--{x}": getattr(config, x) or () for x in text_pairs.SPLITS}
     output = os.path.join(config.output, MANIFEST)
     check_files({"--output": output}, files)
-    with quiet():
+    with terminal.quiet():
         from tfcopy.data.preparation import corpus_preparation
         from tfcopy.data.preparation.prepared_corpus import read_manifest
 
@@ -135,8 +134,7 @@ def run(config: Config, beam_flags: Iterable[str] = ()) -> None:
         runner=config.runner,
         beam_flags=beam_flags,
     )
-    manifest = read_manifest(config.output)
-    print(_summary(manifest, time.monotonic() - start))
+    print(_summary(read_manifest(config.output), time.monotonic() - start))
 
 
 def _summary(manifest, seconds):

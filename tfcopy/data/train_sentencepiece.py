@@ -31,7 +31,6 @@ from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.data.text import blanks
 from tfcopy.data.text.span_patterns import CHOICES, check_flag
 from tfcopy.flags import File, Parser, PositiveInt, flag
-from tfcopy.terminal import quiet
 
 # The only normalisation: "▁" is a blank, as which it is read in any case.
 _RULES = "2581\t20\n"
@@ -80,7 +79,7 @@ def train(
     num_lines = 0
     failures = []  # of the lines, which SentencePiece would call its own
     if protect:
-        with quiet():
+        with terminal.quiet():
             from tfcopy.tokens import SPAN
 
         lines = _replace_spans(lines, protect)
@@ -169,7 +168,7 @@ def _parts(line):
 
 def _replace_spans(lines, protect):
     """Replaces spans of the lines by `SPAN`."""
-    with quiet():
+    with terminal.quiet():
         from tfcopy.data.text.protected_tokenizer import cut_out
         from tfcopy.data.text.tokenization import string_tensor
 
@@ -240,8 +239,7 @@ class Options:
     merges: PositiveInt | None = None
     output: File
     protect: list[str] = flag(
-        [],
-        f"spans that are not cut, such as code and links: {CHOICES}",
+        [], f"spans that are not cut, such as code and links: {CHOICES}"
     )
     model_type: Literal["unigram", "bpe"] = "unigram"
 

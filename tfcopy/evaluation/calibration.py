@@ -65,9 +65,7 @@ def _shares(pool, total):
     return np.array([right / count, (right + 2 * added) / (count + 2)])
 
 
-def confidence_of(
-    model: Mapping,
-) -> Callable[[Iterable[float]], float | None]:
+def confidence_of(model: Mapping) -> Callable[[Iterable[float]], float | None]:
     """Makes a function from scores to the probability that no edit is needed.
 
     The scores are those of the parts of a text, which must all be right: the

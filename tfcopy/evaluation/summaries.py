@@ -123,8 +123,7 @@ def character_rouge(
         [Gu et al., 2016](https://arxiv.org/abs/1603.06393).
     """
     names = ["rouge1", "rouge2", "rougeL"]
-    tokenizer = _CharacterTokenizer(limit)
-    scores = _rouge_scores(texts, references, names, tokenizer)
+    scores = _rouge_scores(texts, references, names, _CharacterTokenizer(limit))
     return {
         name: percent(score[name].fmeasure for score in scores)
         for name in names

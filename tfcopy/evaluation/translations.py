@@ -260,9 +260,7 @@ _UNK_WORD = special.SPECIAL_TOKENS[special.UNK]
 
 
 def bleu(
-    hypotheses: Sequence[str],
-    references: Sequence[str],
-    tokenize: str = "13a",
+    hypotheses: Sequence[str], references: Sequence[str], tokenize: str = "13a"
 ) -> dict:
     """Computes corpus BLEU.
 
@@ -307,9 +305,7 @@ def exact_match(hypotheses: Sequence[str], references: Sequence[str]) -> float:
 
 
 def top_n_accuracy(
-    candidate_lists: Sequence[Sequence[str]],
-    references: Sequence[str],
-    n: int,
+    candidate_lists: Sequence[Sequence[str]], references: Sequence[str], n: int
 ) -> float:
     """Computes how often one of the `n` best candidates equals the reference.
 

@@ -14,7 +14,6 @@ from tfcopy.experiments.config import (
     find_given_corpora,
     has_backbone,
 )
-from tfcopy.terminal import open_missing_streams, quiet
 
 
 def main(config_class, run, arguments=None):
@@ -34,11 +33,11 @@ def main(config_class, run, arguments=None):
     Returns:
         The process's exit status.
     """
-    open_missing_streams()
+    terminal.open_missing_streams()
     config = parse(config_class, arguments)
 
     def work():
-        with quiet():
+        with terminal.quiet():
             flag_checks.check_named_files(config)
             importlib.import_module("tfcopy.experiments.run")
         run(config)

@@ -2,8 +2,8 @@
 
 A recipe's `Config` inherits the groups that it needs, changes some of their
 defaults (`configuration`), and declares its own flags. A helper takes
-the group that it reads. This file imports nothing heavy, so that `--help`
-answers at once.
+the group that it reads. Below are the columns that tables of results share.
+This file imports nothing heavy, so that `--help` answers at once.
 """
 
 import dataclasses
@@ -542,3 +542,11 @@ def config_for_system(config: RunConfig, name: str):
     return dataclasses.replace(
         config, **{k: value for k, value in given.items() if value is not None}
     )
+
+
+# === Columns of the tables of results ===
+
+# Of each its title and the name of its figure.
+TRANSLATION_SCORES = {"BLEU": "bleu", "chrF": "chrf"}
+TIME = {"updates": "updates", "seconds": "seconds_training"}
+SIZE_AND_TIME = {"weights": "parameters", **TIME}

@@ -18,21 +18,12 @@ from tfcopy.experiments.reporting import ALL_SYSTEMS
 from tfcopy.flags import default_of
 from tfcopy.keras_internals import weight_names
 from tfcopy.serving import run_folder
-from tfcopy.serving.run_folder import (
-    CONFIG_NAME,
-    FORMAT,
-    RESULTS_NAME,
-    SERVABLE_NAME,
-    RunError,
-    RunFolder,
-    checkpoints_of,
-)
 from tfcopy.serving.servables import storage
 from tfcopy.training.checkpoint_arrays import check_identity
 from tfcopy.training.warm_start import Words
 
 # Files of a system besides checkpoints and TensorBoard's events.
-_WRITTEN = (SERVABLE_NAME, "history.json")
+_WRITTEN = (run_folder.SERVABLE_NAME, "history.json")
 _EVENTS = "events.out.tfevents."
 # Flags of layers that `check_sizes` compares, and of their sizes.
 _LAYERS = ("encoder", "decoder", "head", "pointing", "backbone")
@@ -40,7 +31,7 @@ _SIZES = ("embedding_dim", "units")  # which all of them have
 _SIZES += ("encoder_units", "attention_units", "output_units", "summary_units")
 
 
-class OwnFolder(RunFolder):
+class OwnFolder(run_folder.RunFolder):
     """The folder of a run that is about to train.
 
     Args:
@@ -64,16 +55,16 @@ class OwnFolder(RunFolder):
     def __init__(self, folder, names=()):
         try:
             super().__init__(folder)
-        except RunError:
+        except run_folder.RunError:
             self.recipe = None
             self.values, self.begun, self.results = {}, [], {}
-            for name in (CONFIG_NAME, RESULTS_NAME):
+            for name in (run_folder.CONFIG_NAME, run_folder.RESULTS_NAME):
                 try:
                     run_folder.read(self.folder, name)
-                except RunError as error:
+                except run_folder.RunError as error:
                     is_damaged = isinstance(error.__cause__, DamagedFileError)
                     if not (is_damaged and self._find_systems(names)):
-                        raise RunError(
+                        raise run_folder.RunError(
                             f"{error} Choose another --run."
                         ) from error
         self.begun = sorted({*self.begun, *self._find_systems(names)})
@@ -102,7 +93,7 @@ class OwnFolder(RunFolder):
             CheckpointError: naming a flag that has another value there.
         """
         if self.recipe not in (None, recipe):
-            raise RunError(
+            raise run_folder.RunError(
                 f"{self.folder}: a run of {self.recipe}, not of {recipe}. "
                 "Choose another --log_dir or --run."
             )
@@ -129,11 +120,11 @@ class OwnFolder(RunFolder):
             if filesystem.realpath(inner) != inner:
                 reason = "is behind a symbolic link"
             elif run_folder.is_run(path) or run_folder.is_run(part):
-                reason = f"has another run's {CONFIG_NAME}"
+                reason = f"has another run's {run_folder.CONFIG_NAME}"
             elif names and system not in (*self.begun, ALL_SYSTEMS):
                 reason = f"has {names[0]}, which no run has written"
             if reason:
-                raise RunError(
+                raise run_folder.RunError(
                     f"{self.path(system)} {reason}. Choose another --run or "
                     "--log_dir."
                 )
@@ -177,25 +168,31 @@ class OwnFolder(RunFolder):
         root = os.path.join(filesystem.realpath(self.folder), "")
         place = init_from and os.path.join(filesystem.realpath(init_from), "")
         if place and place.startswith(root):
-            raise RunError(
+            raise run_folder.RunError(
                 f"--init_from {init_from}: --fresh would remove it. Choose "
                 "another --run or --log_dir."
             )
 
     def _record(self, recipe, flags):
-        content = {"format": FORMAT, "recipe": recipe, "config": flags}
-        write_json(self.path(CONFIG_NAME), {**content, "begun": self.begun})
+        content = {
+            "format": run_folder.FORMAT,
+            "recipe": recipe,
+            "config": flags,
+        }
+        write_json(
+            self.path(run_folder.CONFIG_NAME), {**content, "begun": self.begun}
+        )
 
     def _clear(self):
         """Removes the earlier run, except vocabularies and ids."""
         with contextlib.suppress(FileNotFoundError):
-            filesystem.remove(self.path(RESULTS_NAME))
+            filesystem.remove(self.path(run_folder.RESULTS_NAME))
         for system in (*self.begun, ALL_SYSTEMS):
             where = self.path(system)
             for name in _list_written(where):
                 if name != "checkpoints":
                     filesystem.remove(os.path.join(where, name))
-            checkpoints_of(where).clear()
+            run_folder.checkpoints_of(where).clear()
         self.begun = []
 
 
@@ -208,7 +205,7 @@ def lock(folder):
     try:
         atomic_files.lock_folder(folder)
     except BlockingIOError as error:
-        raise RunError(
+        raise run_folder.RunError(
             f"{folder}: {error.strerror} is training there. Wait for it to "
             "end, or choose another --run."
         ) from error
@@ -227,7 +224,7 @@ def check_place(folder, log_dir):
     here = filesystem.realpath(folder)
     root = os.path.join(filesystem.realpath(log_dir), "")
     if not here.startswith(root) or here == root:
-        raise RunError(
+        raise run_folder.RunError(
             f"--run: {folder} leads to {here}, which is not a folder within "
             f"--log_dir {log_dir}. Choose another --run or --log_dir."
         )
@@ -235,12 +232,12 @@ def check_place(folder, log_dir):
     for depth in range(len(parts)):
         above, systems = os.path.join(root, *parts[:depth]), []
         # A folder that cannot be read is refused when a run is to use it.
-        with contextlib.suppress(RunError, OSError):
+        with contextlib.suppress(run_folder.RunError, OSError):
             systems = OwnFolder(above).begun
         for system in systems:
             path = os.path.join(above, system, "")
             if f"{here}/".startswith(path) or path.startswith(f"{here}/"):
-                raise RunError(
+                raise run_folder.RunError(
                     f"{folder}: there is {system} of the run in {above}. "
                     "Choose another --run or --log_dir."
                 )
@@ -253,7 +250,7 @@ def check_system(folder, here):
         folder: The system's folder.
         here: What must be the same there, as far as it is known there.
     """
-    checkpoints = checkpoints_of(folder)
+    checkpoints = run_folder.checkpoints_of(folder)
     info = checkpoints.newest_info()
     if info is not None:
         path = os.path.join(checkpoints.folder, "")
@@ -263,9 +260,9 @@ def check_system(folder, here):
 def _is_system(folder):
     """Returns whether a folder holds the output of a run."""
     with contextlib.suppress(OSError, DamagedFileError):
-        stored = read_json(os.path.join(folder, SERVABLE_NAME))
+        stored = read_json(os.path.join(folder, run_folder.SERVABLE_NAME))
         return {"kind", "details"} <= stored.keys()
-    return checkpoints_of(folder).newest_info() is not None
+    return run_folder.checkpoints_of(folder).newest_info() is not None
 
 
 def _list_written(folder):
@@ -316,7 +313,9 @@ def check_sizes(folder, name, config):
         ValueError: naming --init_from and the flags that differ.
     """
     try:
-        stored = read_json(os.path.join(_system(folder, name), SERVABLE_NAME))
+        stored = read_json(
+            os.path.join(_system(folder, name), run_folder.SERVABLE_NAME)
+        )
         recipe, flags = (stored["details"][x] for x in ("recipe", "flags"))
     except (OSError, ValueError, KeyError):
         return
@@ -353,7 +352,7 @@ def scores_of(folder, name, **flags) -> dict:
     """
     with contextlib.suppress(OSError, ValueError):
         path = _system(folder, name)
-        run = RunFolder(os.path.dirname(path))
+        run = run_folder.RunFolder(os.path.dirname(path))
         if flags.items() <= run.values.items():
             systems = run.results.get("systems", {})
             return systems.get(os.path.basename(path), {})
@@ -393,12 +392,12 @@ def take_weights(folder, name, model, served) -> str:
 
 def _system(folder, name):
     """Returns the folder of the system whose weights are taken."""
-    if filesystem.isfile(os.path.join(folder, SERVABLE_NAME)):
+    if filesystem.isfile(os.path.join(folder, run_folder.SERVABLE_NAME)):
         return folder
-    run = RunFolder(folder)
+    run = run_folder.RunFolder(folder)
     try:
         return run.path(run.find(name))
-    except RunError:
+    except run_folder.RunError:
         return run.path(run.choose()[0])
 
 

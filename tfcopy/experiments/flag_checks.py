@@ -136,8 +136,7 @@ def name_flags(**names):
     try:
         yield
     except ValueError as error:
-        message = re.sub(r"`(\w+)`", flag, str(error))
-        raise ValueError(message) from error
+        raise ValueError(re.sub(r"`(\w+)`", flag, str(error))) from error
 
 
 # Around what a `TokenLimit` refuses.

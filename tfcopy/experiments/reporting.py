@@ -100,6 +100,14 @@ def print_text(title, text, width=0):
     print(f"{title:{width}}{to_one_line(text)}")
 
 
+def print_answers(translator, sources, mark="  "):
+    """Shows what a translator makes of some sources, after a mark."""
+    answers = translator.translate_all(sources, progress=False)
+    for source, found in zip(sources, answers):
+        print_text("\n  ", source)
+        print_text(mark, found.text)
+
+
 def print_table(rows, columns, paper={}):
     """Prints figures, and below them the paper's.
 

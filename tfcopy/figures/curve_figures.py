@@ -10,12 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.transforms import Bbox
 
-from tfcopy.figures.word_grid import (
-    drawable,
-    font_families,
-    image_of,
-    new_figure,
-)
+from tfcopy.figures import word_grid
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,14 +85,14 @@ def panels_figure(panels):
     Returns:
         As in `curves_figure`.
     """
-    figure = new_figure(
+    figure = word_grid.new_figure(
         figsize=(5 * len(panels), 4), dpi=100, layout="constrained"
     )
     for axes, panel in zip(
         figure.subplots(1, len(panels), squeeze=False)[0], panels
     ):
         _draw(axes, panel)
-    return image_of(figure)
+    return word_grid.image_of(figure)
 
 
 def _draw(axes, panel):
@@ -182,7 +177,7 @@ def categories_figure(points, words, categories):
         and `figures.save_png`.
     """
     points = np.asarray(points, np.float64)
-    figure = new_figure(figsize=(9, 7), dpi=100, layout="constrained")
+    figure = word_grid.new_figure(figsize=(9, 7), dpi=100, layout="constrained")
     axes = figure.add_subplot()
     colors = {}
     for i, name in enumerate(dict.fromkeys(categories)):
@@ -192,7 +187,7 @@ def categories_figure(points, words, categories):
             s=22,
             color=colors[name],
             marker=_MARKERS[i % len(_MARKERS)],
-            label=drawable(name),
+            label=word_grid.drawable(name),
         )
     # No numbers on the axes, since only distances have a meaning.
     axes.set_xticks([])
@@ -203,11 +198,11 @@ def categories_figure(points, words, categories):
             loc="outside upper center",
             ncols=6,
             frameon=False,
-            prop={"family": font_families()},
+            prop={"family": word_grid.font_families()},
         )
     figure.canvas.draw()  # fixes the positions of the points
     _write_words(axes, points, words, [colors[name] for name in categories])
-    return image_of(figure)
+    return word_grid.image_of(figure)
 
 
 def _write_words(axes, points, words, colors):
@@ -216,10 +211,10 @@ def _write_words(axes, points, words, colors):
         Bbox.from_bounds(x - 4, y - 4, 8, 8)
         for x, y in axes.transData.transform(points)
     ]
-    families = font_families()
+    families = word_grid.font_families()
     for i, (word, color) in enumerate(zip(words, colors)):
         label = axes.annotate(
-            drawable(word),
+            word_grid.drawable(word),
             points[i],
             xytext=(0, 0),
             textcoords="offset points",

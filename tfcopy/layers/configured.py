@@ -29,6 +29,16 @@ def check_positive(argument, value):
         )
 
 
+def check_heads(units, num_layers, num_heads):
+    """Raises a ValueError if a Transformer cannot have these sizes."""
+    if num_layers < 1 or num_heads < 1 or units % num_heads:
+        raise ValueError(
+            "`num_layers` and `num_heads` must be positive, and `units` a "
+            f"multiple of `num_heads`. Received: units={units}, "
+            f"num_layers={num_layers}, num_heads={num_heads}."
+        )
+
+
 class Configured:
     """Mixin of layers whose arguments become their attributes and config.
 
@@ -76,6 +86,17 @@ class Configured:
             for name in cls.layer_arguments
         }
         return super().from_config({**config, **layers})
+
+    def _add_kernel(self, name, *shape):
+        return self.add_weight(
+            shape, self.kernel_initializer, name=f"{name}_kernel"
+        )
+
+    def _add_bias(self, name, size):
+        return self.add_weight((size,), "zeros", name=f"{name}_bias")
+
+    def _cast(self, x):
+        return ops.cast(x, self.compute_dtype)
 
 
 class Unmasked(keras.layers.Layer):

@@ -198,8 +198,7 @@ def mean_log_probs(distribution, ids, source_copy_ids):
     """
     size = distribution.vocabulary_size
     same, first = same_words(source_copy_ids)
-    positions = ops.arange(ops.shape(first)[1], dtype="int32")
-    known = ops.equal(first, positions)
+    known = ops.equal(first, ops.arange(ops.shape(first)[1], dtype="int32"))
     known = ops.logical_and(known, source_copy_ids < size)
     known = ops.logical_and(known, source_copy_ids > tokens.BOS)
     never = ops.convert_to_tensor([tokens.PAD, tokens.UNK, tokens.BOS])
@@ -339,9 +338,7 @@ def observed_log_likelihood(distribution, ids, pointers, source_copy_ids):
     # The argmax only chooses the label, and has no gradient.
     highest = argmax(ops.stop_gradient(candidates))
     position = ops.where(
-        ops.equal(pointers, tokens.UNMATCHED),
-        highest,
-        ops.maximum(pointers, 0),
+        ops.equal(pointers, tokens.UNMATCHED), highest, ops.maximum(pointers, 0)
     )
     copied = gather_last(copy_log_probs, position)
     generated = generate_log_probs(distribution, ids)

@@ -146,6 +146,5 @@ def word_products(table, kernel, bias, num_places, dtype):
         lambda: products_of(table), lambda: ops.zeros((0, kernel.shape[-1]))
     )
     return lambda ids: choose(
-        lambda: take(products, ids),
-        lambda: products_of(take(table, ids)),
+        lambda: take(products, ids), lambda: products_of(take(table, ids))
     )

@@ -157,8 +157,7 @@ def masked_softmax(scores, mask, axis):
 def split_heads(x, num_heads):
     """Splits the last axis into heads: `(B, N, U)` to `(B, H, N, U / H)`."""
     rows = x.shape[1] or ops.shape(x)[1]
-    size = x.shape[2] // num_heads
-    x = ops.reshape(x, (-1, rows, num_heads, size))
+    x = ops.reshape(x, (-1, rows, num_heads, x.shape[2] // num_heads))
     return ops.transpose(x, (0, 2, 1, 3))
 
 

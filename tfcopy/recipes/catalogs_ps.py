@@ -75,13 +75,11 @@ class Config(corpus_flags.TranslatorConfig):
 
 
 COLUMNS = {
-    "BLEU": "bleu",
-    "chrF": "chrf",
+    **config.TRANSLATION_SCORES,
     "% right": "right",
     "% spans kept": "spans_kept",
     "dev ppl": "perplexity",
-    "updates": "updates",
-    "seconds": "seconds_training",
+    **config.TIME,
 }
 
 

@@ -72,6 +72,7 @@ PRESETS = {
         "max_summary_length": 120,
     },
 }
+_Kind = Literal["lstm", "transformer"]  # of encoder and decoder
 
 
 @config.configuration(
@@ -138,12 +139,8 @@ class Config(
     )
     systems: list[Literal[SYSTEMS]] = config.systems(list(SYSTEMS))
     head: config.PointingHead = config.variant_flag.common("pointer_generator")
-    encoder: Literal["lstm", "transformer"] = config.variant_flag.common(
-        "lstm", replaced=True
-    )
-    decoder: Literal["lstm", "transformer"] = config.variant_flag.common(
-        "lstm", replaced=True
-    )
+    encoder: _Kind = config.variant_flag.common("lstm", replaced=True)
+    decoder: _Kind = config.variant_flag.common("lstm", replaced=True)
     initializers: Literal["keras", "paper"] = config.model(
         "keras", replaced=True
     )
@@ -167,8 +164,7 @@ COLUMNS = {
     "% rep. 3": "repeated_3grams",
     "p_gen": "generate_probability",
     "dev ppl": "perplexity",
-    "updates": "updates",
-    "seconds": "seconds_training",
+    **config.TIME,
 }
 
 

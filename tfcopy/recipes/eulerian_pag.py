@@ -53,9 +53,7 @@ COLUMNS = {
     "any order": "sorted_match",
     "nodes": "accuracy",
     "dev ppl": "perplexity",
-    "weights": "parameters",
-    "updates": "updates",
-    "seconds": "seconds_training",
+    **config.SIZE_AND_TIME,
 }
 
 

@@ -89,13 +89,11 @@ class Config(corpus_flags.TranslatorConfig, corpus_flags.DemoConfig):
 
 
 COLUMNS = {
-    "BLEU": "bleu",
-    "chrF": "chrf",
+    **config.TRANSLATION_SCORES,
     "% UNK": "unk_rate",
     "% copied": "copy_rate",
     "dev ppl": "perplexity",
-    "updates": "updates",
-    "seconds": "seconds_training",
+    **config.TIME,
     "tokens/s": "target_tokens_per_second",
 }
 

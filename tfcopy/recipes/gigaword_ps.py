@@ -20,12 +20,11 @@ and its names are in lower case.
 Repeating an interrupted command resumes it where it stopped.
 """
 
-import dataclasses
 import sys
 from typing import Literal
 
 from tfcopy.experiments import command_line, config
-from tfcopy.experiments.config import head_for_kind, run_name
+from tfcopy.experiments.config import run_name
 from tfcopy.experiments.pairs import corpus_flags, model_flags
 from tfcopy.flags import PositiveInt
 
@@ -150,8 +149,7 @@ COLUMNS = {
     "% UNK": "unk_rate",
     "% pointed": "copy_rate",
     "dev nll": "nll",
-    "updates": "updates",
-    "seconds": "seconds_training",
+    **config.TIME,
 }
 
 
@@ -170,8 +168,9 @@ def run(config):
 
     answers = {}
     for name in run.each(data.identity):
-        system = build(run, name, data)
-        run.results[name], answers[name] = train_and_score(system, data, test)
+        system = headlines.build(run, name, data)
+        results = headlines.train_and_score(system, data, test)
+        run.results[name], answers[name] = results
 
     summary_data.print_examples(test, answers)
     paper, pointers = (
@@ -190,71 +189,6 @@ def run(config):
         pointers_per_100=counted,
         paper_pointers_per_100=pointers,
     )
-
-
-def build(run, name, data):
-    """Builds a system, text in and text out."""
-    from tfcopy.data.text.entities import placeholder_ids
-    from tfcopy.experiments.pairs import pointer_softmax_systems
-
-    config = run.config
-    placeholders = ()
-    if data.entities is not None:
-        placeholders = placeholder_ids(data.vocabularies[1])
-    search = {
-        "min_length": config.min_summary_length,
-        "max_length": config.max_summary_length,
-        # A placeholder without a source word would be spelt <unk>.
-        "source_only": placeholders if config.forbid_unk else (),
-    }
-
-    entities = data.entities and dataclasses.asdict(data.entities)
-    return pointer_softmax_systems.build(
-        run,
-        name,
-        head_for_kind(config, run.kinds[name]),
-        data,
-        search,
-        {"entities": entities},
-        max_source_length=config.max_source_length,
-        entities=data.entities,
-    )
-
-
-def train_and_score(system, data, test):
-    """Trains a system, or resumes its training, and writes the headlines.
-
-    Returns:
-        `(results, answers)`: the system's part of results.json, and a
-        `Translation` for each text.
-    """
-    from tfcopy.experiments.pairs import (
-        headlines,
-        pair_training,
-        pointer_softmax_systems,
-    )
-
-    config = system.config
-    head = head_for_kind(config, system.kind)
-    options = pointer_softmax_systems.training_options(system, head, data)
-    _, trainer_result, trained = pair_training.train(system, data, **options)
-    answers, scores = test.answer(system.served)
-    dev = data.validation
-    length = dev.num_target_tokens / len(dev)
-    results = {
-        **trained,
-        **scores,
-        "nll": round(trainer_result.best_dev_nll * length, 2),
-    }
-    if data.entities is not None:
-        limits = config.max_source_length, config.max_target_length
-        results["anonymised"] = headlines.score_anonymised_rouge(
-            data, answers, limits
-        )
-    if head == "softmax" and not config.replace_unk:
-        replaced = system.served.copy(replace_unk=True)
-        results["unk_replaced"] = test.answer(replaced)[1]
-    return results, answers
 
 
 def print_comparison(results, paper, pointers, paper_pointers):

@@ -147,8 +147,7 @@ def run(config):
             run.results.setdefault(name, {})[part] = {**trained, **scores}
         reporting.print_marked_examples(data.test, answers, unit=part)
 
-    metrics = ("rouge1", "rouge2", "rougeL")
-    reporting.add_means(run.results, prepared, metrics)
+    reporting.add_means(run.results, prepared, ("rouge1", "rouge2", "rougeL"))
     generated = config.data_dir is None
     print_comparison(run.results, prepared, generated)
     if data.corpus.tokenized:

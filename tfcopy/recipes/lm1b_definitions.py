@@ -124,9 +124,7 @@ COLUMNS = {
     "after OOV": "after_oov",
     "after known": "after_known",
     "of known": "known_targets",
-    "weights": "parameters",
-    "updates": "updates",
-    "seconds": "seconds_training",
+    **config.SIZE_AND_TIME,
 }
 
 
@@ -142,12 +140,12 @@ def run(config):
     from tfcopy.experiments.run import Run
 
     run = Run(config)
-    data = prepare(config)
+    data = next_word_systems.prepare(config, SYSTEMS)
 
     costs = {}
     for name in run.each(data.identity):
-        system = build(run, name, data)
-        trainer, trained = train(system, data)
+        system = next_word_systems.build(run, name, SYSTEMS[name], data)
+        trainer, trained = next_word_systems.train(system, data)
 
         def score(texts):
             return next_word_systems.score(
@@ -183,81 +181,6 @@ def run(config):
     )
     return definition_pictures.finish(
         run, SYSTEMS, "perplexity", ("baseline", "glove"), paper=PAPER
-    )
-
-
-def load_corpus(config):
-    """Loads the corpus that the flags name."""
-    from tfcopy.data.corpora import sentences
-    from tfcopy.data.generated import demo_definitions
-
-    if config.corpus == "demo":
-        return demo_definitions.sentences(num_train=config.num_train)
-    if config.corpus == "lm1b":
-        if config.data is None:
-            return sentences.load_tfds("lm1b", config.data_dir)
-        return sentences.load_one_billion_words(
-            config.data, num_shards=config.num_shards
-        )
-    if config.data is None:
-        raise ValueError(
-            f"--data must name where the corpus is. Received: --corpus "
-            f"{config.corpus} without --data."
-        )
-    is_brown = config.corpus == "brown"
-    load = sentences.load_brown if is_brown else sentences.load
-    return load(config.data)
-
-
-def prepare(config):
-    """Reads the sentences, and what the systems need: `DefinitionData`."""
-    from tfcopy.experiments.definitions import (
-        definition_data,
-        next_word_systems,
-    )
-
-    def read(split, tokenizer, _):
-        return next_word_systems.read(split, tokenizer, config.max_length)
-
-    return definition_data.prepare(config, load_corpus(config), read, SYSTEMS)
-
-
-def build(run, name, data):
-    """Builds a system that predicts the next word: `TextSystem`."""
-    from tfcopy.experiments.definitions import next_word_systems, text_systems
-    from tfcopy.models import lstm_language_model
-    from tfcopy.serving.servables.text_model import WordPredictor
-
-    return text_systems.build(
-        run,
-        name,
-        SYSTEMS[name],
-        data,
-        lstm_language_model,
-        WordPredictor,
-        finish=next_word_systems.finish_batch,
-    )
-
-
-def train(text_system, data):
-    """Trains a system, or resumes its training."""
-    from tfcopy import losses
-    from tfcopy.experiments.definitions import (
-        next_word_systems,
-        text_systems,
-    )
-
-    def score_predictions(predictions):
-        scores, _ = next_word_systems.score(predictions)
-        return {name: x for name, x in scores.items() if x is not None}
-
-    return text_systems.train(
-        text_system,
-        data,
-        losses.next_word,
-        normalize="sentences",
-        score_predictions=score_predictions,
-        on_eval=next_word_systems.NextWordSamples(text_system, data.validation),
     )
 
 

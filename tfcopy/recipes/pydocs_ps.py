@@ -62,14 +62,12 @@ class Config(corpus_flags.TranslatorConfig):
 
 
 COLUMNS = {
-    "BLEU": "bleu",
-    "chrF": "chrf",
+    **config.TRANSLATION_SCORES,
     "% spans kept": "spans_kept",
     "% texts with all": "texts_kept",
     "% UNK": "unk_rate",
     "dev ppl": "perplexity",
-    "updates": "updates",
-    "seconds": "seconds_training",
+    **config.TIME,
     "tokens/s": "target_tokens_per_second",
 }
 

@@ -19,9 +19,6 @@ from tfcopy.experiments.pairs import model_flags
 
 # Percent of all targets.
 PAPER = {"softmax": 48.2, "pointer_softmax": 17.4}
-SYSTEMS = tuple(PAPER)
-
-
 PRESETS = {
     "demo": {
         "train_size": 5_000,

@@ -18,21 +18,19 @@ are embedded by their definitions alone, and exports the best one.
 Repeating an interrupted command resumes it where it stopped.
 """
 
-import dataclasses
 import sys
 from typing import Literal
 
 from tfcopy.experiments import command_line, config
 from tfcopy.experiments.definitions import definition_flags
-from tfcopy.experiments.definitions.definition_flags import WordSources
 from tfcopy.flags import PositiveInt
 
 # The systems of the paper's Table 2; --combine is added to them.
 SYSTEMS = {
-    "baseline": WordSources(),
-    "spelling": WordSources(spelling=True),
-    "dict": WordSources("definitions"),
-    "glove": WordSources(fixed=True),
+    "baseline": definition_flags.WordSources(),
+    "spelling": definition_flags.WordSources(spelling=True),
+    "dict": definition_flags.WordSources("definitions"),
+    "glove": definition_flags.WordSources(fixed=True),
 }
 # Test accuracy in percent: SNLI, and MultiNLI matched and mismatched.
 PAPER = {
@@ -140,9 +138,7 @@ class Config(definition_flags.LabelledTextsConfig):
 
 COLUMNS = {
     "accuracy": "accuracy",
-    "weights": "parameters",
-    "updates": "updates",
-    "seconds": "seconds_training",
+    **config.SIZE_AND_TIME,
 }
 
 
@@ -160,12 +156,13 @@ def run(config):
     from tfcopy.experiments.run import Run
 
     run = Run(config)
-    data = prepare(config)
+    data = entailment_systems.prepare(config, SYSTEMS)
 
     systems, answers, right = {}, {}, {}
     for name in run.each(data.identity):
-        system = systems[name] = build(run, name, data)
-        trainer, trained = train(system, data)
+        system = entailment_systems.build(run, name, SYSTEMS[name], data)
+        systems[name] = system
+        trainer, trained = entailment_systems.train(system, data)
         answers[name] = entailment_systems.probabilities(
             text_systems.predict(trainer, system, data.test)
         )
@@ -208,67 +205,6 @@ def run(config):
         accuracy_by_mean_log_rank=rarity,
         categories=categories,
         paper=PAPER,
-    )
-
-
-def prepare(config):
-    """Reads the pairs, and what the systems need: `DefinitionData`."""
-    from tfcopy.data.corpora import nli
-    from tfcopy.data.generated import demo_definitions
-    from tfcopy.experiments.definitions import (
-        definition_data,
-        entailment_systems,
-    )
-
-    demo = demo_definitions.entailments
-    corpus = definition_data.load_labelled(config, nli, demo)
-
-    def read(split, tokenizer, _):
-        return entailment_systems.read(split, tokenizer, config.max_length)
-
-    return definition_data.prepare(config, corpus, read, SYSTEMS)
-
-
-def build(run, name, data):
-    """Builds a system that labels pairs: `TextSystem`."""
-    from tfcopy.experiments.definitions import text_systems
-    from tfcopy.models import esim
-    from tfcopy.serving.servables.text_model import EntailmentClassifier
-
-    sources = SYSTEMS[name]
-    if name not in run.config.baselines:
-        combine = run.config.combine
-        sources = dataclasses.replace(sources, combine=combine)
-    return text_systems.build(
-        run, name, sources, data, esim, EntailmentClassifier
-    )
-
-
-def train(text_system, data):
-    """Trains a system, or resumes its training."""
-    import tensorflow as tf
-
-    from tfcopy import losses
-    from tfcopy.experiments.definitions import (
-        entailment_systems,
-        text_systems,
-    )
-
-    def accuracy(batch, logits):
-        labels = tf.argmax(logits, -1, output_type=tf.int32)
-        right = tf.cast(labels == batch["label"], tf.float32)
-        return {"accuracy": 100 * tf.reduce_mean(right)}
-
-    return text_systems.train(
-        text_system,
-        data,
-        losses.label,
-        targets="label",
-        metrics=accuracy,
-        score="accuracy",
-        on_eval=entailment_systems.EntailmentSamples(
-            text_system, data.validation
-        ),
     )
 
 

@@ -129,9 +129,7 @@ COLUMNS = {
     "EM": "exact_match",
     "F1": "f1",
     "EM, indep.": "independent_exact_match",
-    "weights": "parameters",
-    "updates": "updates",
-    "seconds": "seconds_training",
+    **config.SIZE_AND_TIME,
 }
 
 
@@ -148,13 +146,17 @@ def run(config):
 
     check(config)
     run = Run(config)
-    data, questions = prepare(config)
+    data, questions = answering_systems.prepare(config, SYSTEMS)
     test = questions["test"]
 
     systems, answers = {}, {}
     for name in run.each(data.identity):
-        systems[name] = build(run, name, data, test)
-        trainer, trained = train(systems[name], data, questions["validation"])
+        systems[name] = answering_systems.build(
+            run, name, SYSTEMS[name], data, test
+        )
+        trainer, trained = answering_systems.train(
+            systems[name], data, questions["validation"]
+        )
         found = answers[name] = answering_systems.answer(
             text_systems.predict(trainer, systems[name], data.test),
             test,
@@ -204,99 +206,6 @@ def check(config):
         raise ValueError(
             "--anneal_epoch needs --schedule constant, and no --warmup."
         )
-
-
-def prepare(config):
-    """Reads the questions, and what the systems need.
-
-    Returns:
-        `(data, questions)`: `DefinitionData`; and the `TokenizedQuestion`s of
-        `validation` and `test`, which are scored.
-    """
-    from tfcopy.data.corpora import squad
-    from tfcopy.data.generated import demo_definitions
-    from tfcopy.experiments.definitions import (
-        answering_systems,
-        definition_data,
-    )
-
-    demo = demo_definitions.questions
-    corpus = definition_data.load_labelled(config, squad, demo)
-    questions = {"train": None, "validation": [], "test": []}
-
-    def read(split, tokenizer, name):
-        return answering_systems.read(split, tokenizer, questions[name])
-
-    data = definition_data.prepare(
-        config, corpus, read, SYSTEMS, answering_systems.count_once
-    )
-    return data, questions
-
-
-def build(run, name, data, questions):
-    """Builds a system that answers questions: `TextSystem`."""
-    from tfcopy.experiments.definitions import text_systems
-    from tfcopy.models import coattention
-    from tfcopy.serving.servables.text_model import AnswerFinder
-
-    examples = [
-        {"context": x.example.context, "question": x.example.question}
-        for x in questions[:4]
-    ]
-    return text_systems.build(
-        run,
-        name,
-        SYSTEMS[name],
-        data,
-        coattention,
-        AnswerFinder,
-        examples=examples,
-    )
-
-
-def train(text_system, data, questions):
-    """Trains a system, or resumes its training."""
-    from tfcopy import losses, training
-    from tfcopy.experiments import training_choices
-    from tfcopy.experiments.definitions import (
-        answering_systems,
-        text_systems,
-    )
-
-    config = text_system.system.config
-
-    def answer(predictions, some):
-        return answering_systems.answer(
-            predictions, some, config.max_answer_length
-        )
-
-    def score_predictions(predictions):
-        scores = answering_systems.score(
-            answer(predictions, questions), questions
-        )
-        return {name: scores[name] for name in ("exact_match", "f1")}
-
-    optimizer = training_choices.make_optimizer(
-        config, text_system.model, config.updates
-    )
-    phases = []
-    if config.anneal_epoch is not None:
-        phases.append(
-            training.anneal(config.anneal_epoch, optimizer, unit="epochs")
-        )
-    return text_systems.train(
-        text_system,
-        data,
-        losses.span,
-        optimizer=optimizer,
-        phases=phases,
-        targets="start",
-        score_predictions=score_predictions,
-        score="exact_match",
-        on_eval=answering_systems.AnswerSamples(
-            text_system, questions, data.validation, answer
-        ),
-    )
 
 
 if __name__ == "__main__":

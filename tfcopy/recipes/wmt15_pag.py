@@ -145,12 +145,9 @@ class Config(
 
 
 COLUMNS = {
-    "BLEU": "bleu",
-    "chrF": "chrf",
+    **config.TRANSLATION_SCORES,
     "dev ppl": "perplexity",
-    "weights": "parameters",
-    "updates": "updates",
-    "seconds": "seconds_training",
+    **config.SIZE_AND_TIME,
     "chars/s": "target_tokens_per_second",
 }
 

@@ -178,14 +178,7 @@ class Reports:
             score.
     """
 
-    def __init__(
-        self,
-        progress,
-        events,
-        options,
-        optimizer,
-        on_eval=None,
-    ):
+    def __init__(self, progress, events, options, optimizer, on_eval=None):
         self._progress = progress
         self._events = events
         self._options = options

@@ -182,8 +182,7 @@ def anneal(start, optimizer, factor=0.1, unit="updates"):
 
 def multiply_rate(optimizer, factor):
     """Multiplies the learning rate of an optimizer, which is a number."""
-    rate = float(np.array(optimizer.learning_rate))
-    optimizer.learning_rate = rate * factor
+    optimizer.learning_rate = float(np.array(optimizer.learning_rate)) * factor
 
 
 class Schedule:

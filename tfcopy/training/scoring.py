@@ -1,19 +1,22 @@
 """Scoring of a model on whole data sets."""
 
 import dataclasses
+from collections.abc import Callable, Iterable
 from concurrent.futures import CancelledError
 
 import numpy as np
 import tensorflow as tf
 
+from tfcopy.training.distribution import Replicas
 from tfcopy.training.training_results import Evaluation
 from tfcopy.training.updates import groups_of, read_ahead
 
 
+@dataclasses.dataclass(frozen=True)
 class Scorer:
     """Scorer of a model without dropout; it also returns predictions.
 
-    Args:
+    Attributes:
         step_for: Callable from the spec of a batch to the `TrainStep`.
         replicas: `Replicas`.
         dev_data: Dataset of batches, a callable that returns one, or `None`.
@@ -21,19 +24,11 @@ class Scorer:
         score: Name of the dev score that selects the best weights, or `None`.
     """
 
-    def __init__(
-        self,
-        step_for,
-        replicas,
-        dev_data=None,
-        score_predictions=None,
-        score=None,
-    ):
-        self._step_for = step_for
-        self._replicas = replicas
-        self._dev_data = dev_data
-        self._score_predictions = score_predictions
-        self._score = score
+    step_for: Callable
+    replicas: Replicas
+    dev_data: Iterable | Callable | None = None
+    score_predictions: Callable | None = None
+    score: str | None = None
 
     def evaluate(self, data, cancelled=lambda: False):
         """Scores the model on a dataset of batches.
@@ -46,9 +41,9 @@ class Scorer:
             An `Evaluation`, or `None` if cancelled.
         """
         dataset = data() if callable(data) else data
-        step = self._step_for(dataset.element_spec)
+        step = self.step_for(dataset.element_spec)
         totals = None
-        for group in groups_of(read_ahead(dataset), self._replicas.count):
+        for group in groups_of(read_ahead(dataset), self.replicas.count):
             if cancelled():
                 return None
             more = step.score(group)
@@ -58,7 +53,7 @@ class Scorer:
                 "The data to score must have batches. Received none."
             )
         sums = np.array(tf.nest.flatten(totals))
-        sums = self._replicas.sum_over_workers(sums).tolist()
+        sums = self.replicas.sum_over_workers(sums).tolist()
         totals = tf.nest.pack_sequence_as(totals, sums)
         return Evaluation.from_totals(totals, step.targets.per_example)
 
@@ -69,7 +64,7 @@ class Scorer:
             `(batch, distribution)`, the model's input and output.
         """
         dataset = data() if callable(data) else data
-        step = self._step_for(dataset.element_spec)
+        step = self.step_for(dataset.element_spec)
         for batch in read_ahead(dataset):
             yield batch, step.predict(batch)
 
@@ -79,39 +74,39 @@ class Scorer:
         Returns:
             An `Evaluation`, or `None` if cancelled.
         """
-        scores = self.evaluate(self._dev_data, cancelled)
+        scores = self.evaluate(self.dev_data, cancelled)
         if scores is None:
             return None
-        if self._score_predictions:
+        if self.score_predictions:
             values = self._scores_of_predictions(cancelled)
             if values is None:
                 return None
             metrics = scores.metrics | values
             scores = dataclasses.replace(scores, metrics=metrics)
-        if self._score is not None and self._score not in scores.metrics:
+        if self.score is not None and self.score not in scores.metrics:
             raise ValueError(
                 "`score` must be one of the dev scores, "
-                f"{sorted(scores.metrics)}. Received: score={self._score!r}."
+                f"{sorted(scores.metrics)}. Received: score={self.score!r}."
             )
         return scores
 
     def _scores_of_predictions(self, cancelled):
         def predictions():
-            for pair in self.predict(self._dev_data):
+            for pair in self.predict(self.dev_data):
                 if cancelled():
                     raise CancelledError
                 yield pair
 
         try:
-            values = dict(self._score_predictions(predictions()))
+            values = dict(self.score_predictions(predictions()))
         except CancelledError:
             return None
         # The scores of the first worker count, since all workers must select
         # the same weights.
         array = np.array(list(values.values()), np.float64)
-        if not self._replicas.is_chief:
+        if not self.replicas.is_chief:
             array = np.zeros_like(array)
-        array = self._replicas.sum_over_workers(array)
+        array = self.replicas.sum_over_workers(array)
         return dict(zip(values, array.tolist()))
 
 

@@ -12,7 +12,6 @@ import numpy as np
 import tensorflow as tf
 
 from tfcopy import keras_internals, tokens
-from tfcopy.tokens import Batch
 from tfcopy.training.training_results import Totals
 
 
@@ -138,16 +137,16 @@ class Objective:
         return self._call(batch, training=False)
 
     def _call(self, batch, training):
-        inputs = {name: Batch(batch)[name] for name in self.model.input}
+        inputs = {name: tokens.Batch(batch)[name] for name in self.model.input}
         return self.model(inputs, training=training)
 
     def _costs(self, batch, distribution):
         """Computes loss and penalty (or `None`) per target, 0 at padding."""
         mask = self.targets.mask(batch)
-        costs = self._loss(Batch(batch), distribution)
+        costs = self._loss(tokens.Batch(batch), distribution)
         nll, *added = costs if isinstance(costs, tuple) else (costs,)
         if self._penalty:
-            added.append(self._penalty(Batch(batch), distribution))
+            added.append(self._penalty(tokens.Batch(batch), distribution))
         for cost in (nll, *added):  # (B, T)
             self.targets.check_costs(cost)
         nll, *added = (

@@ -198,8 +198,7 @@ def stream_batches(
     )
     index = start_batch
     while num_epochs is None or epoch < num_epochs:
-        dataset = train_data(epoch, index, context)
-        batches = iter(read_ahead(dataset))
+        batches = iter(read_ahead(train_data(epoch, index, context)))
         batch = next(batches, None)
         if batch is None and index == 0:
             raise ValueError(

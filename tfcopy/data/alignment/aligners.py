@@ -14,9 +14,9 @@ import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
-import tqdm
 
 from tfcopy.data.alignment.word_links import Links, Sentences
+from tfcopy.data.parallel import make_bar
 
 NULL = -1  # no source word
 
@@ -111,16 +111,9 @@ def ibm_model1(
     num_targets = 1 + int(target.ids.max(initial=0))
     if null:
         ids = np.insert(source.ids, source.splits[:-1], NULL)
-        splits = source.splits + np.arange(len(source) + 1)
-        source = Sentences(ids, splits)
-    bar = tqdm.tqdm(
-        desc="IBM 1",
-        total=(2 + rounds) * int(source.lengths @ target.lengths),
-        unit=" cells",
-        unit_scale=True,
-        disable=None if progress else True,  # None: not on a terminal
-        leave=False,
-    )
+        source = Sentences(ids, source.splits + np.arange(len(source) + 1))
+    total = (2 + rounds) * int(source.lengths @ target.lengths)
+    bar = make_bar("IBM 1", total, " cells", progress)
 
     def chunks():
         for sources, targets, rows in _cells(source, target):

@@ -21,7 +21,6 @@ from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.data.pairs.encoding import EncodedCorpus
 from tfcopy.data.text import tokenization
 from tfcopy.data.text.dictionary import Dictionary
-from tfcopy.data.text.tokenization import string_tensor
 from tfcopy.data.text.vocabulary import Vocabulary
 
 
@@ -46,7 +45,7 @@ class TokenizedText:
         for row in rows:
             ids.extend(numbers.setdefault(word, len(numbers)) for word in row)
             lengths.append(len(row))
-        lower = tokenization.lower(string_tensor(numbers)).numpy()
+        lower = tokenization.lower(tokenization.string_tensor(numbers)).numpy()
         return cls(
             Sentences(np.array(ids, np.int32), np.cumsum(lengths)),
             [word.decode() for word in numbers],

@@ -38,8 +38,7 @@ _SENTENCE_MARKS = re.compile("</?s>")
 
 
 def load(
-    data_dir: str | os.PathLike | None = None,
-    version: str = "3.*.*",
+    data_dir: str | os.PathLike | None = None, version: str = "3.*.*"
 ) -> TranslationCorpus:
     """Opens TFDS's `cnn_dailymail`, text as typed.
 

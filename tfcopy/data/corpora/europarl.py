@@ -5,7 +5,6 @@ text files, plain or gzipped, or an archive that holds them.
 """
 
 import contextlib
-import hashlib
 import os
 import shutil
 import tarfile
@@ -16,6 +15,7 @@ import tqdm
 
 from tfcopy import filesystem
 from tfcopy.atomic_files import write_atomically
+from tfcopy.checked_files import checksum_of
 from tfcopy.data.corpora import text_pairs
 from tfcopy.data.corpora.corpus import CorpusError, TranslationCorpus
 
@@ -178,7 +178,9 @@ def _download(url: str, path: str):
             length = response.headers.get("Content-Length")
             total = start + int(length) if length else None
             with open(part, "ab" if resumed else "wb") as out:
-                _copy(response, out, name, start, total)
+                options = {"desc": name, "initial": start, "total": total}
+                with tqdm.tqdm.wrapattr(out, "write", **options) as shown:
+                    shutil.copyfileobj(response, shown, _BLOCK)
         size = os.path.getsize(part)
         if total not in (None, size):
             raise OSError(f"received {size:,} of {total:,} bytes")
@@ -196,20 +198,9 @@ def _download(url: str, path: str):
         ) from error
 
 
-def _copy(response, out, title, start, total):
-    bar = tqdm.tqdm(
-        desc=title, initial=start, total=total, unit="B", unit_scale=True
-    )
-    with bar:
-        while block := response.read(_BLOCK):
-            out.write(block)
-            bar.update(len(block))
-
-
 def _verify(archive: str):
     """Compares the checksum with the known one, or records it."""
-    with filesystem.open(archive, "rb") as file:
-        checksum = hashlib.file_digest(file, "sha256").hexdigest()
+    checksum = checksum_of(archive)
     name, record = os.path.basename(archive), f"{archive}.sha256"
     expected = _CHECKSUMS.get(name)
     if expected is None and filesystem.exists(record):

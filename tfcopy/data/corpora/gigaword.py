@@ -36,8 +36,7 @@ _UNK = re.compile(r"(?<!\S)UNK(?!\S)")
 
 
 def load(
-    data_dir: str | os.PathLike | None = None,
-    version: str | None = None,
+    data_dir: str | os.PathLike | None = None, version: str | None = None
 ) -> TranslationCorpus:
     """Opens TFDS's `gigaword`; its `UNK` comes as `<unk>`, the special word.
 
@@ -57,8 +56,7 @@ def load(
 
 
 def _replace_unk(pair: tuple[str, str]) -> tuple[str, str]:
-    unk = SPECIAL_TOKENS[UNK]
-    return tuple(_UNK.sub(unk, text) for text in pair)
+    return tuple(_UNK.sub(SPECIAL_TOKENS[UNK], text) for text in pair)
 
 
 FilePair = tuple[str | os.PathLike, str | os.PathLike]

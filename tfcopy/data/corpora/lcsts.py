@@ -33,13 +33,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tfcopy import filesystem
-from tfcopy.data.corpora.corpus import (
-    CheckedPairs,
-    CorpusError,
-    TranslationCorpus,
-    map_examples,
-    splits,
-)
+from tfcopy.data.corpora import corpus
 from tfcopy.data.corpora.text_pairs import line_error, read_lines
 
 _SECTIONS = {"<summary>": "</summary>", "<short_text>": "</short_text>"}
@@ -111,7 +105,7 @@ def read_records(path: str | os.PathLike) -> Iterator[Record]:
             )
             raise line_error(path, number, expected, line[:40])
     if opened is not None:
-        raise CorpusError(
+        raise corpus.CorpusError(
             f"{path}, line {number:,}: the file ends within the record of line "
             f"{opened:,}. Was it cut off? Copy it again."
         )
@@ -128,11 +122,8 @@ _PARTS = {"train": "PART_I", "validation": "PART_II", "test": "PART_III"}
 
 
 def load(
-    data_dir: str | os.PathLike,
-    *,
-    words: bool = False,
-    min_score: int = 3,
-) -> TranslationCorpus:
+    data_dir: str | os.PathLike, *, words: bool = False, min_score: int = 3
+) -> corpus.TranslationCorpus:
     """Reads the three parts from a folder.
 
     They are `PART_I.txt` (or `PART_full.txt`), `PART_II.txt` and
@@ -159,18 +150,18 @@ def load(
     checked = {}
     for name in _PARTS:
         path = _find(os.fspath(data_dir), name)
-        checked[name] = CheckedPairs.check(
+        checked[name] = corpus.CheckedPairs.check(
             path,
             functools.partial(_pairs, path, name, min_score),
             "Give a file with the <doc> records of LCSTS.",
         )
         _compare_counts(checked[name], name, min_score)
-    parts = splits(**checked)
+    parts = corpus.splits(**checked)
     if words:
-        parts = map_examples(
+        parts = corpus.map_examples(
             parts, functools.partial(_cut, jieba), "jieba", jieba.__version__
         )
-    return TranslationCorpus(
+    return corpus.TranslationCorpus(
         name="lcsts",
         source_language="zh",
         target_language="zh",
@@ -187,7 +178,7 @@ def _find(folder: str, name: str) -> str:
         for file in files:
             if filesystem.exists(path := os.path.join(folder, place, file)):
                 return path
-    raise CorpusError(
+    raise corpus.CorpusError(
         f"{folder}: there is no {' or '.join(files)}, neither there nor in "
         f"{', '.join(places[1:])}. Give the folder that holds the three parts "
         "with --data_dir."
@@ -199,7 +190,7 @@ def _pairs(path, name, min_score) -> Iterator[tuple[str, str]]:
     for record in read_records(path):
         if name != "train":
             if record.score is None:
-                raise CorpusError(
+                raise corpus.CorpusError(
                     f"{path}, line {record.line:,}: the record that begins "
                     "here has no <human_label>. Expected one in each record "
                     "of PART_II and PART_III."
@@ -209,7 +200,7 @@ def _pairs(path, name, min_score) -> Iterator[tuple[str, str]]:
         yield record.short_text, record.summary
 
 
-def _compare_counts(checked: CheckedPairs, name: str, min_score: int):
+def _compare_counts(checked: corpus.CheckedPairs, name: str, min_score: int):
     number = checked.num_pairs + checked.num_skipped
     expected = NUM_TRAIN
     if name != "train":

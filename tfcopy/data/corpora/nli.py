@@ -14,15 +14,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tfcopy import file_formats
-from tfcopy.data.corpora import tfds_corpora
-from tfcopy.data.corpora.corpus import (
-    CheckedPairs,
-    Corpus,
-    CorpusError,
-    is_blank,
-    map_examples,
-    splits,
-)
+from tfcopy.data.corpora import corpus, tfds_corpora
 from tfcopy.data.corpora.tables import Table
 
 LABELS = ("contradiction", "neutral", "entailment")
@@ -62,7 +54,7 @@ def load(
     *,
     num_held_out: int | None = None,
     seed: int = 0,
-) -> Corpus:
+) -> corpus.Corpus:
     """Reads a corpus of `Example`s from tables in UTF-8, plain or compressed.
 
     SNLI and MultiNLI are read as published, `.jsonl` or `.txt`, and SICK, too.
@@ -87,13 +79,15 @@ def load(
         CorpusError: naming file and line.
     """
     checked = [path and _check(path) for path in (train, validation, test)]
-    parts = splits(*checked, num_held_out=num_held_out, seed=seed)
-    return Corpus(os.path.basename(train), map_examples(parts, _example))
+    parts = corpus.splits(*checked, num_held_out=num_held_out, seed=seed)
+    return corpus.Corpus(
+        os.path.basename(train), corpus.map_examples(parts, _example)
+    )
 
 
 def load_tfds(
     name: str = "snli", data_dir: str | os.PathLike | None = None
-) -> Corpus:
+) -> corpus.Corpus:
     """Opens a dataset of TensorFlow Datasets as a corpus of `Example`s.
 
     The last two splits of MultiNLI, whose test labels are not public, are its
@@ -112,10 +106,10 @@ def load_tfds(
 
     def example(premise, hypothesis, label):
         label = numbers.get(int(label))  # A missing label is -1.
-        if label is not None and not is_blank((premise, hypothesis)):
+        if label is not None and not corpus.is_blank((premise, hypothesis)):
             return Example(premise, hypothesis, label)
 
-    return Corpus(
+    return corpus.Corpus(
         name=builder.info.full_name,
         splits=tfds_corpora.splits_of(
             builder, _default_splits(builder), _TFDS_FEATURES, example
@@ -129,7 +123,7 @@ def _check(path):
     options = {"format": "tsv" if is_tsv else None, "is_ragged": True}
     names = Table.open(path, (), **options).names()
     table = Table.open(path, _find_columns(path, names), **options)
-    return CheckedPairs.check(
+    return corpus.CheckedPairs.check(
         str(path),
         functools.partial(_read, table),
         "Give tables with a premise, a hypothesis and a label in each row.",
@@ -142,7 +136,7 @@ def _find_columns(path, names):
         if set(columns) <= set(names):
             return columns
     expected = ", or ".join(", ".join(columns) for columns in _COLUMNS)
-    raise CorpusError(
+    raise corpus.CorpusError(
         f"{path}: expected columns of the names {expected}. Received: "
         f"{', '.join(names)[:200] or 'none'}."
     )
@@ -181,7 +175,7 @@ def _label_numbers(builder) -> dict[int, int]:
     """Returns our number for each label of a TFDS dataset."""
     names = getattr(builder.info.features["label"], "names", None) or []
     if not names or not set(names) <= set(LABELS):
-        raise CorpusError(
+        raise corpus.CorpusError(
             f"TFDS dataset {builder.info.full_name}: expected the labels "
             f"{', '.join(LABELS)}. Received: {', '.join(names) or 'none'}."
         )

@@ -9,18 +9,7 @@ import zipfile
 from collections.abc import Iterable, Iterator
 
 from tfcopy import file_formats, filesystem
-from tfcopy.data.corpora import corpus, tfds_corpora
-from tfcopy.data.corpora.corpus import (
-    CheckedPairs,
-    Corpus,
-    CorpusError,
-    map_examples,
-)
-from tfcopy.data.corpora.text_pairs import (
-    line_error,
-    plain_or_gzipped,
-    read_lines,
-)
+from tfcopy.data.corpora import corpus, text_pairs, tfds_corpora
 
 PathLike = str | os.PathLike | zipfile.Path
 
@@ -38,7 +27,7 @@ def load(
     seed: int = 0,
     tagged: bool = False,
     name: str | None = None,
-) -> Corpus:
+) -> corpus.Corpus:
     """Reads a corpus whose examples are sentences, `str`, in UTF-8.
 
     The lines are tokens between blanks. Each split is a file, plain or
@@ -76,17 +65,17 @@ def load(
         split: check_files(paths, tagged) for split, paths in files.items()
     }
     pairs = corpus.splits(**checked, num_held_out=num_held_out, seed=seed)
-    return Corpus(
+    return corpus.Corpus(
         name=name
         or os.path.basename(os.path.normpath(str(_to_list(train)[0]))),
-        splits=map_examples(pairs, _SENTENCE),
+        splits=corpus.map_examples(pairs, _SENTENCE),
         tokenized=True,
     )
 
 
 def load_tfds(
     name: str = "lm1b", data_dir: str | os.PathLike | None = None
-) -> Corpus:
+) -> corpus.Corpus:
     """Opens a dataset of TensorFlow Datasets whose examples hold a sentence.
 
     The sentences are the feature `text`, tokens between blanks. Without a
@@ -101,7 +90,7 @@ def load_tfds(
         CorpusError: naming the dataset and the split or feature that it lacks.
     """
     builder = tfds_corpora.builder_of(name, data_dir, ("text",))
-    return Corpus(
+    return corpus.Corpus(
         name=builder.info.full_name,
         splits=tfds_corpora.splits_of(
             builder,
@@ -118,17 +107,21 @@ def find_files(paths: PathLike | Iterable[PathLike]) -> list[PathLike]:
     """Finds the files that `load` reads for one of its splits, in order."""
     files = list(itertools.chain(*map(_files, _to_list(paths))))
     if not files:
-        raise CorpusError(f"No files found in {_to_list(paths)}. {_ADVICE}")
+        raise corpus.CorpusError(
+            f"No files found in {_to_list(paths)}. {_ADVICE}"
+        )
     return files
 
 
-def check_files(files: list[PathLike], tagged: bool = False) -> CheckedPairs:
+def check_files(
+    files: list[PathLike], tagged: bool = False
+) -> corpus.CheckedPairs:
     """Reads all sentences of some files once, as tuples of one text."""
     place = str(files[0])
     if len(files) > 1:
         place += f" and {len(files) - 1:,} more"
     read = functools.partial(_read, tuple(files), tagged)
-    return CheckedPairs.check(place, read, _ADVICE, noun="sentence")
+    return corpus.CheckedPairs.check(place, read, _ADVICE, noun="sentence")
 
 
 def _to_list(paths):
@@ -195,7 +188,7 @@ def _hold_out_files(files, num_held_out, seed):
 
 def _read(files, tagged) -> Iterator[tuple[str]]:
     for file in files:
-        for number, line in enumerate(read_lines(file), start=1):
+        for number, line in enumerate(text_pairs.read_lines(file), start=1):
             if tagged:
                 line = _remove_tags(file, number, line)
             if line and not line.isspace():
@@ -208,7 +201,7 @@ def _remove_tags(file, number, line) -> str:
         word, slash, _ = token.rpartition("/")
         if not word or not slash:
             expected = "tokens such as word/tag"
-            raise line_error(file, number, expected, token[:40])
+            raise text_pairs.line_error(file, number, expected, token[:40])
         words.append(word)
     return " ".join(words)
 
@@ -228,7 +221,7 @@ _BROWN = re.compile("c[a-r][0-9][0-9]")
 
 def load_brown(
     path: str | os.PathLike, *, num_held_out: int | None = None
-) -> Corpus:
+) -> corpus.Corpus:
     """Reads the sentences of the Brown corpus, tokens between blanks.
 
     Its 500 texts are tagged, `The/at Fulton/np-tl County/nn-tl`, in the edition
@@ -254,7 +247,7 @@ def load_brown(
         if _BROWN.fullmatch(os.path.basename(str(file)))
     ]
     if not texts:
-        raise CorpusError(
+        raise corpus.CorpusError(
             f"{path}: no text of the Brown corpus there. Give the folder or "
             "the zip archive that holds the files ca01 to cr09."
         )
@@ -281,7 +274,7 @@ def load_one_billion_words(
     *,
     num_shards: int = _NUM_SHARDS,
     num_validation: int = 2000,
-) -> Corpus:
+) -> corpus.Corpus:
     """Reads the folder of One Billion Words, its shards plain or gzipped.
 
     As in Bahdanau et al., the last sentences of the training text are the
@@ -313,7 +306,7 @@ def load_one_billion_words(
     test = check_files([_shard(folder, _HELD_OUT.format(0))])
     size = train.num_pairs
     if not 0 < num_validation < size:
-        raise CorpusError(
+        raise corpus.CorpusError(
             f"Cannot hold out {num_validation:,} sentences: there are {size:,} "
             f"in {train.place}."
         )
@@ -323,17 +316,17 @@ def load_one_billion_words(
         "validation": train.split(owners, "validation"),
         "test": test.split(),
     }
-    return Corpus(
+    return corpus.Corpus(
         name="One Billion Words",
-        splits=map_examples(splits, _SENTENCE),
+        splits=corpus.map_examples(splits, _SENTENCE),
         tokenized=True,
     )
 
 
 def _shard(folder: str, name: str) -> str:
-    if path := plain_or_gzipped(folder, name):
+    if path := text_pairs.plain_or_gzipped(folder, name):
         return path
-    raise CorpusError(
+    raise corpus.CorpusError(
         f"{os.path.join(folder, name)}: no such file, plain or .gz. Give the "
         "folder 1-billion-word-language-modeling-benchmark-r13output."
     )

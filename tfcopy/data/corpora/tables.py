@@ -7,12 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tfcopy import file_formats
-from tfcopy.data.corpora.corpus import (
-    CheckedPairs,
-    CorpusError,
-    TranslationCorpus,
-    translation_corpus,
-)
+from tfcopy.data.corpora import corpus
 from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.file_formats import FormError, parse_json, shorten_json
 
@@ -37,7 +32,7 @@ def load(
     source_column: str | int,
     target_column: str | int,
     **options,
-) -> TranslationCorpus:
+) -> corpus.TranslationCorpus:
     """Reads a corpus from two columns of tables in UTF-8.
 
     - CSV as in RFC 4180: commas, and quotes around cells that hold commas,
@@ -68,13 +63,13 @@ def load(
     columns = (source_column, target_column)
 
     def check(path):
-        return path and CheckedPairs.check(
+        return path and corpus.CheckedPairs.check(
             str(path),
             Table.open(path, columns).read,
             "Give tables with one pair of texts a row.",
         )
 
-    return translation_corpus(
+    return corpus.translation_corpus(
         map(check, (train, validation, test)),
         os.path.basename(train),
         **options,
@@ -119,7 +114,7 @@ class Node:
             advice = "Mend it, or fetch the file again"
             if line:
                 advice = "Expected an object a line"
-            raise CorpusError(
+            raise corpus.CorpusError(
                 f"{place}: not valid JSON ({error}). {advice}."
             ) from error
 
@@ -151,10 +146,10 @@ class Node:
         """Returns the integer under this key."""
         return self._get(key, int, "an integer")
 
-    def error(self, message: str) -> CorpusError:
+    def error(self, message: str) -> corpus.CorpusError:
         """Returns an error whose message names the file and position."""
         place = f"{self.place}: " if self.place else ""
-        return CorpusError(f"{self.path}: {place}{message}.")
+        return corpus.CorpusError(f"{self.path}: {place}{message}.")
 
     @property
     def object(self) -> dict:
@@ -224,9 +219,9 @@ class Table:
             return next(rows, [])
         return next((list(x.object) for _, x in self._objects() if x), [])
 
-    def error(self, number: int, message: str) -> CorpusError:
+    def error(self, number: int, message: str) -> corpus.CorpusError:
         """Returns an error that names the file and the line."""
-        return CorpusError(
+        return corpus.CorpusError(
             f"{self.path}, line {number}: {message.rstrip('.')}"
             + "." * (not message.endswith("?"))
         )
@@ -292,8 +287,7 @@ class Table:
     def _csv_rows(self):
         # A limit of the whole process, which is never lowered.
         csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
-        lines = read_lines(self.path, keep_ends=True)
-        rows = csv.reader(lines, strict=True)
+        rows = csv.reader(read_lines(self.path, keep_ends=True), strict=True)
         number = 1
         try:
             for row in rows:
@@ -332,7 +326,7 @@ def _is_blank(row):
 def _format(path):
     suffix = os.path.splitext(file_formats.plain_name(path))[1]
     if suffix not in _SUFFIXES:
-        raise CorpusError(
+        raise corpus.CorpusError(
             f"{path}: its name does not show its format. Its end must be one "
             f"of {', '.join(_SUFFIXES)}."
         )

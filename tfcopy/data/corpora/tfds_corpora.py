@@ -13,14 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import tensorflow_datasets as tfds
 
 from tfcopy.atomic_files import scratch_folder
-from tfcopy.data.corpora.corpus import (
-    SPLITS,
-    CorpusError,
-    Split,
-    TranslationCorpus,
-    fingerprint,
-    is_blank,
-)
+from tfcopy.data.corpora import corpus
 
 _READ_BATCH = 1024
 
@@ -33,7 +26,7 @@ def load(
     *,
     languages: tuple[str, str] | None = None,
     splits: Mapping[str, str] | None = None,
-) -> TranslationCorpus:
+) -> corpus.TranslationCorpus:
     """Opens a dataset whose examples have two texts, such as translations.
 
     Args:
@@ -53,9 +46,9 @@ def load(
     source_language, target_language = languages or texts
 
     def example(*pair):
-        return None if is_blank(pair) else pair
+        return None if corpus.is_blank(pair) else pair
 
-    return TranslationCorpus(
+    return corpus.TranslationCorpus(
         name=builder.info.full_name,
         source_language=source_language,
         target_language=target_language,
@@ -82,7 +75,7 @@ def builder_of(
     try:
         builder = _builder(name, data_dir)
     except (ValueError, KeyError, AssertionError) as error:
-        raise CorpusError(
+        raise corpus.CorpusError(
             f"TFDS has no dataset {name!r} ({_first_line(error)}), nor is one "
             f"prepared in {place}. Check the name and config, such as "
             "wmt14_translate/fr-en, and --data_dir."
@@ -93,7 +86,7 @@ def builder_of(
             _prepare(name, builder)
             builder = _builder(name, data_dir)
         except Exception as error:  # of any kind: network, disk, manual steps
-            raise CorpusError(
+            raise corpus.CorpusError(
                 f"TFDS dataset {name!r} is not prepared in {place}, and "
                 f"preparing it failed ({_first_line(error)}). Without a "
                 "network, prepare it on another machine and give its folder "
@@ -101,7 +94,7 @@ def builder_of(
             ) from error
     for feature in features:
         if feature not in builder.info.features:
-            raise CorpusError(
+            raise corpus.CorpusError(
                 f"TFDS dataset {builder.info.full_name} has no {feature!r}. "
                 f"Its features are: {', '.join(builder.info.features)}."
             )
@@ -162,18 +155,18 @@ def split_names(
     Raises:
         CorpusError: naming the split that is not there.
     """
-    unknown = [name for name in given if name not in SPLITS]
+    unknown = [name for name in given if name not in corpus.SPLITS]
     if unknown:
-        raise CorpusError(
+        raise corpus.CorpusError(
             f"No split is called {unknown[0]!r} here. "
-            f"Choose TFDS splits for: {', '.join(SPLITS)}."
+            f"Choose TFDS splits for: {', '.join(corpus.SPLITS)}."
         )
-    names = {split: given.get(split, split) for split in SPLITS}
+    names = {split: given.get(split, split) for split in corpus.SPLITS}
     for split, tfds_split in names.items():
         try:
             builder.info.splits[tfds_split]
         except (KeyError, ValueError) as error:
-            raise CorpusError(
+            raise corpus.CorpusError(
                 f"TFDS dataset {builder.info.full_name} has no split "
                 f"{tfds_split!r}; it has: {', '.join(builder.info.splits)}. "
                 f"Say which one is for {split}, for example "
@@ -188,7 +181,7 @@ def splits_of(
     features: Sequence[str],
     example: Callable,
     *parts,
-) -> dict[str, Split]:
+) -> dict[str, corpus.Split]:
     """Makes the splits of a dataset, with their sizes and fingerprints.
 
     Args:
@@ -208,13 +201,14 @@ def splits_of(
         size = builder.info.splits[tfds_split].num_examples
         key = (builder.info.full_name, tfds_split, *parts, size, shards)
         read = functools.partial(_read, builder, tfds_split, features, example)
-        found[name] = Split(read, fingerprint(*key), num_pairs=size)
+        found[name] = corpus.Split(
+            read, corpus.fingerprint(*key), num_pairs=size
+        )
     return found
 
 
 def _read(builder, tfds_split, features, example) -> Iterator:
-    dataset = _dataset(builder, tfds_split, _READ_BATCH)
-    for batch in dataset.as_numpy_iterator():
+    for batch in _dataset(builder, tfds_split, _READ_BATCH).as_numpy_iterator():
         for values in zip(*(batch[name] for name in features)):
             made = example(*map(_decode, values))
             if made is not None:
@@ -249,14 +243,14 @@ def _text_features(builder, source, target) -> tuple[str, str]:
     ]
     for language in (source, target):
         if language is not None and language not in texts:
-            raise CorpusError(
+            raise corpus.CorpusError(
                 f"TFDS dataset {name} has no text in {language!r}. "
                 f"Its texts are: {', '.join(texts) or 'none'}."
             )
     defaults = builder.info.supervised_keys or texts
     if len(texts) < 2 or len(defaults) != 2 or not set(defaults) <= set(texts):
         if source is None or target is None:
-            raise CorpusError(
+            raise corpus.CorpusError(
                 f"Cannot choose two texts of TFDS dataset {name}. "
                 f"Give both languages, out of: {', '.join(texts) or 'none'}."
             )
@@ -275,5 +269,4 @@ def _keep_tidy():
 
 
 def _first_line(error: Exception) -> str:
-    lines = str(error).strip().split("\n")
-    return lines[0] or type(error).__name__
+    return str(error).strip().split("\n")[0] or type(error).__name__

@@ -15,12 +15,8 @@ from collections.abc import Mapping
 import tensorflow as tf
 
 from tfcopy import tokens as special
+from tfcopy.data.definitions import packing
 from tfcopy.data.definitions.lookup import DefinitionLookup, FromArguments
-from tfcopy.data.definitions.packing import (
-    DefinitionPacker,
-    distinct,
-    replace_frequent,
-)
 from tfcopy.data.text.vocabulary import Vocabulary
 
 
@@ -81,7 +77,7 @@ class DefinitionFeatures(FromArguments, tf.Module):
     vocabulary: Vocabulary
     _: dataclasses.KW_ONLY
     lookup: DefinitionLookup | None = None
-    packer: DefinitionPacker | None = None
+    packer: packing.DefinitionPacker | None = None
     characters: Vocabulary | None = None
     exclude_top_k: int | None = None
     begin: bool = False
@@ -213,11 +209,7 @@ def count_characters(counts: Mapping[str, int]) -> collections.Counter:
 
 
 def spellings(
-    words,
-    characters: Vocabulary,
-    *,
-    ids=None,
-    exclude_top_k: int | None = None,
+    words, characters: Vocabulary, *, ids=None, exclude_top_k: int | None = None
 ):
     """Looks up the characters of the words of a batch, as TensorFlow ops.
 
@@ -239,8 +231,8 @@ def spellings(
         none; and `ids`, int32 `(W + 1, K)`, row w the spelling of slot w
         between `BOS` and `EOS`, then `PAD`. Row 0 holds only `EOS`.
     """
-    words = replace_frequent(words, ids, exclude_top_k, "")
-    values, slots = distinct(words, nothing="")
+    words = packing.replace_frequent(words, ids, exclude_top_k, "")
+    values, slots = packing.distinct(words, nothing="")
     spelt = tf.strings.unicode_split(values[1:], "UTF-8")[:, :_MOST_CHARACTERS]
     size = spelt.nrows(out_type=tf.int32)
     rows = tf.concat(

@@ -177,8 +177,7 @@ class DefinitionLookup(FromArguments, tf.Module):
 
     def __post_init__(self):
         super().__init__(name="definition_lookup")
-        headwords = self.definitions.headwords
-        rows = {w: i for i, w in enumerate(headwords, start=1)}
+        rows = {w: i for i, w in enumerate(self.definitions.headwords, start=1)}
         folded = _fold_headwords(rows)
         self._lemmas = None
         if self.lemmas:

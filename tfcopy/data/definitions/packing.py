@@ -7,6 +7,7 @@ Reference: Bahdanau et al., 2017, https://arxiv.org/abs/1706.00286, section 3.
 """
 
 import dataclasses
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,62 +16,29 @@ import tensorflow as tf
 from tfcopy import tokens as special
 from tfcopy.data.definitions.dictionary_entries import Definitions
 from tfcopy.data.definitions.lookup import FromArguments
+from tfcopy.data.ragged_rows import rows_of
 from tfcopy.data.text.vocabulary import Vocabulary
 
 
-class Rows:
-    """Rows of numbers, of different lengths, that a graph gathers.
+def constant_rows(rows: Sequence[Sequence[int]]) -> tf.RaggedTensor:
+    """Returns rows of numbers, of different lengths, that a graph gathers."""
+    with tf.init_scope():
+        return tf.RaggedTensor.from_row_lengths(
+            np.fromiter(itertools.chain(*rows), np.int32),
+            [len(row) for row in rows],
+            validate=False,
+        )
 
-    A row has the ids of a definition, or the definitions of a group.
 
-    Args:
-        rows: The numbers of each row.
+def gather_rows(rows, numbers):
+    """Gathers rows of `constant_rows` by their numbers, int32 `(N,)`.
+
+    Returns:
+        `(rows, places)`: ragged rows, and for each of their values the place of
+        its row in `numbers`, int32 of shape `(M,)`.
     """
-
-    def __init__(self, rows: Sequence[Sequence[int]]):
-        lengths = [len(row) for row in rows]
-        values = np.fromiter((i for row in rows for i in row), np.int32)
-        with tf.init_scope():
-            self._values = tf.constant(values)
-            self._starts = tf.constant(np.cumsum([0, *lengths[:-1]]), tf.int32)
-            self._lengths = tf.constant(lengths, tf.int32)
-
-    def lengths(self, rows):
-        """Returns the lengths of rows, of any shape."""
-        return tf.gather(self._lengths, rows)
-
-    def gather(self, rows, lengths):
-        """Gathers the numbers of rows, one row after another.
-
-        Args:
-            rows: int32 of shape `(N,)`.
-            lengths: Their lengths.
-
-        Returns:
-            `(numbers, places)`, int32 of shape `(M,)`: the numbers, and the
-            places in `rows` of the rows that they belong to.
-        """
-        starts = tf.gather(self._starts, rows)
-        ranges = tf.ragged.range(
-            starts, starts + lengths, row_splits_dtype=tf.int32
-        )
-        return tf.gather(self._values, ranges.values), ranges.value_rowids()
-
-    def pad(self, rows, lengths):
-        """Pads the numbers of rows, `(N, K)`, with `PAD`.
-
-        Args:
-            rows: int32 of shape `(N,)`.
-            lengths: Their lengths.
-        """
-        starts, lengths = (
-            tf.gather(self._starts, rows)[:, None],
-            lengths[:, None],
-        )
-        steps = tf.range(tf.reduce_max(lengths))
-        is_number = steps < lengths
-        places = tf.where(is_number, starts + steps, 0)
-        return tf.where(is_number, tf.gather(self._values, places), special.PAD)
+    rows = tf.gather(rows, numbers)
+    return rows, tf.cast(rows_of(rows), tf.int32)
 
 
 def distinct(texts, nothing):
@@ -196,8 +164,10 @@ class DefinitionPacker(FromArguments):
             for words in kept:
                 ids = map(self.vocabulary.id, words[: self.max_length])
                 rows.append([*begin, *ids, *end])
-        self._rows = Rows(rows)
-        self._entries = Rows(groups)
+        self._rows = constant_rows(rows)
+        self._entries = constant_rows(groups)
+        with tf.init_scope():
+            self._counts = tf.constant(list(map(len, groups)), tf.int32)
 
     @property
     def num_entries(self) -> int:
@@ -226,30 +196,29 @@ class DefinitionPacker(FromArguments):
             number of definitions of each slot, 0 for slot 0. If nothing is
             defined, there is a filler, whose owner and weight are 0.
         """
-        usable = self._usable(entries, ids)
-        numbers, slots = distinct(usable, nothing=0)
+        numbers, slots = distinct(self._usable(entries, ids), nothing=0)
         return {"slots": slots, **self._read(numbers)}
 
     def _read(self, numbers):
         """Gathers the definitions of the entries of these numbers."""
-        counts = self._entries.lengths(numbers)
-        rows, owners = self._entries.gather(numbers, counts)
-        filler = [[0, tf.cast(tf.size(rows) == 0, tf.int32)]]
-        rows, owners = tf.pad(rows, filler), tf.pad(owners, filler)
-        lengths = self._rows.lengths(rows)
+        rows, owners = gather_rows(self._entries, numbers)
+        filler = [[0, tf.cast(tf.size(rows.values) == 0, tf.int32)]]
+        rows = tf.pad(rows.values, filler)
+        owners = tf.pad(owners, filler)
+        definitions, places = gather_rows(self._rows, rows)
         if self.layout == "flat":
-            ids, places = self._rows.gather(rows, lengths)
-            owners = tf.gather(owners, places)
-            shares = 1.0 / tf.cast(tf.gather(lengths, places), tf.float32)
+            ids, owners = definitions.values, tf.gather(owners, places)
+            lengths = tf.gather(definitions.row_lengths(), places)
+            shares = 1.0 / tf.cast(lengths, tf.float32)
             weights = tf.where(owners > 0, shares, 0.0)
         else:
-            ids = self._rows.pad(rows, lengths)
+            ids = definitions.to_tensor(special.PAD)
             weights = tf.cast(owners > 0, tf.float32)
         return {
             "ids": ids,
             "owners": owners,
             "weights": weights,
-            "counts": tf.cast(counts, tf.float32),
+            "counts": tf.cast(tf.gather(self._counts, numbers), tf.float32),
         }
 
     def _usable(self, entries, ids):
@@ -257,7 +226,7 @@ class DefinitionPacker(FromArguments):
 
         def drop_empty(x):
             x = tf.convert_to_tensor(x)
-            return tf.where(self._entries.lengths(x) > 0, x, 0)
+            return tf.where(tf.gather(self._counts, x) > 0, x, 0)
 
         usable = tf.nest.map_structure(drop_empty, entries)
         return replace_frequent(usable, ids, self.exclude_top_k, 0)

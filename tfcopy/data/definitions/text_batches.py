@@ -93,8 +93,7 @@ class TextShapes:
 
     def _own(self, name, batch):
         """Returns the axes of a tensor without the axis of the examples."""
-        rank = batch[name].shape.rank
-        return range(0 if _is_shared(name) else 1, rank)
+        return range(0 if _is_shared(name) else 1, batch[name].shape.rank)
 
     def _sizes(self, batch, shape_of):
         """Returns the sizes of all axes, A numbers."""
@@ -244,8 +243,7 @@ class TextBatches:
                 )
                 for i, name in enumerate(names)
             }
-            values = dict(zip(labels, arrays[2 * len(names) :]))
-            return make_batch(rows, values)
+            return make_batch(rows, dict(zip(labels, arrays[2 * len(names) :])))
 
         dataset = tf.data.Dataset.range(len(slices)).map(
             tf.autograph.experimental.do_not_convert(batch),

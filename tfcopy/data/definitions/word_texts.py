@@ -195,8 +195,7 @@ class TokenizedQuestion:
 
 
 def tokenize_questions(
-    examples: Iterable[Example],
-    tokenizer: Tokenizer = Tokenizer(keeps=""),
+    examples: Iterable[Example], tokenizer: Tokenizer = Tokenizer(keeps="")
 ) -> Iterator[TokenizedQuestion]:
     """Yields the questions as tokens, in order.
 

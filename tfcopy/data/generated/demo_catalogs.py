@@ -152,10 +152,9 @@ def capitalize(text: str) -> str:
 
 # === Grammar ===
 
-_PATTERNS = {
-    section: text_tables.translations(lines)
-    for section, lines in text_tables.read("demo_catalogs_patterns").items()
-}
+_PATTERNS = text_tables.read_as(
+    text_tables.translations, "demo_catalogs_patterns"
+)
 _FIRST_SPAN = 0xE000  # of Unicode's private characters
 _SECTIONS = {
     "docs": 56,
@@ -213,9 +212,7 @@ class Grammar:
 
     def entry(self) -> Entry:
         """Draws an entry of one form."""
-        (section,) = self.rng.choices(
-            list(_SECTIONS), weights=list(_SECTIONS.values())
-        )
+        (section,) = self.rng.choices([*_SECTIONS], weights=_SECTIONS.values())
         return self._entries(section, [self.rng.random() < 0.8])[0]
 
     def plural_entry(self) -> tuple[Entry, Entry]:
@@ -315,8 +312,7 @@ class _Sentence:
         return Phrase.same(f"{first}.{self.rng.randrange(0, 16)}")
 
     def _n(self) -> Phrase:
-        span = self._span("d")
-        return Phrase.same(span, plural=self.is_plural)
+        return Phrase.same(self._span("d"), plural=self.is_plural)
 
     def _item(self) -> Phrase:
         """Draws a counted noun, in the number of `{n}`."""
@@ -330,15 +326,12 @@ class _Sentence:
 
     # === Clauses and verbs ===
 
-    def _cond(self) -> Phrase:
-        return self._clause("conditions")
-
-    def _wish(self) -> Phrase:
-        return self._clause("subjunctives")
-
     def _clause(self, kind):
         pattern = self.rng.choice(_PATTERNS[f"{self.clauses} {kind}"])
         return Phrase.plain(*self.expand(pattern))
+
+    _cond = functools.partialmethod(_clause, "conditions")
+    _wish = functools.partialmethod(_clause, "subjunctives")
 
     def _v(self) -> Phrase:
         return self.rng.choice(verbs(f"{self.kind} verbs"))

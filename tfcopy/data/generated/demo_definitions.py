@@ -32,14 +32,6 @@ from tfcopy.data.corpora.corpus import (
 from tfcopy.data.definitions.dictionary_entries import Definitions
 from tfcopy.data.generated import demo_definitions_lexicon as lexicon
 from tfcopy.data.generated import generated_corpus, text_tables
-from tfcopy.data.generated.demo_definitions_lexicon import (
-    FACETS,
-    KINDS,
-    Draw,
-    Thing,
-    deal,
-    insert_articles,
-)
 
 _NUM_WORDS = 432  # makes all values equally frequent in each split
 _SEED = 0
@@ -104,8 +96,8 @@ def dictionary() -> Definitions:
     """
     rng = random.Random(f"definitions/dictionary/{_SEED}")
     things = [x for of_split in _things().values() for x in of_split]
-    for name, kind in KINDS.items():
-        things += [Thing(noun, name) for noun in kind.nouns]
+    for name, kind in lexicon.KINDS.items():
+        things += [lexicon.Thing(noun, name) for noun in kind.nouns]
     entries = {
         thing.name: _wordings(thing, rng)
         for thing in sorted(things, key=lambda x: x.name)
@@ -133,7 +125,7 @@ def nouns_by_kind() -> dict[str, tuple[str, ...]]:
             *kind.nouns,
             *(thing.name for thing in things if thing.kind == name),
         )
-        for name, kind in KINDS.items()
+        for name, kind in lexicon.KINDS.items()
     }
 
 
@@ -193,7 +185,7 @@ def _read(name, write, sizes) -> Iterator:
 
 
 @functools.cache
-def _things() -> dict[str, list[Thing]]:
+def _things() -> dict[str, list[lexicon.Thing]]:
     rng = random.Random(f"definitions/words/{_SEED}")
     return lexicon.invent_things(_NUM_WORDS, rng)
 
@@ -252,7 +244,7 @@ class Writer:
 
     def __init__(
         self,
-        things: dict[str, list[Thing]],
+        things: dict[str, list[lexicon.Thing]],
         split: str,
         seed: str,
         seen: Set[str] = frozenset(),
@@ -268,15 +260,16 @@ class Writer:
         for i, source in zip(range(number), self._sources()):
             yield self._new(
                 lambda: squad.Example(
-                    f"{self.split}-{i}-{source}",
-                    *self._question(draws[source]),
+                    f"{self.split}-{i}-{source}", *self._question(draws[source])
                 )
             )
 
     def entailments(self, number: int) -> Iterator:
         """Yields `nli.Example`s."""
         draws = self._draws(lexicon.plain_things(self.rng), self.things)
-        labels = {x: deal(range(len(nli.LABELS)), self.rng) for x in draws}
+        labels = {
+            x: lexicon.deal(range(len(nli.LABELS)), self.rng) for x in draws
+        }
         for _, source in zip(range(number), self._sources()):
             label = next(labels[source])
             yield self._new(lambda: self._entailment(draws[source](), label))
@@ -301,9 +294,9 @@ class Writer:
         return itertools.cycle(_SOURCES[self.split])
 
     def _draws(self, plain, things):
-        draws = {"plain": Draw(plain)}
+        draws = {"plain": lexicon.Draw(plain)}
         for source, of_source in things.items():
-            draws[source] = Draw(deal(of_source, self.rng))
+            draws[source] = lexicon.Draw(lexicon.deal(of_source, self.rng))
         return draws
 
     def _question(self, draw):
@@ -344,7 +337,9 @@ class Writer:
     def _entailment(self, thing, label):
         rng = self.rng
         is_known = nli.LABELS[label] != "neutral"
-        facets = [x for x in FACETS if (x in thing.known_facets) == is_known]
+        facets = [
+            x for x in lexicon.FACETS if (x in thing.known_facets) == is_known
+        ]
         holds = nli.LABELS[label] == "entailment"
         asked = lexicon.ask(rng.choice(facets), thing, holds, rng)
         shared = {
@@ -373,11 +368,11 @@ class Writer:
         for slot in ("thing", "other"):
             if f"{{{slot}}}" in pattern:
                 thing = draw()
-                action = rng.choice(KINDS[thing.kind].actions)
+                action = rng.choice(lexicon.KINDS[thing.kind].actions)
                 slots[slot] = f"{thing.name} {action}"
         return self._choose((pattern,), **slots)
 
     def _choose(self, patterns, **words):
         """Draws one of the patterns, and fills its slots."""
         pattern = self.rng.choice(patterns)
-        return insert_articles(text_tables.fill_from(pattern, words))
+        return lexicon.insert_articles(text_tables.fill_from(pattern, words))

@@ -38,8 +38,7 @@ _SPLIT_OF_REMAINDER = {0: "test", 1: "validation"}  # of eight; else training
 
 def split_of(name: str) -> str:
     """Returns the only split in which the name may occur."""
-    remainder = zlib.crc32(name.encode()) % 8
-    return _SPLIT_OF_REMAINDER.get(remainder, "train")
+    return _SPLIT_OF_REMAINDER.get(zlib.crc32(name.encode()) % 8, "train")
 
 
 class _OfSplit:
@@ -145,10 +144,7 @@ class Names(_OfSplit):
         return "".join(map(self.rng.choice, parts))
 
 
-_SPAN_PARTS = {
-    section: text_tables.words(lines)
-    for section, lines in text_tables.read("demo_catalogs_names").items()
-}
+_SPAN_PARTS = text_tables.read_as(text_tables.words, "demo_catalogs_names")
 # Spans of all splits.
 COMMON = ("``None``", "``True``", "``False``", "``0``", "``1``", "``-1``")
 

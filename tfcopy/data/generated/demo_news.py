@@ -19,10 +19,7 @@ from tfcopy.data.generated.demo_names import Names
 
 KINDS = text_tables.groups("demo_news_patterns")
 # Words by slot, and the words around names, "* Bank", by "company forms".
-_WORDS = {
-    section: text_tables.phrases(lines)
-    for section, lines in text_tables.read("demo_news_words").items()
-}
+_WORDS = text_tables.read_as(text_tables.phrases, "demo_news_words")
 _TOKEN = re.compile(r"[^\s.,\"]+|[.,\"]")
 _COUNTS = {3: "three", 4: "four", 5: "five"}
 _PRONOUNS = (
@@ -61,8 +58,7 @@ class NewsGrammar:
         kind = rng.choice(list(KINDS.values()))
         events = self._events(kind, rng.choice((3, 4, 4, 5)))
         article = self._article(kind, events)
-        summary = self._summary(kind, rng.sample(events, len(events)))
-        return article, summary
+        return article, self._summary(kind, rng.sample(events, len(events)))
 
     def _events(self, kind, count):
         """Events without a word in common: each name belongs to one event."""
@@ -134,8 +130,7 @@ class NewsGrammar:
         return self._rare(self.names.place)
 
     def _company(self) -> str:
-        name = self._rare(self.names.company)
-        return self._fill_form("company forms", name)
+        return self._fill_form("company forms", self._rare(self.names.company))
 
     def _club(self) -> str:
         return self._fill_form("club forms", self._place())

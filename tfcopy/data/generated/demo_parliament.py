@@ -86,10 +86,9 @@ def generate(
 # === Grammar ===
 
 _WORDS = text_tables.read("demo_parliament_words")
-_PATTERNS = {
-    section: text_tables.translations(lines)
-    for section, lines in text_tables.read("demo_parliament_patterns").items()
-}
+_PATTERNS = text_tables.read_as(
+    text_tables.translations, "demo_parliament_patterns"
+)
 # Slots whose phrases are written in full, and their sections.
 _PHRASES = {
     "committee": "committees",
@@ -152,9 +151,7 @@ class Grammar:
 
     def _pair(self) -> tuple[str, str]:
         rng = self.rng
-        (section,) = rng.choices(
-            list(_SECTIONS), weights=list(_SECTIONS.values())
-        )
+        (section,) = rng.choices([*_SECTIONS], weights=_SECTIONS.values())
         en, fr = self._expand(section)
         opening = rng.random()
         if opening < _OPENINGS[section]:
@@ -220,12 +217,10 @@ class Grammar:
         return Phrase.same(number, plural=True)
 
     def _year(self) -> Phrase:
-        year = str(self.rng.randrange(1951, 2016))
-        return Phrase.same(year)
+        return Phrase.same(str(self.rng.randrange(1951, 2016)))
 
     def _late_year(self) -> Phrase:
-        year = str(self.rng.randrange(2016, 2050))
-        return Phrase.same(year)
+        return Phrase.same(str(self.rng.randrange(2016, 2050)))
 
     def _amount(self) -> Phrase:
         shape = self.rng.random()
@@ -354,26 +349,15 @@ class Grammar:
     def _adjective(self, section: str) -> tuple[str, list, bool]:
         """Draws an English word, its French forms, and if these come first."""
         en, fr = text_tables.sides(self._choose(_WORDS[section]))
-        before = fr.startswith("<")
-        return en, french_adjective(fr.lstrip("<")), before
-
-    def _judgement(self) -> Phrase:
-        return self._predicate("judgements")
-
-    def _state(self) -> Phrase:
-        return self._predicate("states")
+        return en, french_adjective(fr.lstrip("<")), fr.startswith("<")
 
     def _predicate(self, section: str) -> Phrase:
         """Draws an adjective after "to be": `[{judgement}:doc]`."""
         en, forms, _ = self._adjective(section)
         return Phrase({"": en}, {"": "|".join(forms), "m": forms[0]})
 
-    def _v(self) -> Phrase:
-        """Draws a verb that takes a document as its object."""
-        return self._verb("verbs")
-
-    def _said(self) -> Phrase:
-        return self._verb("reporting verbs")
+    _judgement = functools.partialmethod(_predicate, "judgements")
+    _state = functools.partialmethod(_predicate, "states")
 
     def _verb(self, section: str) -> Phrase:
         en, fr = text_tables.sides(self._choose(_WORDS[section]))
@@ -386,6 +370,9 @@ class Grammar:
             {"": base, "past": past, "done": participle},
             {"": infinitive, "done": done},
         )
+
+    _v = functools.partialmethod(_verb, "verbs")  # whose object is a document
+    _said = functools.partialmethod(_verb, "reporting verbs")
 
 
 def _name(name: str, feminine=False) -> Phrase:

@@ -21,12 +21,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tfcopy.data.corpora.corpus import (
-    SPLITS,
-    TranslationCorpus,
-    check_range,
-    generate_splits,
-)
+from tfcopy.data.corpora import corpus
 
 # Part of the fingerprint: raise it when the graphs of a seed change.
 _VERSION = 1
@@ -40,7 +35,7 @@ def load(
     num_validation: int = 500,
     num_test: int = 1_000,
     seed: int = 0,
-) -> TranslationCorpus:
+) -> corpus.TranslationCorpus:
     """Makes the corpus, which is generated again whenever it is read.
 
     Args:
@@ -51,16 +46,16 @@ def load(
         num_test: Number of test pairs.
         seed: Seed of the pairs; they are the same on every machine.
     """
-    check_range("num_nodes", num_nodes, 3)
+    corpus.check_range("num_nodes", num_nodes, 3)
     if num_distractors:
-        check_range("num_distractors", num_distractors, 3)
+        corpus.check_range("num_distractors", num_distractors, 3)
     numbers = num_train, num_validation, num_test
     arguments = num_nodes, num_distractors, seed
-    return TranslationCorpus(
+    return corpus.TranslationCorpus(
         name="eulerian circuits",
         source_language="graph",
         target_language="circuit",
-        splits=generate_splits(
+        splits=corpus.generate_splits(
             generate, numbers, arguments, "eulerian", _VERSION
         ),
         tokenized=True,
@@ -84,7 +79,7 @@ def generate(
         num_distractors: m.
         seed: Seed of the pairs; they are the same on every machine.
     """
-    rng = np.random.default_rng([SPLITS.index(split), seed])
+    rng = np.random.default_rng([corpus.SPLITS.index(split), seed])
     names = [f"n{i}" for i in range(num_nodes + num_distractors)]
     for _ in range(number):
         labels = rng.permutation(len(names))

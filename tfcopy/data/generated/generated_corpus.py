@@ -6,12 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import tqdm
 
-from tfcopy.data.corpora.corpus import (
-    SPLITS,
-    TranslationCorpus,
-    fingerprint,
-    generate_splits,
-)
+from tfcopy.data.corpora import corpus
 from tfcopy.data.generated import text_tables
 
 
@@ -25,7 +20,7 @@ def load(
     languages: tuple[str, str],
     source_language: str = "en",
     num_sample: int = 200,
-) -> TranslationCorpus:
+) -> corpus.TranslationCorpus:
     """Makes a corpus whose pairs are generated when they are first read.
 
     No source of a split occurs in an earlier one.
@@ -50,7 +45,7 @@ def load(
     @functools.cache
     def pairs():
         seen, found = set(), {}
-        for split, number in zip(SPLITS, sizes):
+        for split, number in zip(corpus.SPLITS, sizes):
             # Of the sentences without names, some come again.
             drawn = generate(split, 2 * number + 100, seed)
             fresh = (pair for pair in drawn if pair[0] not in seen)
@@ -64,11 +59,11 @@ def load(
     def read(split, number):
         return (pair[::step] for pair in pairs()[split])
 
-    return TranslationCorpus(
+    return corpus.TranslationCorpus(
         name=name,
         source_language=source,
         target_language=target,
-        splits=generate_splits(read, sizes, (), *key),
+        splits=corpus.generate_splits(read, sizes, (), *key),
         generated=True,
     )
 
@@ -81,4 +76,4 @@ def grammar_fingerprint(tables: Iterable[str], sample) -> str:
         sample: Some of that text.
     """
     texts = [list(text_tables.read(name).items()) for name in tables]
-    return fingerprint(texts, sample)[:8]
+    return corpus.fingerprint(texts, sample)[:8]

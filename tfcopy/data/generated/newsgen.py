@@ -35,10 +35,7 @@ MAX_LENGTH = 600  # characters of a text
 
 EVENTS = text_tables.groups("newsgen_patterns")
 # Fillers of slots: words by type, forms of names by "person forms" and so on.
-WORDS = {
-    section: text_tables.phrases(lines)
-    for section, lines in text_tables.read("newsgen_words").items()
-} | {
+WORDS = text_tables.read_as(text_tables.phrases, "newsgen_words") | {
     "year": tuple(map(str, range(2027, 2035))),
     "number": tuple(map(str, range(11, 100))),
     "percent": tuple(map(str, range(2, 36))),
@@ -82,8 +79,7 @@ class Story:
         sentences += rng.sample(EVENTS[event]["supports"], num_supports)
         sentences = [self.fill(sentence, values) for sentence in sentences]
         summary = self.fill(rng.choice(summaries), values)
-        distractors = EVENTS[event]["distractors"]
-        for line in rng.sample(distractors, num_distractors):
+        for line in rng.sample(EVENTS[event]["distractors"], num_distractors):
             place = rng.randint(0, len(sentences))
             sentences.insert(place, self.fill(line, {}))
         return " ".join(sentences), summary
@@ -296,5 +292,4 @@ def generate_headlines(
     """
     # Enough for the pairs kept: less than half of all have a low score.
     size = number if split == "train" else 2 * number + 5
-    pairs = _pairs(split, size, seed, _LEAST_SCORE)
-    return itertools.islice(pairs, number)
+    return itertools.islice(_pairs(split, size, seed, _LEAST_SCORE), number)

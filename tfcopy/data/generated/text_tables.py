@@ -30,6 +30,11 @@ def read(name: str) -> dict[str, tuple[str, ...]]:
     return parse((_FOLDER / f"{name}.txt").read_text(encoding="utf-8"))
 
 
+def read_as(form: Callable, name: str) -> dict[str, Any]:
+    """Reads the sections of a table in another form, such as `words`."""
+    return {section: form(lines) for section, lines in read(name).items()}
+
+
 def parse(text: str) -> dict[str, tuple[str, ...]]:
     """Parses the sections of a text."""
     sections = {}
@@ -129,8 +134,7 @@ def fill(pattern: str, text_of: Callable[[Slot], str]) -> str:
     result = []
     for before, slot, written in parts:
         text = text_of(slot)
-        is_capital = written[1].isupper()
-        result += [before, text.capitalize() if is_capital else text]
+        result += [before, text.capitalize() if written[1].isupper() else text]
     return "".join([*result, rest])
 
 

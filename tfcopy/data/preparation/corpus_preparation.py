@@ -235,15 +235,8 @@ def _write_texts(corpus, settings, work, size):
         return not is_unlike
 
     for name, split in corpus.splits.items():
-        pairs = tqdm.tqdm(
-            split,
-            f"Reading {name}",
-            total=split.num_pairs,
-            unit=" pairs",
-            unit_scale=True,
-            disable=None,
-            leave=False,
-        )
+        title = f"Reading {name}"
+        pairs = parallel.make_bar(title, split.num_pairs, " pairs", items=split)
         if name == "train" and settings.max_ratio is not None:
             pairs = filter(is_alike, pairs)
         sizes[name] = shard_files.write_texts(pairs, work, name, size)

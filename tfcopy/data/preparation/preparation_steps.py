@@ -239,8 +239,7 @@ class Preparation:
         return self._work(f"{split}-shard", number, "json")
 
     def _all_work(self, name, extension):
-        count = self.num_train
-        return [self._work(name, i, extension) for i in range(count)]
+        return [self._work(name, i, extension) for i in range(self.num_train)]
 
     def _vocabulary(self, side):
         return os.path.join(self.work, vocabulary_name(side))

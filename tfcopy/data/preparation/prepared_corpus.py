@@ -259,8 +259,7 @@ class PreparedCorpus(TranslationCorpus):
         Raises:
             ValueError: If they were made with anything else.
         """
-        asked = identify_counting(tokenizers, sizes, min_count)
-        self._check(asked)
+        self._check(identify_counting(tokenizers, sizes, min_count))
         made = []
         for side, stored in self.manifest["vocabularies"].items():
             path = os.path.join(self.folder, stored["file"])
@@ -275,8 +274,7 @@ class PreparedCorpus(TranslationCorpus):
         return tuple(made)
 
     def _load_encoded(self, split, vocabularies, tokenizers, options):
-        identity = encoding_identity(tokenizers, **options)
-        self._check(identity)
+        self._check(encoding_identity(tokenizers, **options))
         stored = self.manifest["splits"][split]
         return shard_files.load(
             self.folder,

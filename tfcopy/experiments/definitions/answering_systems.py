@@ -1,4 +1,4 @@
-"""Questions and their answers: reading, finding, scoring, showing."""
+"""Systems that answer questions: data, models, training, scores, examples."""
 
 import collections
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -7,15 +7,22 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from tfcopy import losses
+from tfcopy import losses, training
+from tfcopy.data.corpora import squad
 from tfcopy.data.definitions import word_texts
 from tfcopy.data.definitions.word_texts import TokenizedQuestion, WordTexts
+from tfcopy.data.generated import demo_definitions
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.decoding import independent_spans, joint_spans
 from tfcopy.evaluation import definition_scores as squad_evaluation
-from tfcopy.experiments import reporting
-from tfcopy.experiments.definitions import definition_pictures
-from tfcopy.experiments.reporting import figures
+from tfcopy.experiments import reporting, training_choices
+from tfcopy.experiments.definitions import (
+    definition_data,
+    definition_pictures,
+    text_systems,
+)
+from tfcopy.models import coattention
+from tfcopy.serving.servables.text_model import AnswerFinder
 from tfcopy.training.tensorboard import bold, log_table
 
 
@@ -54,6 +61,69 @@ def count_once(texts: WordTexts) -> collections.Counter:
             counts.update(texts.words[x] for x in texts.texts[name][i])
         previous = context
     return counts
+
+
+def prepare(config, systems):
+    """Reads the questions, and what the systems need.
+
+    Returns:
+        `(data, questions)`: `DefinitionData`; and the `TokenizedQuestion`s of
+        `validation` and `test`, which are scored.
+    """
+    demo = demo_definitions.questions
+    corpus = definition_data.load_labelled(config, squad, demo)
+    questions = {"train": None, "validation": [], "test": []}
+
+    def read_split(split, tokenizer, name):
+        return read(split, tokenizer, questions[name])
+
+    data = definition_data.prepare(
+        config, corpus, read_split, systems, count_once
+    )
+    return data, questions
+
+
+def build(run, name, sources, data, questions):
+    """Builds a system that answers questions: `TextSystem`."""
+    examples = [
+        {"context": x.example.context, "question": x.example.question}
+        for x in questions[:4]
+    ]
+    return text_systems.build(
+        run, name, sources, data, coattention, AnswerFinder, examples=examples
+    )
+
+
+def train(text_system, data, questions):
+    """Trains a system, or resumes its training."""
+    config = text_system.system.config
+
+    def find(predictions, some):
+        return answer(predictions, some, config.max_answer_length)
+
+    def score_predictions(predictions):
+        scores = score(find(predictions, questions), questions)
+        return {name: scores[name] for name in ("exact_match", "f1")}
+
+    optimizer = training_choices.make_optimizer(
+        config, text_system.model, config.updates
+    )
+    phases = []
+    if config.anneal_epoch is not None:
+        phases.append(
+            training.anneal(config.anneal_epoch, optimizer, unit="epochs")
+        )
+    return text_systems.train(
+        text_system,
+        data,
+        losses.span,
+        optimizer=optimizer,
+        phases=phases,
+        targets="start",
+        score_predictions=score_predictions,
+        score="exact_match",
+        on_eval=AnswerSamples(text_system, questions, data.validation, find),
+    )
 
 
 class FoundAnswer(NamedTuple):
@@ -186,7 +256,7 @@ class AnswerSamples:
         log_table(writer, update, header, rows, "examples")
 
     def _draw(self, writer, update, i, question, weights, span):
-        if figures is None:
+        if reporting.figures is None:
             return
         picture = definition_pictures.plot_reading(
             question, {"Answer": weights}, {"Answer": span}

@@ -29,11 +29,7 @@ from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.experiments import flag_checks
 from tfcopy.experiments.config import from_flags
-from tfcopy.experiments.definitions.definition_flags import (
-    DefinitionsConfig,
-    LabelledTextsConfig,
-    WordSources,
-)
+from tfcopy.experiments.definitions import definition_flags
 from tfcopy.experiments.training_choices import Batching
 from tfcopy.flags import name_flag
 
@@ -156,10 +152,10 @@ class DefinitionData:
 
 
 def prepare(
-    config: DefinitionsConfig,
+    config: definition_flags.DefinitionsConfig,
     corpus: Corpus,
     read: Callable,
-    systems: Mapping[str, WordSources],
+    systems: Mapping[str, definition_flags.WordSources],
     count: Callable = WordTexts.counts,
 ) -> DefinitionData:
     """Reads a corpus, and the dictionary and the vectors that systems need.
@@ -226,7 +222,7 @@ def tokenizer_of(corpus: Corpus) -> Tokenizer:
 
 
 def load_labelled(
-    config: LabelledTextsConfig, reader, demo: Callable
+    config: definition_flags.LabelledTextsConfig, reader, demo: Callable
 ) -> Corpus:
     """Loads the corpus of files or of TFDS that the flags name, or the demo's.
 
@@ -254,7 +250,7 @@ def load_labelled(
     )
 
 
-def load_definitions(config: DefinitionsConfig) -> Definitions:
+def load_definitions(config: definition_flags.DefinitionsConfig) -> Definitions:
     """Loads the dictionary of `--dictionary` or `--wordnet`, or the demo's.
 
     Raises:
@@ -277,7 +273,7 @@ def load_definitions(config: DefinitionsConfig) -> Definitions:
     )
 
 
-def find_vectors(config: DefinitionsConfig) -> str:
+def find_vectors(config: definition_flags.DefinitionsConfig) -> str:
     """Returns the file of `--vectors`, or writes the demo's.
 
     Raises:

@@ -15,7 +15,6 @@ from tfcopy.evaluation import translations
 from tfcopy.evaluation.definition_scores import category_scores, project
 from tfcopy.experiments import reporting
 from tfcopy.experiments.definitions.definition_flags import WordSources
-from tfcopy.experiments.reporting import ExportChoice, figures
 from tfcopy.experiments.run import Run
 from tfcopy.serving.saved_model import shorten_path
 from tfcopy.terminal import one_line
@@ -127,7 +126,7 @@ def draw_reading(systems, questions, answers, texts, folder):
     Reference:
         [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), Figure 2.
     """
-    if figures is None:
+    if reporting.figures is None:
         return
     worse, better = systems
     number = choose_example(questions, answers, worse, better)
@@ -151,7 +150,7 @@ def plot_reading(question, weights, spans):
         spans: Answers of the systems, as in `reading_figure`.
     """
     end = [tokens.SPECIAL_TOKENS[tokens.EOS]]
-    return figures.plot_reading(
+    return reporting.figures.plot_reading(
         question.context_tokens + end,
         question.question_tokens + end,
         weights,
@@ -190,8 +189,8 @@ def draw_rarity(right, texts, vocabulary, folder, bins=5):
         )
         low, high = zip(*map(translations.interval, accuracies, sizes))
         curves[name] = centres, accuracies, np.array(low), np.array(high)
-    if figures is not None:
-        _keep(figures.rarity_figure(curves), "rarity", folder)
+    if reporting.figures is not None:
+        _keep(reporting.figures.rarity_figure(curves), "rarity", folder)
     return {
         name: [[round(float(v), 3) for v in pair] for pair in zip(x, y)]
         for name, (x, y, *_) in curves.items()
@@ -229,14 +228,14 @@ def draw_categories(text_system, categories, folder):
     if len(sizes) < 2 or min(sizes) < 2:
         return None
     scores = category_scores(vectors[kept], groups)
-    if figures is not None:
+    if reporting.figures is not None:
         try:
             points = project(vectors[kept])
         except ImportError as error:
             print(f"Warning: no picture of nouns ({one_line(error)}).")
             return scores
         _keep(
-            figures.categories_figure(points, words, groups),
+            reporting.figures.categories_figure(points, words, groups),
             "categories",
             folder,
         )
@@ -277,19 +276,14 @@ def finish(
     if run.config.corpus == "files":  # Of other data than the paper's.
         more["paper"] = {}
     best = best_system(run.results, sources, score)
-    return run.finish(
-        best,
-        gap_closed=closed,
-        of_dev=(),
-        **more,
-    )
+    return run.finish(best, gap_closed=closed, of_dev=(), **more)
 
 
 def best_system(
     results: Mapping[str, Mapping],
     sources: Mapping[str, WordSources],
     score: str,
-) -> ExportChoice:
+) -> reporting.ExportChoice:
     """Returns the best system, of those that read definitions if any do.
 
     Args:

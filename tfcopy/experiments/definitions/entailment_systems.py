@@ -1,18 +1,26 @@
-"""Pairs of sentences and their labels: reading, labelling, scoring, showing."""
+"""Systems that label pairs: data, models, training, scores, examples."""
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 import tensorflow as tf
 
+from tfcopy import losses
+from tfcopy.data.corpora import nli
 from tfcopy.data.corpora.corpus import Split
-from tfcopy.data.corpora.nli import LABELS
 from tfcopy.data.definitions.word_texts import WordTexts
+from tfcopy.data.generated import demo_definitions
 from tfcopy.data.parallel import map_each
 from tfcopy.data.text.tokenization import Tokenizer, string_tensor
 from tfcopy.experiments import reporting
-from tfcopy.experiments.definitions import definition_pictures
-from tfcopy.experiments.reporting import figures
+from tfcopy.experiments.definitions import (
+    definition_data,
+    definition_pictures,
+    text_systems,
+)
+from tfcopy.models import esim
+from tfcopy.serving.servables.text_model import EntailmentClassifier
 from tfcopy.training.tensorboard import bold, log_table
 
 
@@ -38,6 +46,45 @@ def read(
     for *sides, label in rows:
         words = [[x.decode() for x in side[:max_length]] for side in sides]
         yield dict(zip(("premise", "hypothesis"), words)), {"label": label}
+
+
+def prepare(config, systems):
+    """Reads the pairs, and what the systems need: `DefinitionData`."""
+    demo = demo_definitions.entailments
+    corpus = definition_data.load_labelled(config, nli, demo)
+
+    def read_split(split, tokenizer, _):
+        return read(split, tokenizer, config.max_length)
+
+    return definition_data.prepare(config, corpus, read_split, systems)
+
+
+def build(run, name, sources, data):
+    """Builds a system that labels pairs: `TextSystem`."""
+    if name not in run.config.baselines:
+        sources = dataclasses.replace(sources, combine=run.config.combine)
+    return text_systems.build(
+        run, name, sources, data, esim, EntailmentClassifier
+    )
+
+
+def train(text_system, data):
+    """Trains a system, or resumes its training."""
+
+    def accuracy(batch, logits):
+        labels = tf.argmax(logits, -1, output_type=tf.int32)
+        right = tf.cast(labels == batch["label"], tf.float32)
+        return {"accuracy": 100 * tf.reduce_mean(right)}
+
+    return text_systems.train(
+        text_system,
+        data,
+        losses.label,
+        targets="label",
+        metrics=accuracy,
+        score="accuracy",
+        on_eval=EntailmentSamples(text_system, data.validation),
+    )
 
 
 def probabilities(predictions: Iterable) -> np.ndarray:
@@ -81,9 +128,9 @@ def print_examples(
             reporting.print_text(name, " ".join(words), width)
         for name, rows in answers.items():
             best = rows[i].argmax()
-            label = f"{LABELS[best]} ({100 * rows[i][best]:.0f} %)"
+            label = f"{nli.LABELS[best]} ({100 * rows[i][best]:.0f} %)"
             print(f"{name:{width}}{label}")
-        print(f"{'truth':{width}}{LABELS[texts.labels['label'][i]]}")
+        print(f"{'truth':{width}}{nli.LABELS[texts.labels['label'][i]]}")
 
 
 _MOST_WORDS = 80  # along each side of a picture
@@ -121,9 +168,9 @@ class EntailmentSamples:
                     *(bold(texts[name], defined[name]) for name in texts),
                     ", ".join(
                         f"{x} {100 * p:.0f} %"
-                        for x, p in zip(LABELS, probabilities[i])
+                        for x, p in zip(nli.LABELS, probabilities[i])
                     ),
-                    LABELS[true],
+                    nli.LABELS[true],
                 )
             )
         header = *self._sample.words[0], "answer", "truth"
@@ -133,16 +180,16 @@ class EntailmentSamples:
         premise, hypothesis = (
             words[:_MOST_WORDS] for words in self._sample.words[i].values()
         )
-        if figures is None or not (premise and hypothesis):
+        if reporting.figures is None or not (premise and hypothesis):
             return
         scores = scores[: len(hypothesis), : len(premise)]
-        picture = figures.alignment_figure(
+        picture = reporting.figures.alignment_figure(
             premise,
             hypothesis,
             definition_pictures.probabilities(scores),
             tuple(flags[:_MOST_WORDS] for flags in defined.values()),
-            dict(zip(LABELS, probabilities)),
-            LABELS[self._truth[i]],
+            dict(zip(nli.LABELS, probabilities)),
+            nli.LABELS[self._truth[i]],
         )
         with writer.as_default(update):
             tf.summary.image(f"alignment/{i}", picture)

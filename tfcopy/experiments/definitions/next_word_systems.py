@@ -1,4 +1,4 @@
-"""Sentences and their next words: reading, batches, scoring, showing."""
+"""Systems that predict the next word: data, models, training, examples."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -6,13 +6,21 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 
 from tfcopy import losses, tokens
+from tfcopy.data.corpora import sentences
 from tfcopy.data.corpora.corpus import Split
 from tfcopy.data.definitions import DefinitionFeatures
 from tfcopy.data.definitions.word_texts import WordTexts
+from tfcopy.data.generated import demo_definitions
 from tfcopy.data.text.tokenization import Tokenizer, token_rows
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.experiments import reporting
-from tfcopy.experiments.definitions import definition_pictures
+from tfcopy.experiments.definitions import (
+    definition_data,
+    definition_pictures,
+    text_systems,
+)
+from tfcopy.models import lstm_language_model
+from tfcopy.serving.servables.text_model import WordPredictor
 from tfcopy.training.tensorboard import bold, log_table
 
 
@@ -30,6 +38,65 @@ def read(
     for sentence in filter(None, rows):
         words = [word.decode() for word in sentence[:max_length]]
         yield {"text": words}, {}
+
+
+def load_corpus(config):
+    """Loads the corpus that the flags name."""
+    if config.corpus == "demo":
+        return demo_definitions.sentences(num_train=config.num_train)
+    if config.corpus == "lm1b":
+        if config.data is None:
+            return sentences.load_tfds("lm1b", config.data_dir)
+        return sentences.load_one_billion_words(
+            config.data, num_shards=config.num_shards
+        )
+    if config.data is None:
+        raise ValueError(
+            f"--data must name where the corpus is. Received: --corpus "
+            f"{config.corpus} without --data."
+        )
+    load = sentences.load_brown if config.corpus == "brown" else sentences.load
+    return load(config.data)
+
+
+def prepare(config, systems):
+    """Reads the sentences, and what the systems need: `DefinitionData`."""
+
+    def read_split(split, tokenizer, _):
+        return read(split, tokenizer, config.max_length)
+
+    corpus = load_corpus(config)
+    return definition_data.prepare(config, corpus, read_split, systems)
+
+
+def build(run, name, sources, data):
+    """Builds a system that predicts the next word: `TextSystem`."""
+    return text_systems.build(
+        run,
+        name,
+        sources,
+        data,
+        lstm_language_model,
+        WordPredictor,
+        finish=finish_batch,
+    )
+
+
+def train(text_system, data):
+    """Trains a system, or resumes its training."""
+
+    def score_predictions(predictions):
+        scores, _ = score(predictions)
+        return {name: x for name, x in scores.items() if x is not None}
+
+    return text_systems.train(
+        text_system,
+        data,
+        losses.next_word,
+        normalize="sentences",
+        score_predictions=score_predictions,
+        on_eval=NextWordSamples(text_system, data.validation),
+    )
 
 
 def finish_batch(

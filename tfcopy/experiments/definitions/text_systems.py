@@ -22,6 +22,7 @@ from tfcopy.data.definitions.text_batches import TextShapes
 from tfcopy.data.definitions.word_texts import WordTexts
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
+from tfcopy.experiments import training_choices
 from tfcopy.experiments.config import config_for_system, from_flags
 from tfcopy.experiments.definitions.definition_data import (
     NUM_SPECIALS,
@@ -33,15 +34,6 @@ from tfcopy.experiments.definitions.definition_flags import (
     WordSources,
 )
 from tfcopy.experiments.run import Run, System
-from tfcopy.experiments.training_choices import (
-    MAX_SHAPES,
-    Batching,
-    is_compiled,
-    log_tables,
-    make_trainer,
-    make_trainer_data,
-    summarize_result,
-)
 from tfcopy.layers import DefinitionEmbedding, ForwardLSTM, RecurrentReader
 from tfcopy.serving.servables.text_model import TextModel
 
@@ -159,20 +151,20 @@ def train(
         results.json.
     """
     system, features = text_system.system, text_system.features
-    batching = from_flags(Batching, system.config)
+    batching = from_flags(training_choices.Batching, system.config)
     batching = batching.cap(system.model, len(data.train))
     seed, limit = batching.seed, batching.limit()
-    compiled = is_compiled(system.config.xla, system.model)
+    compiled = training_choices.is_compiled(system.config.xla, system.model)
     if compiled:
         limit = batching.limit(_longest_texts(data.train))
         _choose_shapes(text_system.batches, data.train, limit, seed)
     make = functools.partial(
         text_system.batches.train, data.train, limit, shuffle_seed=seed
     )
-    trainer = make_trainer(
+    trainer = training_choices.make_trainer(
         system,
         loss,
-        make_trainer_data(make),
+        training_choices.make_trainer_data(make),
         text_system.batches.evaluation(data.validation, batching.batch_size),
         batches=batching.depend_on(compiled),
         **options,
@@ -181,9 +173,11 @@ def train(
     score = options.get("score", "perplexity")
     dev = result.best_dev_score
     table = system.model.get_layer("embedding").word_table.embeddings
-    log_tables(system, {"words": (table, features.vocabulary.words)})
+    training_choices.log_tables(
+        system, {"words": (table, features.vocabulary.words)}
+    )
     return trainer, {
-        **summarize_result(system, result),
+        **training_choices.summarize_result(system, result),
         f"dev_{score}": result.best_dev_perplexity if dev is None else dev,
         "seconds_training": round(result.seconds, 1),
         "per_second": round(result.targets_per_second),
@@ -202,7 +196,7 @@ def _longest_texts(texts):
 def _choose_shapes(batches, texts, limit, seed):
     """Pads all batches to few shapes from now on, and prints their number."""
     some = batches.train(texts, limit, shuffle_seed=seed)
-    batches.shapes = TextShapes(some.take(_SAMPLE), MAX_SHAPES)
+    batches.shapes = TextShapes(some.take(_SAMPLE), training_choices.MAX_SHAPES)
     print(
         f"XLA compiles at most {len(batches.shapes.classes)} shapes of "
         f"batches; {batches.shapes.share:.0%} of their cells are used"

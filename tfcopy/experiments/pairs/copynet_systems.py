@@ -3,7 +3,6 @@
 from tfcopy import losses, models
 from tfcopy.experiments.config import head_for_kind
 from tfcopy.experiments.pairs import model_flags, pair_data, pair_training
-from tfcopy.experiments.pairs.model_flags import CopyNetConfig
 
 
 def prepare(
@@ -40,7 +39,7 @@ def prepare(
     )
 
 
-def check(config: CopyNetConfig):
+def check(config: model_flags.CopyNetConfig):
     """Raises a ValueError that names flags which do not go together."""
     model_flags.check(
         config,
@@ -61,7 +60,7 @@ def check(config: CopyNetConfig):
             )
 
 
-def make_model(config: CopyNetConfig, data, system):
+def make_model(config: model_flags.CopyNetConfig, data, system):
     """Builds the model of `system`, one of `models.copynet.SYSTEMS`."""
     head = head_for_kind(config, system)
     return model_flags.build_model(
@@ -83,7 +82,7 @@ def build(run, name, data, kind=None, limits=None, part="", **details):
             `None` reads all, and takes `--max_target_length`.
         part, **details: As in `Run.build`.
     """
-    config: CopyNetConfig = run.config
+    config: model_flags.CopyNetConfig = run.config
     own, longest = {"append_eos": config.end_mark}, config.max_target_length
     if limits is not None:
         own["max_source_length"], longest = limits

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from tfcopy import flags
 from tfcopy.experiments.config import (
     POINTING,
     PointingHead,
@@ -17,12 +18,6 @@ from tfcopy.experiments.config import (
     variant_flag,
 )
 from tfcopy.experiments.pairs.model_flags import PointerSoftmaxConfig
-from tfcopy.flags import (
-    NonNegativeFloat,
-    NonNegativeInt,
-    PositiveFloat,
-    PositiveInt,
-)
 
 
 @group
@@ -167,10 +162,10 @@ class SummariesConfig(CorpusConfig, CaseConfig):
     tokenization: Literal["moses", "space"] = data.common(
         "moses", replaced=True
     )
-    max_source_length: PositiveInt = data.common(100)
-    max_target_length: PositiveInt = data(50)
-    min_summary_length: NonNegativeInt = search(0)
-    max_summary_length: PositiveInt = search(60)
+    max_source_length: flags.PositiveInt = data.common(100)
+    max_target_length: flags.PositiveInt = data(50)
+    min_summary_length: flags.NonNegativeInt = search(0)
+    max_summary_length: flags.PositiveInt = search(60)
     bleu_tokenize: Literal["13a", "none", "intl", "zh", "char"] = results("13a")
 
 
@@ -295,17 +290,17 @@ class TranslatorConfig(PointerSoftmaxConfig, TranslationConfig, CaseConfig):
         "moses", replaced=True
     )
     sentencepiece_model: list[str] | None = file(replaced=True)
-    pieces: PositiveInt | None = data(None, replaced=True)
-    sample_pieces: PositiveFloat | None = data(None, replaced=True)
+    pieces: flags.PositiveInt | None = data(None, replaced=True)
+    sample_pieces: flags.PositiveFloat | None = data(None, replaced=True)
     protect: list[str] | None = data(None)
     protect_as: Literal["token", "pieces"] = data("token")
     dictionary: str | None = file.common()
     guided_alignment: str | None = file()
-    guided_alignment_weight: NonNegativeFloat = training(0.1)
+    guided_alignment_weight: flags.NonNegativeFloat = training(0.1)
     output_dictionary: str | None = file(topic="search")
     must_copy: bool = search(False)
     glossary: str | None = file(topic="search")
-    max_length: PositiveInt = data(50)
+    max_length: flags.PositiveInt = data(50)
     systems: list[Literal[SYSTEMS]] = systems(list(SYSTEMS))
     plain = ("nmt",)
     head: PointingHead = variant_flag.common(
@@ -314,5 +309,5 @@ class TranslatorConfig(PointerSoftmaxConfig, TranslationConfig, CaseConfig):
         f"{POINTING}",
         is_name=True,
     )
-    max_target_length: PositiveInt = search(60)
+    max_target_length: flags.PositiveInt = search(60)
     merge: Literal["max", "sum"] | None = search(None)

@@ -1,4 +1,4 @@
-"""Headlines made ready: flags, corpora, entities, word vectors, scores."""
+"""Headlines: flags, corpora, entities, word vectors, systems, scores."""
 
 import dataclasses
 import random
@@ -14,13 +14,15 @@ from tfcopy.data.text.entities import (
     Entities,
     anonymise,
     common_words,
+    placeholder_ids,
 )
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.evaluation import summaries
 from tfcopy.experiments import flag_checks
-from tfcopy.experiments.config import find_given_corpora
+from tfcopy.experiments.config import find_given_corpora, head_for_kind
 from tfcopy.experiments.pairs import (
     pair_data,
+    pair_training,
     pointer_softmax_systems,
     summary_data,
 )
@@ -172,8 +174,7 @@ def prepare(config, folder, points):
     limits = config.max_source_length, config.max_target_length
     entities = make_entities(config)
     if config.entity_truecase:
-        sources = (source for source, _ in corpus.train)
-        common = common_words(sources, tokenizer)
+        common = common_words((source for source, _ in corpus.train), tokenizer)
         entities = dataclasses.replace(entities, common=common)
     counted = {"min_count": config.min_count}
     if entities is not None:
@@ -270,6 +271,60 @@ def check_spelling(data):
         raise ValueError(f"{message}.")
     if lost > 0.05 * spelt:
         print(f"Warning: {message}.")
+
+
+def build(run, name, data):
+    """Builds a system, text in and text out."""
+    config = run.config
+    placeholders = ()
+    if data.entities is not None:
+        placeholders = placeholder_ids(data.vocabularies[1])
+    search = {
+        "min_length": config.min_summary_length,
+        "max_length": config.max_summary_length,
+        # A placeholder without a source word would be spelt <unk>.
+        "source_only": placeholders if config.forbid_unk else (),
+    }
+
+    entities = data.entities and dataclasses.asdict(data.entities)
+    return pointer_softmax_systems.build(
+        run,
+        name,
+        head_for_kind(config, run.kinds[name]),
+        data,
+        search,
+        {"entities": entities},
+        max_source_length=config.max_source_length,
+        entities=data.entities,
+    )
+
+
+def train_and_score(system, data, test):
+    """Trains a system, or resumes its training, and writes the headlines.
+
+    Returns:
+        `(results, answers)`: the system's part of results.json, and a
+        `Translation` for each text.
+    """
+    config = system.config
+    head = head_for_kind(config, system.kind)
+    options = pointer_softmax_systems.training_options(system, head, data)
+    _, trainer_result, trained = pair_training.train(system, data, **options)
+    answers, scores = test.answer(system.served)
+    dev = data.validation
+    length = dev.num_target_tokens / len(dev)
+    results = {
+        **trained,
+        **scores,
+        "nll": round(trainer_result.best_dev_nll * length, 2),
+    }
+    if data.entities is not None:
+        limits = config.max_source_length, config.max_target_length
+        results["anonymised"] = score_anonymised_rouge(data, answers, limits)
+    if head == "softmax" and not config.replace_unk:
+        replaced = system.served.copy(replace_unk=True)
+        results["unk_replaced"] = test.answer(replaced)[1]
+    return results, answers
 
 
 def score_anonymised_rouge(data, answers, limits):

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from tfcopy import flags
 from tfcopy.experiments.config import (
     POINTING,
     Beams,
@@ -23,12 +24,8 @@ from tfcopy.experiments.config import (
     unrecorded,
     variant_flag,
 )
-from tfcopy.flags import (
-    NonNegativeFloat,
-    NonNegativeInt,
-    PositiveFloat,
-    PositiveInt,
-)
+
+_Kind = Literal["gru", "transformer"]  # of encoder and decoder
 
 
 @group
@@ -60,21 +57,17 @@ class TransformerConfig(ModelConfig):
             too.
     """
 
-    encoder: Literal["gru", "transformer"] = variant_flag.common(
-        "gru", replaced=True
-    )
-    encoder_layers: PositiveInt = model(2, replaced=True)
-    encoder_heads: PositiveInt = model(4, replaced=True)
-    decoder: Literal["gru", "transformer"] = variant_flag.common(
-        "gru", replaced=True
-    )
-    decoder_layers: PositiveInt = model(2, replaced=True)
-    decoder_heads: PositiveInt = model(4, replaced=True)
-    feedforward_units: PositiveInt | None = model(None, replaced=True)
+    encoder: _Kind = variant_flag.common("gru", replaced=True)
+    encoder_layers: flags.PositiveInt = model(2, replaced=True)
+    encoder_heads: flags.PositiveInt = model(4, replaced=True)
+    decoder: _Kind = variant_flag.common("gru", replaced=True)
+    decoder_layers: flags.PositiveInt = model(2, replaced=True)
+    decoder_heads: flags.PositiveInt = model(4, replaced=True)
+    feedforward_units: flags.PositiveInt | None = model(None, replaced=True)
     positions: Literal["sinusoidal", "learned", "rotary"] = model(
         "sinusoidal", replaced=True
     )
-    num_positions: PositiveInt = model(512, replaced=True)
+    num_positions: flags.PositiveInt = model(512, replaced=True)
     normalize_first: bool = model(True, replaced=True)
     pointing: Literal["heads", "additive"] = variant_flag("heads")
     tied_embeddings: bool = model(False, replaced=True)
@@ -202,14 +195,14 @@ class PairsConfig(TransformerConfig, TrainingConfig, ProgramsConfig, RunConfig):
             of each <unk> of an answer.
     """
 
-    pool_batches: PositiveInt = training(20)
+    pool_batches: flags.PositiveInt = training(20)
     label_smoothing: Share = training(0.0)
     num_beams: Beams = search.common(10)
     same_in_every_batch: bool = search(True)
-    length_penalty: NonNegativeFloat = search(1.0)
+    length_penalty: flags.NonNegativeFloat = search(1.0)
     unfinished_compete: bool = search(False)
-    coverage_penalty: NonNegativeFloat = search(0.0)
-    no_repeat_ngram: NonNegativeInt = search(0)
+    coverage_penalty: flags.NonNegativeFloat = search(0.0)
+    no_repeat_ngram: flags.NonNegativeInt = search(0)
     forbid_unk: bool = search(False)
     replace_unk: bool = search(False)
 
@@ -223,7 +216,7 @@ class AttentionConfig:
             not given.
     """
 
-    attention_units: PositiveInt | None = model(None)
+    attention_units: flags.PositiveInt | None = model(None)
 
 
 @group
@@ -244,7 +237,7 @@ class BackboneConfig:
 
     backbone: str | None = variant_flag.common(None, role="input")
     freeze: Literal["none", "encoder", "all"] = model("none")
-    lora_rank: PositiveInt | None = model(None)
+    lora_rank: flags.PositiveInt | None = model(None)
 
 
 @group
@@ -284,8 +277,8 @@ class PointerSoftmaxConfig(PairsConfig, AttentionConfig, BackboneConfig):
     candidates_from: Literal["sources", "batch", "sample"] = training("sample")
     search_candidates: VocabularySize | None = search(None)
     shortlist: str | None = file(topic="search")
-    encoder_units: PositiveInt | None = model(None, replaced=True)
-    output_units: PositiveInt | None = model(None, replaced=True)
+    encoder_units: flags.PositiveInt | None = model(None, replaced=True)
+    output_units: flags.PositiveInt | None = model(None, replaced=True)
     initializers: Literal["keras", "dl4mt"] = model("keras", replaced=True)
     coverage: bool = model(False)
     switch_activation: Literal["noisy_tanh", "relu", "tanh"] = model(
@@ -320,11 +313,11 @@ class CopyNetConfig(PairsConfig, AttentionConfig):
 
     head: PointingHead = variant_flag.common("copynet")
     end_mark: bool = data(False)
-    position_one_hot: NonNegativeInt = model(0)
+    position_one_hot: flags.NonNegativeInt = model(0)
     coverage: bool = model(False)
     deep_readout: bool = model(False)
     initializers: Literal["keras", "authors"] = model("keras")
-    max_target_length: PositiveInt = search(57)
+    max_target_length: flags.PositiveInt = search(57)
 
 
 @group
@@ -359,22 +352,21 @@ class PlannerConfig(PairsConfig):
         "gru"
     )
     head: Head = variant_flag.common(
-        "softmax",
-        f"Output head: softmax, or one that can copy, {POINTING}",
+        "softmax", f"Output head: softmax, or one that can copy, {POINTING}"
     )
-    encoder_units: PositiveInt | None = model(None)
-    baseline_units: PositiveInt | None = model(None)
-    baseline_encoder_units: PositiveInt | None = model(None)
+    encoder_units: flags.PositiveInt | None = model(None)
+    baseline_units: flags.PositiveInt | None = model(None)
+    baseline_encoder_units: flags.PositiveInt | None = model(None)
     query: Literal["both", "first", "second"] = model("both")
-    plan_steps: PositiveInt = model(10)
-    summary_units: PositiveInt = model(32)
+    plan_steps: flags.PositiveInt = model(10)
+    summary_units: flags.PositiveInt = model(32)
     update_gate: bool = model(False)
     switch: Literal["previous", "current"] = model("previous")
     resample: bool = model(False)
     always_replan: bool = variant_flag(False)
-    commitment_penalty: NonNegativeFloat = training(3e-5)
+    commitment_penalty: flags.NonNegativeFloat = training(3e-5)
     initializers: Literal["keras", "dl4mt"] = model("keras")
-    baseline_learning_rate: PositiveFloat | None = training(None)
+    baseline_learning_rate: flags.PositiveFloat | None = training(None)
 
 
 @group
@@ -405,22 +397,22 @@ class RarestWordConfig(TrainingConfig, ProgramsConfig, RunConfig):
         eval_every: Updates between evaluations on the validation set.
     """
 
-    num_words: PositiveInt = data.common(600)
-    num_pointed: PositiveInt = data(60)
-    length: PositiveInt = data(7)
+    num_words: flags.PositiveInt = data.common(600)
+    num_pointed: flags.PositiveInt = data(60)
+    length: flags.PositiveInt = data(7)
     q: Share = data.common(0.002)
-    train_size: PositiveInt | None = data(None)
-    num_validation: PositiveInt = data(5_000)
-    num_test: PositiveInt = data(20_000, fixed=False)
+    train_size: flags.PositiveInt | None = data(None)
+    num_validation: flags.PositiveInt = data(5_000)
+    num_test: flags.PositiveInt = data(20_000, fixed=False)
     systems: list[Literal["softmax", "pointer_softmax"]] = systems(
         ["softmax", "pointer_softmax"]
     )
-    embedding_dim: PositiveInt = model(256)
-    units: PositiveInt = model.common(256)
+    embedding_dim: flags.PositiveInt = model(256)
+    units: flags.PositiveInt = model.common(256)
     pointer: Literal["dense", "attention"] = model("dense")
-    temperature: PositiveFloat = model(2.0)
+    temperature: flags.PositiveFloat = model(2.0)
     switch_bias: float = model(1.0)
-    learning_rate: PositiveFloat = training.common(4e-3)
-    batch_size: PositiveInt = training.common(250)
-    updates: PositiveInt = training.common(1_500, fixed=False)
-    eval_every: PositiveInt = training(50, fixed=False)
+    learning_rate: flags.PositiveFloat = training.common(4e-3)
+    batch_size: flags.PositiveInt = training.common(250)
+    updates: flags.PositiveInt = training.common(1_500, fixed=False)
+    eval_every: flags.PositiveInt = training(50, fixed=False)

@@ -12,10 +12,6 @@ from tfcopy.data.corpora.corpus import fingerprint, is_blank
 from tfcopy.data.definitions import word_vectors
 from tfcopy.data.pairs import encoding
 from tfcopy.data.preparation import prepared_corpus
-from tfcopy.data.preparation.prepared_corpus import (
-    PreparedCorpus,
-    PreparedSplit,
-)
 from tfcopy.data.text import vocabulary
 from tfcopy.data.text.entities import Entities
 from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
@@ -184,7 +180,7 @@ def _get_vocabulary_flags(config):
 
 
 def _encode(split, name, vocabularies, tokenizers, folder, options):
-    if isinstance(split, PreparedSplit):
+    if isinstance(split, prepared_corpus.PreparedSplit):
         return split.encode(vocabularies, tokenizers, **options)
     return encoding.encode(
         split,
@@ -244,7 +240,7 @@ def count_vocabularies(
         )
         for side, name in names.items()
     }
-    if isinstance(corpus, PreparedCorpus):
+    if isinstance(corpus, prepared_corpus.PreparedCorpus):
         vocabularies = corpus.vocabularies(tokenizers, sizes, given, min_count)
         return vocabularies if len(vocabularies) == 2 else vocabularies * 2
 

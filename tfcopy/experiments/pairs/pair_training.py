@@ -11,7 +11,6 @@ from tfcopy.experiments import reporting
 from tfcopy.experiments.config import config_for_system, from_flags
 from tfcopy.experiments.pairs.model_flags import PairsConfig
 from tfcopy.experiments.pairs.pair_data import as_text
-from tfcopy.experiments.reporting import figures
 from tfcopy.experiments.run import System
 from tfcopy.experiments.training_choices import (
     MAX_SHAPES,
@@ -138,9 +137,7 @@ def dev_batches(batching: Batching, data, shapes=None) -> tf.data.Dataset:
         # It may hold longer pairs than the shapes that tokens are limited by.
         shapes = [*shapes, data.validation.longest]
     dev = pipeline.evaluation_batches(
-        data.validation,
-        batching.batch_size,
-        shapes=shapes,
+        data.validation, batching.batch_size, shapes=shapes
     )
     return dev.map(lambda batch: {name: batch[name] for name in BATCH})
 
@@ -265,7 +262,7 @@ class SamplePictures:
             copied = [place >= 0 for place in best.copied_from]
             reference = as_text(self.pairs[i][1]).split()
             examples.append((texts[i].split(), best.tokens, copied, reference))
-            if figures is not None and best.tokens:
+            if reporting.figures is not None and best.tokens:
                 pieces = self.translator.config["pieces"]
                 picture = _picture(best, row["attention"][0], pieces)
                 with writer.as_default(update):
@@ -275,8 +272,8 @@ class SamplePictures:
 
 def _picture(best, attention, pieces):
     source, words = best.source_tokens, best.tokens
-    shown = figures.join_pieces(
-        figures.DisplayedTranslation(
+    shown = reporting.figures.join_pieces(
+        reporting.figures.DisplayedTranslation(
             words,
             source,
             best.copied_from,
@@ -285,7 +282,7 @@ def _picture(best, attention, pieces):
         ),
         pieces,
     )
-    return figures.attention_figure(
+    return reporting.figures.attention_figure(
         shown.source,
         shown.words,
         shown.attention,

@@ -11,8 +11,6 @@ from tfcopy.data.pairs import copy_ids
 from tfcopy.experiments import reporting
 from tfcopy.experiments.config import config_for_system
 from tfcopy.experiments.pairs import copynet_systems, model_flags, pair_training
-from tfcopy.experiments.pairs.model_flags import PlannerConfig
-from tfcopy.experiments.reporting import figures
 from tfcopy.layers import PlannedDistribution
 
 
@@ -34,7 +32,7 @@ def build(run, name, data, max_target_length):
     )
 
 
-def check(config: PlannerConfig):
+def check(config: model_flags.PlannerConfig):
     """Raises a ValueError that names flags which do not go together."""
     for name in config.systems:
         own = config_for_system(config, name)
@@ -52,7 +50,7 @@ def check(config: PlannerConfig):
         )
 
 
-def make_model(config: PlannerConfig, data, kind):
+def make_model(config: model_flags.PlannerConfig, data, kind):
     """Builds a model of `models.planner.SYSTEMS`, with or without `_ln`.
 
     `_ln` adds layer normalisation to the decoder.
@@ -69,7 +67,7 @@ def make_model(config: PlannerConfig, data, kind):
 
 def train(system, data):
     """Trains a system, or resumes its training; returns its results."""
-    config: PlannerConfig = system.config
+    config: model_flags.PlannerConfig = system.config
     options = {}
     if not system.name.startswith("baseline"):
         options["metrics"] = plan_metrics
@@ -135,9 +133,9 @@ def draw_plans(run, data):
     Reference:
         [Gulcehre et al., 2017](https://arxiv.org/abs/1706.05087), Figure 3.
     """
-    if figures is None:
+    if reporting.figures is None:
         return
-    picture = figures.plans_figure(
+    picture = reporting.figures.plans_figure(
         {
             name: plans_of(system.model, data, data.test[0])
             for name, system in run.systems.items()

@@ -10,11 +10,10 @@ from tfcopy.data.pairs import sampled_vocabulary
 from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.experiments import flag_checks
 from tfcopy.experiments.pairs import model_flags, pair_training, pretrained
-from tfcopy.experiments.pairs.model_flags import PointerSoftmaxConfig
 from tfcopy.models.assembly import head_class
 
 
-def check(config: PointerSoftmaxConfig):
+def check(config: model_flags.PointerSoftmaxConfig):
     """Raises a ValueError that names a flag which makes no sense."""
     flag_checks.check_corpus(config)
     pretrained.check(config)
@@ -26,7 +25,7 @@ def check(config: PointerSoftmaxConfig):
     )
 
 
-def make_model(config: PointerSoftmaxConfig, data, head):
+def make_model(config: model_flags.PointerSoftmaxConfig, data, head):
     """Builds the model of a system.
 
     Args:
@@ -53,7 +52,7 @@ def build(run, name, head, data, search, details, **more):
         details: Dict of what else an export remembers.
         **more: More arguments of `make_translator`.
     """
-    config: PointerSoftmaxConfig = run.config
+    config: model_flags.PointerSoftmaxConfig = run.config
 
     def own():
         count, candidates = config.search_candidates, {}
@@ -66,9 +65,7 @@ def build(run, name, head, data, search, details, **more):
     def model(config):
         if config.backbone is not None:
             pieces = pretrained.pieces(config.backbone, run.data_folder)
-            return pretrained.make_model(
-                config, head, pieces, coverage=config.coverage
-            )
+            return pretrained.make_model(config, head, pieces)
         made = make_model(config, data, head)
         layers = made.source_embedding, made.target_embedding
         for layer, vectors in zip(layers, data.vectors):
@@ -102,7 +99,7 @@ def training_options(system, head, data) -> dict:
         head: Name of its output head.
         data: `PairData`.
     """
-    config: PointerSoftmaxConfig = system.config
+    config: model_flags.PointerSoftmaxConfig = system.config
     options = {"loss": losses.of_head(system.model.head)}
     if head != "softmax":
         options["metrics"] = pair_training.measure_labelled_copies

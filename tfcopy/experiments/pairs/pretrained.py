@@ -6,6 +6,7 @@ import os
 from tfcopy import models
 from tfcopy.data.text.byte_pair_tokenizer import HubPieces, hub_pieces
 from tfcopy.experiments import flag_checks
+from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs.model_flags import BackboneConfig
 from tfcopy.keras_internals import forbid_imports
 
@@ -40,26 +41,24 @@ def make_model(config, head, pieces, **coverage):
 
     Args:
         config: The flags of a `BackboneConfig`, and `precision`,
-            `pointing`, `attention_units`, `dropout` and `seed`.
+            `pointing`, `attention_units`, `dropout`, `seed` and `coverage`.
         head: Name of the output head.
         pieces: `HubPieces` of the network.
-        **coverage: `coverage` and `coverage_enabled` of `from_backbone`.
+        **coverage: `coverage` and `coverage_enabled` of `from_backbone`, where
+            no flag says so.
     """
     backbone = _from_preset(
         "models", "Backbone", config.backbone, dtype=config.precision
     )
     with flag_checks.name_flags():
-        model = models.from_backbone(
-            backbone,
+        model = from_flags(
+            models.from_backbone,
+            config,
+            backbone=backbone,
             head=head,
             vocabulary_size=pieces.vocabulary.size,
             special_ids=pieces.special_ids,
             trainable=False if config.freeze == "all" else None,
-            lora_rank=config.lora_rank,
-            attention_units=config.attention_units,
-            pointing=config.pointing,
-            dropout=config.dropout,
-            seed=config.seed,
             **coverage,
         )
     if config.freeze == "encoder":

@@ -220,8 +220,7 @@ def make_answer(model):
     """Builds a graph of `best_words`: ids `(B, S)` to two `(B,)`."""
 
     @tf.function(
-        input_signature=[tf.TensorSpec([None, None], tf.int32)],
-        autograph=False,
+        input_signature=[tf.TensorSpec([None, None], tf.int32)], autograph=False
     )
     def answer(source_ids):
         return best_words(model({"source_ids": source_ids}), source_ids)
@@ -371,5 +370,4 @@ def draw(results, paper, num_pointed, folder):
             ("pointed", f"The {num_pointed} rarest words", {}),
         )
     ]
-    picture = figures.panels_figure(panels)
-    reporting.keep_picture(picture, folder, "error_rate")
+    reporting.keep_picture(figures.panels_figure(panels), folder, "error_rate")

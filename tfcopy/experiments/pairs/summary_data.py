@@ -21,7 +21,6 @@ from tfcopy.experiments import flag_checks, reporting
 from tfcopy.experiments.pairs import pair_data, pretrained
 from tfcopy.experiments.pairs.corpus_flags import SummariesConfig
 from tfcopy.experiments.pairs.pair_data import as_text
-from tfcopy.experiments.reporting import ExportChoice
 from tfcopy.experiments.run import measure_time
 
 
@@ -180,8 +179,7 @@ class TestSet:
 
     def score_texts(self, texts):
         """Computes ROUGE, novel and repeated n-grams of tokenised texts."""
-        scores = self.rouge(texts)
-        return _round_scores({**scores, **self._rates(texts)})
+        return _round_scores({**self.rouge(texts), **self._rates(texts)})
 
     def rouge(self, texts):
         """Computes the ROUGE of tokenised texts."""
@@ -242,7 +240,7 @@ def _round_scores(scores):
     }
 
 
-def best_on_validation(run, data) -> ExportChoice:
+def best_on_validation(run, data) -> reporting.ExportChoice:
     """Returns the system with the best ROUGE-1 on the validation set."""
 
     def score(texts, references):
@@ -263,7 +261,4 @@ def print_unseen_names(translator):
     """Shows that names never seen come back as typed."""
     print("\nStories about names that the model has never seen:")
     texts = [pair[0] for pair in demo_news.examples()]
-    answers = translator.translate_all(texts, progress=False)
-    for answer, text in zip(answers, texts):
-        reporting.print_text("\n  ", text)
-        reporting.print_text("  > ", answer.text)
+    reporting.print_answers(translator, texts, "  > ")

@@ -25,6 +25,7 @@ from tfcopy.data.text.sentencepiece_tokenizer import (
 from tfcopy.data.text.span_patterns import check_flag
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.experiments import flag_checks
+from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs import pair_data, pretrained
 from tfcopy.experiments.pairs.corpus_flags import (
     TranslationConfig,
@@ -57,37 +58,28 @@ def load_corpus(
         tokenized: Whether files are tokenised already.
         **demo_options: More arguments of `demo.load`.
     """
-    languages = {
-        "source_language": config.source_language,
-        "target_language": config.target_language,
-    }
+    pair = languages(config)
     flag_checks.check_corpus(config)
     flag_checks.check_needed(config, "catalogs", ("hold_out", "names"))
     corpus = pair_data.load_files(
-        config, memories=True, tokenized=tokenized, **languages
+        config, memories=True, tokenized=tokenized, **pair
     )
     if corpus is not None:
         return corpus
     if config.catalogs is not None:
-        return gettext_catalogs.load(
-            config.catalogs,
-            seed=config.seed,
-            hold_out=config.hold_out,
-            names=config.names,
-            **languages,
+        return from_flags(
+            gettext_catalogs.load, config, folder=config.catalogs, **pair
         )
     if config.tfds is not None:
-        return tfds_corpora.load(
-            config.tfds, config.data_dir, *languages.values()
-        )
+        return tfds_corpora.load(config.tfds, config.data_dir, *pair.values())
     if config.data_dir is not None or download or config.preset == "paper":
         return europarl.load(
             config.data_dir or "data/europarl",
             download=download,
             seed=config.seed,
-            **languages,
+            **pair,
         )
-    if set(languages.values()) != set(demo.LANGUAGES):
+    if set(pair.values()) != set(demo.LANGUAGES):
         raise ValueError(
             f"The demo corpus has the languages {' and '.join(demo.LANGUAGES)}."
             f" Received: --source_language {config.source_language} "
@@ -102,8 +94,7 @@ def add_alignment(config: TranslatorConfig, encoded: EncodedCorpus):
         return encoded
     lines = text_pairs.train_lines(
         *text_pairs.file_pairs(config, memories=True),
-        source_language=config.source_language,
-        target_language=config.target_language,
+        **languages(config),
         seed=config.seed,
     )
     alignment = flag_checks.load_file(
@@ -123,8 +114,7 @@ def check(config: TranslatorConfig):
         if getattr(config, name) not in (False, None, "token"):
             if not config.protect:
                 raise ValueError(f"--{name} needs --protect.")
-    languages = config.source_language, config.target_language
-    glossary(config.glossary, config.head, languages)
+    glossary(config, config.head)
     if config.guided_alignment is not None and config.train is None:
         raise ValueError(
             "--guided_alignment needs --train, whose lines it has links of."
@@ -193,8 +183,8 @@ def _tokenizers(config, corpus, folder, protect):
                     f"{getattr(config, flag)}, and null is none."
                 )
         mode = "space" if corpus.tokenized else mode
-        languages = corpus.source_language, corpus.target_language
-        return tuple(Tokenizer(mode, x, config.lowercase) for x in languages)
+        pair = corpus.source_language, corpus.target_language
+        return tuple(Tokenizer(mode, x, config.lowercase) for x in pair)
     if config.lowercase:
         raise ValueError(
             "--lowercase is for words: subwords are spelt as the text is. Give "
@@ -235,12 +225,23 @@ def sentencepiece_tokenizer(file) -> SentencepieceTokenizer:
     return tokenizer
 
 
-def load_dictionary(path, flag):
+def load_dictionary(config: TranslatorConfig, name):
     """Loads the `Dictionary` of a flag's file, if there is one."""
-    return flag_checks.load_file(Dictionary, path, flag)
+    return flag_checks.load_file(Dictionary, getattr(config, name), f"--{name}")
 
 
-def glossary(path, head, languages):
+def glossary(config: TranslatorConfig, head):
     """Loads the `Glossary` of a system that can copy."""
-    found = flag_checks.load_file(Glossary, path, "--glossary", languages)
+    found = flag_checks.load_file(
+        Glossary,
+        config.glossary,
+        "--glossary",
+        tuple(languages(config).values()),
+    )
     return None if head == "softmax" else found
+
+
+def languages(config: TranslationConfig) -> dict:
+    """Returns the flags that name the languages, as arguments."""
+    names = "source_language", "target_language"
+    return {name: getattr(config, name) for name in names}

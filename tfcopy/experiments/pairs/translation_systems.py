@@ -20,7 +20,6 @@ from tfcopy.experiments.pairs.corpus_flags import (
     TranslatorConfig,
     bleu_tokenize,
 )
-from tfcopy.experiments.reporting import ExportChoice
 from tfcopy.experiments.run import Run, measure_time
 from tfcopy.models.assembly import head_class
 
@@ -67,7 +66,7 @@ def run(config: TranslatorConfig, prepare, columns, *, paper, note, examples):
         title, pairs = examples
         print(f"\n{title}:")
         served = run.systems[best.system].served
-        print_answers(served, [source for source, _ in pairs])
+        reporting.print_answers(served, [source for source, _ in pairs])
     if config.catalogs is not None:
         calibrate(run, data, best.system)
     score = score_of(run, best.system)
@@ -140,7 +139,7 @@ def score(answers, data, tokenize) -> dict:
     }
 
 
-def best_on_validation(run, data) -> ExportChoice:
+def best_on_validation(run, data) -> reporting.ExportChoice:
     """Returns the system with the best BLEU on the validation set."""
     tokenize = bleu_tokenize(run.config)
 
@@ -169,8 +168,7 @@ def calibrate(run, data, system):
     right = [x.text == y for x, (_, y) in zip(answers, pairs)]
     points = calibration.fit([x.score for x in answers], right)
     if not points and run.config.init_from is not None:
-        names = ("source_language", "target_language")
-        pair = {name: getattr(run.config, name) for name in names}
+        pair = translation_data.languages(run.config)
         base = earlier_run.scores_of(run.config.init_from, system, **pair)
         points = base.get("calibration", [])
     run.results[system] |= {
@@ -215,20 +213,10 @@ def print_comparison(results, paper, columns, note=""):
     print(f"BLEU: {signature}.{' ' * bool(note)}{note}")
 
 
-def print_answers(translator, sources):
-    """Shows what a translator makes of some sources."""
-    answers = translator.translate_all(sources, progress=False)
-    for source, found in zip(sources, answers):
-        reporting.print_text("\n  ", source)
-        reporting.print_text("  ", found.text)
-
-
 def check(config: TranslatorConfig):
     """Raises an error that names a flag which makes no sense."""
     pointer_softmax_systems.check(config)
-    translation_data.load_dictionary(
-        config.output_dictionary, "--output_dictionary"
-    )
+    translation_data.load_dictionary(config, "output_dictionary")
     translation_data.check(config)
 
 
@@ -244,9 +232,7 @@ def prepare(config: TranslatorConfig, corpus, folder) -> pair_data.PairData:
     options = {
         "max_length": config.max_length,
         "unmatched": config.unmatched,
-        "dictionary": translation_data.load_dictionary(
-            config.dictionary, "--dictionary"
-        ),
+        "dictionary": translation_data.load_dictionary(config, "dictionary"),
     }
     counted = translation_data.sample_counted_texts(
         config.sample_pieces, corpus, tokenizers
@@ -306,10 +292,7 @@ def build(run, name, head, data):
         "must_copy": config.must_copy and head != "softmax",
     }
 
-    languages = {
-        "source_language": config.source_language,
-        "target_language": config.target_language,
-    }
+    languages = translation_data.languages(config)
     corpus = data.corpus.unmixed or data.corpus.fingerprint
     return pointer_softmax_systems.build(
         run,
@@ -319,9 +302,7 @@ def build(run, name, head, data):
         search,
         {**languages, "corpus": corpus},
         dictionary=translation_data.load_dictionary(
-            config.output_dictionary, "--output_dictionary"
+            config, "output_dictionary"
         ),
-        glossary=translation_data.glossary(
-            config.glossary, head, tuple(languages.values())
-        ),
+        glossary=translation_data.glossary(config, head),
     )

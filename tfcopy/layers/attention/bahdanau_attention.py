@@ -81,10 +81,12 @@ class BahdanauAttention(Configured, PointingAttention):
 
     def build(self, query_shape, value_shape, inputs_shape=None):
         self.value_projection.build(value_shape)
-        self.query_kernel = self._kernel("query", query_shape[-1], self.units)
-        self.score_kernel = self._kernel("score", self.units, 1)
+        self.query_kernel = self._add_kernel(
+            "query", query_shape[-1], self.units
+        )
+        self.score_kernel = self._add_kernel("score", self.units, 1)
         if self.use_score_bias:
-            self.score_bias = self._bias("score", 1)
+            self.score_bias = self._add_bias("score", 1)
         if self.reads_words:
             self._build_words(inputs_shape)
 
@@ -94,21 +96,18 @@ class BahdanauAttention(Configured, PointingAttention):
                 "With `reads_words`, call the attention with `inputs`, the "
                 "embeddings of the previous tokens. Received: inputs=None."
             )
-        self.input_kernel = self._kernel("input", inputs_shape[-1], self.units)
+        self.input_kernel = self._add_kernel(
+            "input", inputs_shape[-1], self.units
+        )
 
     def prepare(self, value, value_mask=None):
         keys = ops.cast(self.value_projection(value), "float32")
-        memory = (
-            super()
-            .prepare(value, value_mask)
-            .update(
-                {"keys": keys},
-                {"score": ops.cast(self.score_kernel, "float32")},
-            )
-        )
+        weights = {"score": ops.cast(self.score_kernel, "float32")}
         if self.use_score_bias:
-            memory = memory.update(weights={"score_bias": self._score_bias()})
-        return memory
+            weights["score_bias"] = self._score_bias()
+        return (
+            super().prepare(value, value_mask).update({"keys": keys}, weights)
+        )
 
     def _score_bias(self):
         """Returns the bias of the score, float32, with a gradient of zero."""

@@ -51,11 +51,8 @@ class Coverage:
     def prepare(self, value, value_mask=None):
         kernel = ops.cast(self.coverage_kernel, "float32")
         kernel = kernel * ops.cast(self.enabled, "float32")
-        return (
-            super()
-            .prepare(value, value_mask)
-            .update(weights={"coverage": ops.expand_dims(kernel, 0)})
-        )
+        memory = super().prepare(value, value_mask)
+        return memory.update(weights={"coverage": ops.expand_dims(kernel, 0)})
 
     def initial_state(self, memory):
         """Returns the coverage before the first step: zeros, `(B, S)`."""

@@ -70,8 +70,10 @@ class MultiHeadAttention(Configured, PointingAttention):
 
     def build(self, query_shape, value_shape, inputs_shape=None):
         self.value_projection.build(value_shape)
-        self.query_kernel = self._kernel("query", query_shape[-1], self.units)
-        self.query_bias = self._bias("query", self.units)
+        self.query_kernel = self._add_kernel(
+            "query", query_shape[-1], self.units
+        )
+        self.query_bias = self._add_bias("query", self.units)
 
     def prepare(self, value, value_mask=None):
         """Prepares the memory of all steps: keys, values, mask as a bias."""
@@ -79,9 +81,7 @@ class MultiHeadAttention(Configured, PointingAttention):
         keys = ops.transpose(keys, (0, 1, 3, 2))  # (B, H, d, S)
         bias = ops.cast(self.query_bias, "float32")
         memory = super().prepare(value, value_mask)
-        return memory.update(
-            {"keys": ops.cast(keys, self.compute_dtype)}, {"query_bias": bias}
-        )
+        return memory.update({"keys": self._cast(keys)}, {"query_bias": bias})
 
     def combine(self, product, words, memory):
         """Adds the bias to the query for `step`."""
@@ -94,7 +94,7 @@ class MultiHeadAttention(Configured, PointingAttention):
         """
         one = len(query.shape) == 2
         rows = ops.expand_dims(query, 1) if one else query
-        rows = split_heads(ops.cast(rows, self.compute_dtype), self.num_heads)
+        rows = split_heads(self._cast(rows), self.num_heads)
         scores = ops.matmul(rows, memory.sentences["keys"])  # (B, H, N, S)
         scale = math.sqrt(self.num_heads / self.units)
         scores = ops.cast(scores, "float32") * scale

@@ -152,20 +152,22 @@ class PlanAttention(BahdanauAttention):
         # === As in additive attention ===
         self.value_projection.build(value_shape)
         query_dim, k = query_shape[-1], self.plan_steps
-        self.query_kernel = self._kernel("query", query_dim, self.units)
+        self.query_kernel = self._add_kernel("query", query_dim, self.units)
         outputs = k if self._plans else 1
-        self.score_kernel = self._kernel("score", self.units, outputs)
+        self.score_kernel = self._add_kernel("score", self.units, outputs)
         if self.reads_words:
             self._build_words(inputs_shape)
         if self.use_bias:
-            self.query_bias = self._bias("query", self.units)
+            self.query_bias = self._add_bias("query", self.units)
         if self.use_score_bias:
-            self.score_bias = self._bias("score", outputs)
+            self.score_bias = self._add_bias("score", outputs)
         # === Commitment ===
-        self.commitment_kernel = self._kernel("commitment", query_dim, k)
-        self.commitment_bias = self._bias("commitment", k)
+        self.commitment_kernel = self._add_kernel("commitment", query_dim, k)
+        self.commitment_bias = self._add_bias("commitment", k)
         if self.inverse_temperature is None:
-            self.temperature_kernel = self._kernel("temperature", query_dim, 1)
+            self.temperature_kernel = self._add_kernel(
+                "temperature", query_dim, 1
+            )
             self.temperature_bias = self.add_weight(
                 name="temperature_bias",
                 shape=(1,),
@@ -174,14 +176,16 @@ class PlanAttention(BahdanauAttention):
         # === Plan ===
         if self._plans:
             units = self.summary_units
-            self.summary_kernel = self._kernel("summary", k, units)
-            self.summary_bias = self._bias("summary", units)
-            self.read_kernel = self._kernel("read", units, self.units)
+            self.summary_kernel = self._add_kernel("summary", k, units)
+            self.summary_bias = self._add_bias("summary", units)
+            self.read_kernel = self._add_kernel("read", units, self.units)
             if self.use_bias:
-                self.read_bias = self._bias("read", self.units)
+                self.read_bias = self._add_bias("read", self.units)
         if self._has_gate:
-            self.gate_query_kernel = self._kernel("gate_query", query_dim, k)
-            self.gate_key_kernel = self._kernel("gate_key", self.units, k)
+            self.gate_query_kernel = self._add_kernel(
+                "gate_query", query_dim, k
+            )
+            self.gate_key_kernel = self._add_kernel("gate_key", self.units, k)
         self.norms = add_norms(self, self._norm_sizes())
 
     def _norm_sizes(self):
@@ -253,10 +257,10 @@ class PlanAttention(BahdanauAttention):
             # Tensors, not `Product`s: the loop would keep the results of these
             # small kernels, `(T, B, S, units)`. Recomputing them is quicker.
             weights["summarize"] = (
-                ops.cast(self.summary_kernel, self.compute_dtype),
+                self._cast(self.summary_kernel),
                 ops.convert_to_tensor(self.summary_bias),
             )
-            weights["read"] = ops.cast(self.read_kernel, self.compute_dtype)
+            weights["read"] = self._cast(self.read_kernel)
             if self.use_bias:  # Added here once; the gate has no bias.
                 bias = ops.cast(self.read_bias, keys.dtype)
                 sentences["keys"] = keys + bias
@@ -291,8 +295,7 @@ class PlanAttention(BahdanauAttention):
         ones = ops.ones_like(mask_bias)
         batch = ops.shape(mask_bias)[0]
         if self._plans:
-            steps = ops.ones((1, 1, self.plan_steps))
-            ones = ops.expand_dims(ones, 2) * steps
+            ones = ops.expand_dims(ones, 2) * ops.ones((1, 1, self.plan_steps))
         return {
             "alignment": ones,
             "commitment": initial_commitment(batch, self.plan_steps),

@@ -78,14 +78,6 @@ class PointingAttention(keras.layers.Layer):
         """
         return {}
 
-    def _kernel(self, name, *shape):
-        return self.add_weight(
-            shape, self.kernel_initializer, name=f"{name}_kernel"
-        )
-
-    def _bias(self, name, size):
-        return self.add_weight((size,), "zeros", name=f"{name}_bias")
-
     def _read(self, scores, memory, read):
         """Computes the softmax of scores, `(B, S)`, and the weighted values.
 
@@ -93,8 +85,7 @@ class PointingAttention(keras.layers.Layer):
             `(context, log_weights, weights)`; see `step`.
         """
         mask_bias = expand_beams(memory.sentences["mask_bias"], scores)
-        log_weights = masked_log_softmax(scores, mask_bias)
-        return self._weigh(log_weights, memory, read)
+        return self._weigh(masked_log_softmax(scores, mask_bias), memory, read)
 
     def _weigh(self, log_weights, memory, read):
         """Computes the results of `_read` from log weights, `(B, S)`."""

@@ -100,9 +100,7 @@ class AttentionalGRUCell(RecurrentCell):
         """
         hidden, weights = state["hidden"], memory.weights
         query, gates = split(
-            weights["state"](hidden),
-            [self.attention.query_units],
-            axis=-1,
+            weights["state"](hidden), [self.attention.query_units], axis=-1
         )
         context, log_weights, attention_state = self._attend(
             query, inputs, state, memory, read
@@ -118,5 +116,4 @@ class AttentionalGRUCell(RecurrentCell):
 
     def _kernels(self):
         """Splits the kernel into the rows for the token, and all others."""
-        kernel = self._cast(self.kernel)
-        return split(kernel, [self.embedding_dim], axis=0)
+        return split(self._cast(self.kernel), [self.embedding_dim], axis=0)

@@ -104,9 +104,7 @@ class ConditionalGRUCell(RecurrentCell):
         recurrent = weights["state"](hidden)
         query = gru_update(inputs["words"], recurrent, hidden)
         attention_query, recurrent = split(
-            weights["query"](query),
-            [self.attention.query_units],
-            axis=-1,
+            weights["query"](query), [self.attention.query_units], axis=-1
         )
         context, log_weights, attention_state = self._attend(
             attention_query, inputs, state, memory

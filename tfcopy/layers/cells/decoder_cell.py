@@ -142,9 +142,6 @@ class DecoderCell(Configured, keras.layers.Layer):
         """
         return state
 
-    def _cast(self, variable):
-        return ops.cast(variable, self.compute_dtype)
-
 
 def cell_outputs(hidden, context, log_weights):
     """Returns the outputs of a step for the layers after the decoder.

@@ -57,8 +57,7 @@ def gru_update_reset_before(inputs, gates, candidate_product, state):
     Reference:
         [Cho et al., 2014](https://arxiv.org/abs/1406.1078), eq. 5-8.
     """
-    units = state.shape[-1]
-    inputs_gates, inputs_candidate = split(inputs, [2 * units])
+    inputs_gates, inputs_candidate = split(inputs, [2 * state.shape[-1]])
     reset, update = ops.split(ops.sigmoid(inputs_gates + gates), 2, axis=-1)
     candidate = ops.tanh(inputs_candidate + candidate_product(reset * state))
     return candidate + update * (state - candidate)
@@ -112,8 +111,7 @@ def add_gate_weights(layer, input_dim, blocks, bias="zeros", prefix=""):
     }
     for name, (shape, initializer) in weights.items():
         name = prefix + name
-        weight = layer.add_weight(shape, initializer, name=name)
-        setattr(layer, name, weight)
+        setattr(layer, name, layer.add_weight(shape, initializer, name=name))
 
 
 def lstm_bias(unit_forget_bias):

@@ -87,9 +87,7 @@ class InputFeedingLSTMCell(RecurrentCell):
             shape=(self.embedding_dim + self.context_size, self.input_units),
             initializer=self.input_initializer,
         )
-        self.input_bias = self.add_weight(
-            name="input_bias", shape=(self.input_units,), initializer="zeros"
-        )
+        self.input_bias = self._add_bias("input", self.input_units)
         add_gate_weights(self, self.input_units, 4, UnitForget())
 
     def _project(self, inputs, matches):

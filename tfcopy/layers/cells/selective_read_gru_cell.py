@@ -50,11 +50,8 @@ class SelectiveReadGRUCell(AttentionalGRUCell):
 
     def build(self, inputs_shape, annotations_shape):
         super().build(inputs_shape, annotations_shape)
-        self.copy_kernel = self.add_weight(
-            name="copy_kernel",
-            shape=(annotations_shape[-1], self.units),
-            initializer=self.kernel_initializer,
-        )
+        size = annotations_shape[-1]
+        self.copy_kernel = self._add_kernel("copy", size, self.units)
 
     def project(self, inputs, matches, training=False):
         """Projects the previous tokens, and adds `matches` for selective read.
@@ -100,8 +97,7 @@ class SelectiveReadGRUCell(AttentionalGRUCell):
             `copy_scores` `(B, S)`, about `MASKED` on padding.
         """
         mask = expand_beams(memory.sentences["copy_mask"], state["hidden"])
-        matches = inputs["matches"] * mask
-        read = selective_weights(state["copy_scores"], matches)
+        read = selective_weights(state["copy_scores"], inputs["matches"] * mask)
         outputs, state = self._step(inputs, state, memory, read)
         # The context is `[c ; zeta]`, the input of the GRU.
         context, _ = ops.split(outputs["context"], 2, axis=-1)

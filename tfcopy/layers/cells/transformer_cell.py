@@ -16,6 +16,7 @@ from tfcopy.layers.configured import (
     Configured,
     Initializer,
     check_choice,
+    check_heads,
 )
 from tfcopy.layers.loop import Memory, Product
 from tfcopy.layers.tensors import (
@@ -93,12 +94,7 @@ class TransformerCell(HistoryCell):
     ):
         super().__init__(units, attention, kernel_initializer, **kwargs)
         self.keep_arguments(locals())
-        if num_layers < 1 or num_heads < 1 or units % num_heads:
-            raise ValueError(
-                "`num_layers` and `num_heads` must be positive, and `units` a "
-                f"multiple of `num_heads`. Received: units={units}, "
-                f"num_layers={num_layers}, num_heads={num_heads}."
-            )
+        check_heads(units, num_layers, num_heads)
         check_choice("positions", positions, POSITIONS)
         if positions == "rotary" and units // num_heads % 2:
             raise ValueError(
@@ -123,14 +119,8 @@ class TransformerCell(HistoryCell):
     def build(self, inputs_shape, annotations_shape):
         units = self.units
         self._build_attention(inputs_shape, annotations_shape, units)
-        self.input_kernel = self.add_weight(
-            name="input_kernel",
-            shape=(inputs_shape[-1], units),
-            initializer=self.kernel_initializer,
-        )
-        self.input_bias = self.add_weight(
-            name="input_bias", shape=(units,), initializer="zeros"
-        )
+        self.input_kernel = self._add_kernel("input", inputs_shape[-1], units)
+        self.input_bias = self._add_bias("input", units)
         sites = ("input", "output") if self.normalize_first else ("input",)
         self.norms = add_norms(self, dict.fromkeys(sites, units))
         if self.positions == "learned":
@@ -309,10 +299,7 @@ class TransformerBlock(Configured, keras.layers.Layer):
             shape=(size, blocks * units),
             initializer=Blockwise(self.kernel_initializer, blocks),
         )
-        bias = self.add_weight(
-            name=f"{name}_bias", shape=(blocks * units,), initializer="zeros"
-        )
-        return kernel, bias
+        return kernel, self._add_bias(name, blocks * units)
 
     def prepare(self, annotations, mask):
         """Prepares the `Memory` that all steps share.
@@ -322,9 +309,7 @@ class TransformerBlock(Configured, keras.layers.Layer):
             mask: Boolean, `(B, S)`.
         """
         products = {
-            name: Product(
-                ops.cast(kernel, self.compute_dtype), ops.cast(bias, "float32")
-            )
+            name: Product(self._cast(kernel), ops.cast(bias, "float32"))
             for name, (kernel, bias) in self.products.items()
         }
         # Keys and values of the source are computed once, not at each step.
@@ -388,15 +373,14 @@ class TransformerBlock(Configured, keras.layers.Layer):
         scores = ops.einsum("bhnd,bhmd->bhnm", queries, rows["keys"])
         scores = scores * math.sqrt(self.num_heads / self.units)
         weights = masked_softmax(scores, ops.expand_dims(visible, 1), axis=-1)
-        weights = self.dropout_layer(weights, training=training)
-        weights = ops.cast(weights, self.compute_dtype)
+        weights = self._cast(self.dropout_layer(weights, training=training))
         read = merge_heads(ops.matmul(weights, rows["values"]))
         return ops.cast(read, "float32")
 
     def _heads(self, x, parts):
         """Splits `(B, N, parts * U)` into `parts` tensors `(B, H, N, d)`."""
-        x = ops.cast(x, self.compute_dtype)
         places = [self.units * i for i in range(1, parts)]
+        x = self._cast(x)
         several = split(x, places) if places else [x]
         return [split_heads(part, self.num_heads) for part in several]
 

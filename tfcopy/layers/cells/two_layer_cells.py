@@ -85,12 +85,8 @@ class TwoLayerCell(RecurrentCell):
 
     def _attend_with_states(self, inputs, state, memory):
         """Attends with the last states as the query."""
-        states = [state["first"], state["second"]]
-        states = {
-            "both": states,
-            "first": states[:1],
-            "second": states[1:],
-        }[self.query]
+        names = ("first", "second") if self.query == "both" else (self.query,)
+        states = [state[name] for name in names]
         query = memory.weights["query"](ops.concatenate(states, axis=-1))
         return self._attend(query, inputs, state, memory)
 

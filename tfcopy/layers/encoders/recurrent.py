@@ -88,7 +88,7 @@ class Bidirectional(Configured, Unmasked):
 
     def call(self, inputs, mask=None, training=False):
         mask = or_all(mask, inputs)
-        inputs = ops.cast(inputs, self.compute_dtype)
+        inputs = self._cast(inputs)
         both = ops.stack(
             [
                 self._project(inputs, "forward"),
@@ -99,17 +99,10 @@ class Bidirectional(Configured, Unmasked):
         keep = ops.cast(ops.transpose(mask), "float32")
         keep = ops.stack([keep, ops.flip(keep, axis=0)], axis=1)
         keep = ops.expand_dims(keep, -1)  # (S, 2, B, 1)
-        kernels = [
-            ops.cast(kernel, self.compute_dtype)
-            for kernel in (
-                self.forward_recurrent_kernel,
-                self.backward_recurrent_kernel,
-            )
-        ]
-        memory = self.products(ops.stack(kernels))
+        kernels = self.forward_recurrent_kernel, self.backward_recurrent_kernel
+        memory = self.products(ops.stack([self._cast(x) for x in kernels]))
         # `zeros_like` also works if the batch size is unknown.
-        zeros = ops.zeros_like(both[0, :, :, : self.units])
-        state = [zeros] * self.num_states
+        state = [ops.zeros_like(both[0, :, :, : self.units])] * self.num_states
         states, final = scan(self._step, (both, keep), state, memory, training)
         # No slices, since the gradient of a slice writes the whole tensor.
         forward, backward = ops.unstack(states, 2, axis=1)
@@ -191,8 +184,7 @@ class BidirectionalGRU(Bidirectional):
     def update(self, projected, state, memory):
         (hidden,) = state
         if self.reset_after:
-            recurrent = memory["recurrent"](hidden)
-            return [gru_update(projected, recurrent, hidden)]
+            return [gru_update(projected, memory["recurrent"](hidden), hidden)]
         gates = memory["gates"](hidden)
         return [
             gru_update_reset_before(
@@ -300,7 +292,7 @@ class ForwardLSTM(Configured, Unmasked):
             ops.transpose(inputs, (1, 0, 2)), self.kernel, self.compute_dtype
         )
         projected = projected + ops.cast(self.bias, "float32")  # (S, B, 4U)
-        kernel = ops.cast(self.recurrent_kernel, self.compute_dtype)
+        kernel = self._cast(self.recurrent_kernel)
         steps = {"projected": projected}
         if mask is not None:
             keep = ops.cast(ops.transpose(mask), "float32")
@@ -409,7 +401,7 @@ class WordGRU(Configured, Unmasked):
         states = keep_first * state  # (1, B, D)
         final = states[0]
         if ids.shape[1] > 1:
-            kernel = ops.cast(self.recurrent_kernel, self.compute_dtype)
+            kernel = self._cast(self.recurrent_kernel)
             following, final = scan(
                 self._step,
                 (others, keep_others),

@@ -120,8 +120,7 @@ class StateReduction(Configured, Unmasked):
                 f" Received: shape={final_shape}."
             )
         for reduction in self.reductions:
-            size = final_shape[-1] // self.parts
-            reduction.build((final_shape[0], size))
+            reduction.build((final_shape[0], final_shape[-1] // self.parts))
 
     def call(self, annotations, mask, final):
         parts = ops.split(final, self.parts, axis=-1)

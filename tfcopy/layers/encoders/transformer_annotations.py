@@ -6,7 +6,7 @@ Shapes: B batch, S source steps, E input size, C units.
 import keras
 from keras import ops
 
-from tfcopy.layers.configured import Configured, Unmasked
+from tfcopy.layers.configured import Configured, Unmasked, check_heads
 from tfcopy.layers.products import Dense
 from tfcopy.layers.tensors import or_all
 
@@ -64,12 +64,7 @@ class TransformerAnnotations(Configured, Unmasked):
         # Imported late: it takes a second, and needs TensorFlow on any backend.
         import keras_hub
 
-        if num_layers < 1 or num_heads < 1 or units % num_heads:
-            raise ValueError(
-                "`num_layers` and `num_heads` must be positive, and `units` a "
-                f"multiple of `num_heads`. Received: units={units}, "
-                f"num_layers={num_layers}, num_heads={num_heads}."
-            )
+        check_heads(units, num_layers, num_heads)
         self.projection = Dense(
             units, use_bias=False, dtype=self.dtype_policy, name="projection"
         )
@@ -103,9 +98,9 @@ class TransformerAnnotations(Configured, Unmasked):
 
     def call(self, inputs, mask=None, training=None):
         mask = or_all(mask, inputs)
-        x = self.projection(ops.cast(inputs, self.compute_dtype))
+        x = self.projection(self._cast(inputs))
         x = ops.cast(self.input_norm(x), "float32")
-        x = ops.cast(x + self.positions(x), self.compute_dtype)
+        x = self._cast(x + self.positions(x))
         for block in self.blocks:
             x = block(x, padding_mask=mask, training=training)
         annotations = ops.cast(self.norm(x), "float32")

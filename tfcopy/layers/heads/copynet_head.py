@@ -71,24 +71,16 @@ class CopyNetHead(SoftmaxHead):
         super().build(features_shape, decoded_shape)
         self.copy_kernel = None
         if "copy_scores" not in decoded_shape:
-            self.copy_kernel = self.add_weight(
-                name="copy_kernel",
-                shape=(annotations_shape[-1], decoded_shape["hidden"][-1]),
-                initializer=self.kernel_initializer,
-            )
+            sizes = annotations_shape[-1], decoded_shape["hidden"][-1]
+            self.copy_kernel = self._add_kernel("copy", *sizes)
 
     def copy_scores(self, decoded, annotations, source_mask):
         """Computes `psi_c`, `(B, T, S)`, float32; about `MASKED` on padding."""
         if self.copy_kernel is None:
             scores = decoded["copy_scores"]
         else:
-            keys = copy_keys(
-                *(
-                    ops.cast(x, self.compute_dtype)
-                    for x in (annotations, self.copy_kernel)
-                )
-            )
-            hidden = ops.cast(decoded["hidden"], self.compute_dtype)
+            keys = copy_keys(*map(self._cast, (annotations, self.copy_kernel)))
+            hidden = self._cast(decoded["hidden"])
             scores = ops.matmul(hidden, ops.transpose(keys, (0, 2, 1)))
         scores = ops.cast(scores, "float32")
         return ops.where(ops.expand_dims(source_mask, 1), scores, MASKED)

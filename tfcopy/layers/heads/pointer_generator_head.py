@@ -73,8 +73,7 @@ class PointerGeneratorHead(SoftmaxHead):
     def switch_logit(self, decoded):
         """Computes the input of the switch's sigmoid, `(B, T)`, float32."""
         inputs = [ops.cast(x, "float32") for x in _read(decoded)]
-        logit = self.switch(ops.concatenate(inputs, axis=-1))
-        return ops.squeeze(logit, -1)
+        return ops.squeeze(self.switch(ops.concatenate(inputs, axis=-1)), -1)
 
     def mix(self, logits, decoded, annotations, source_mask, training=False):
         switch = self.switch_logit(decoded)

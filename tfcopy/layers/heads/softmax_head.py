@@ -181,7 +181,7 @@ class SoftmaxHead(Configured, keras.layers.Layer):
 
     def logits(self, features, candidate_ids=None, candidate_log_weights=None):
         """Computes the logits of the vocabulary or candidates, `(B, T, V)`."""
-        bias = ops.cast(self.bias, self.compute_dtype)
+        bias = self._cast(self.bias)
         if self._word_bias is not None:
             bias = bias + ops.cast(self._word_bias, bias.dtype)
         if candidate_ids is not None:

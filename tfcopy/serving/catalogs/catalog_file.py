@@ -46,7 +46,7 @@ class CatalogFile:
                 file_formats.check_regular(file)
         self._form = xliff if xliff.is_xliff(path) else entries
         catalog = self._form.read(self.path)
-        _check_header(self.path, catalog, language)
+        _check_header(catalog, language)
         self.header = catalog.header
         self._text, self.charset = self._decode(self.path)
         if is_there and not filesystem.samefile(path, self._target):
@@ -137,7 +137,7 @@ def _keep_attributes(path, new):
 _ADVICE = "`msginit` makes a catalogue with a header of a template"
 
 
-def _check_header(path, catalog, language):
+def _check_header(catalog, language):
     """Refuses headers that gettext's programs cannot read."""
     header = catalog.header
     if not header.is_there and language:

@@ -12,11 +12,7 @@ import re
 from collections.abc import Mapping
 from xml.sax.saxutils import escape
 
-from tfcopy.data.corpora.catalog_lines import (
-    Header,
-    is_like_ascii,
-    language_of,
-)
+from tfcopy.data.corpora import catalog_lines
 from tfcopy.data.corpora.gettext_catalogs import Catalog
 from tfcopy.data.text.languages import normal_code
 from tfcopy.data.text.span_patterns import insert_texts
@@ -61,9 +57,9 @@ def read(path) -> Catalog:
                 f"{path}, line {unit.start + 1}: a unit in {unit.language!r}, "
                 f"and others in {language!r}. Give a file for each language."
             )
-    header = Header(
+    header = catalog_lines.Header(
         f"{path}, line 1",
-        language_of(language, os.fspath(path)),
+        catalog_lines.language_of(language, os.fspath(path)),
         charset,
         "",
         True,
@@ -80,7 +76,7 @@ def decode(path, content: bytes) -> tuple[str, str]:
     # A byte order mark is part of the text, and stays.
     if wide := _WIDE.match(content):
         charset = wide.lastgroup.replace("_", "-")
-    elif not is_like_ascii(charset):
+    elif not catalog_lines.is_like_ascii(charset):
         raise ModelError(
             f"{path}, line 1: the file declares the encoding {charset}, which "
             "it cannot have. Convert it to UTF-8."

@@ -180,9 +180,7 @@ class ServedModel:
     """
 
     def __init__(
-        self,
-        loaded: LoadedModel,
-        batches: Callable[[Callable], RequestBatches],
+        self, loaded: LoadedModel, batches: Callable[[Callable], RequestBatches]
     ):
         self.max_words = loaded.max_words
         self.keeps_spans = loaded.keeps_spans
@@ -200,9 +198,7 @@ class ServedModel:
         return sum(x.num_waiting for x in self._batches.values())
 
     async def translate(
-        self,
-        segments: Sequence[Segment],
-        alternatives: int = 0,
+        self, segments: Sequence[Segment], alternatives: int = 0
     ) -> list[list[Translation]]:
         """Translates segments.
 

@@ -202,8 +202,7 @@ class TranslationApi:
     async def translate(self, request: Request):
         """Translates a text, or a list of texts."""
         query = await self._read_allowed(request, TranslateRequest)
-        work = self.service.translate(query)
-        return await _answer_unless_gone(request, work)
+        return await _answer_unless_gone(request, self.service.translate(query))
 
     async def detect(self, request: Request):
         """Detects the language of a text, or of each text in a list."""

@@ -328,8 +328,7 @@ class TranslationService:
         except ModelError as error:
             self._log(one_line(error))
             if error.code is not None:
-                reason = "The model cannot be reached"
-                raise ApiError(503, reason, 5) from None
+                raise ApiError(503, "The model cannot be reached", 5) from None
             raise ApiError(500, "Cannot translate text") from None
 
     async def close(self):
