@@ -126,9 +126,7 @@ def _run_static(search, size, records, options):
     for room in _rooms(state, options):
 
         def go_on(step, state, records, room=room):
-            return ops.logical_and(
-                step < room, ops.any(search.is_unfinished(state))
-            )
+            return (step < room) & ops.any(search.is_unfinished(state))
 
         def advance(step, state, records):
             return step + 1, *search.step(step, state, records, sentences)

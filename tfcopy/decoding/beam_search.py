@@ -292,7 +292,7 @@ class _Search:
         if options.unfinished_compete:
             best = best_of(best, options.num_beams)
         # By rank alone: a sum of ranks and scores would lose float32 digits.
-        found = concatenate_finished(best, cut_off(ops.logical_not(complete)))
+        found = concatenate_finished(best, cut_off(~complete))
         rank = ops.arange(found.scores.shape[1], dtype="float32")
         priority = ops.where(found.scores > EMPTY, -rank, MASKED)
         return best_of(found, options.num_hypotheses, priority)
@@ -328,7 +328,7 @@ def _force(continuations, distribution, source, options, step, prefix):
     """Replaces the continuations by the next token of the prefix, if any."""
     length = ops.shape(prefix)[1]
     column = take(prefix, ops.minimum(step, length - 1), axis=1)
-    forced = ops.logical_and(step < length, column != tokens.PAD)  # (B,)
+    forced = (step < length) & (column != tokens.PAD)  # (B,)
     log_probs, copied_from = log_prob_of(distribution, source, column, options)
     forced = ops.expand_dims(forced, 1)
 
@@ -350,13 +350,13 @@ def _repeats_ngram(history, ids, step, size):
     length = history.shape[2]
     places = ops.arange(length)
     # Positions that end an n-gram whose other tokens equal the latest tokens.
-    same = ops.logical_and(places >= size - 1, places < step)
+    same = (places >= size - 1) & (places < step)
     for back in range(1, size):
         latest = take(history, ops.maximum(step - back, 0), axis=2)
         shifted = ops.roll(history, back, axis=2)
-        same = ops.logical_and(same, shifted == ops.expand_dims(latest, 2))
-    same = ops.logical_and(same, step >= size - 1)
-    ends = ops.where(same, history, -1)  # (B, K, L); no token has the id -1
+        same = same & (shifted == ops.expand_dims(latest, 2))
+    # No token has the id -1.
+    ends = ops.where(same & (step >= size - 1), history, -1)  # (B, K, L)
     hits = ops.expand_dims(ids, 3) == ops.expand_dims(ends, 2)
     return ops.any(hits, axis=-1)
 
@@ -439,7 +439,7 @@ def _grow(
         if not options.sample:
             ended = words == tokens.EOS
             repeats = required_tokens.repeats(grown.words, left, ended)
-            grown = only(grown, ops.logical_not(repeats))
+            grown = only(grown, ~repeats)
     return parents, words, grown, records
 
 
@@ -463,11 +463,10 @@ def _finish(grow, score, finished, records, options):
     if not options.sample:  # In sampling, beams keep their places.
         rank = ops.arange(words.shape[1], dtype="int32")
         places = rank < words.shape[1] - count(finished)
-        exist = ops.logical_and(exist, places)
+        exist = exist & places
     ended = words == tokens.EOS
-    alive = only(grown, ops.logical_and(exist, ops.logical_not(ended)))
-    ended = ops.logical_and(exist, ended)
-    finished = _add(grown, ended, finished, score, options)
+    alive = only(grown, exist & ~ended)
+    finished = _add(grown, exist & ended, finished, score, options)
     return parents, words, alive, finished, records
 
 
@@ -488,13 +487,12 @@ def _finish_and_refill(grow, score, ends, finished, records, options):
     Returns:
         The results of `_finish`.
     """
-    parents, words, alive, records = grow(records, ops.logical_not(ends))
+    parents, words, alive, records = grow(records, ~ends)
     _, _, ended, records = grow(records, ends)
     rank = ops.arange(words.shape[1], dtype="int32")
     reached = ended.log_probs > alive.log_probs[:, -1:]
     places = rank < words.shape[1] - count(finished)
-    reached = ops.logical_and(reached, places)
-    reached = ops.logical_and(reached, ended.log_probs > EMPTY)
+    reached = reached & places & (ended.log_probs > EMPTY)
     finished = _add(ended, reached, finished, score, options)
     # Otherwise results would depend on the length of other sentences.
     alive = only(alive, count(finished) < words.shape[1])
@@ -538,4 +536,4 @@ def _can_improve(alive, finished, options):
     else:
         bound = highest
     worst = finished.scores[:, options.num_hypotheses - 1]
-    return ops.logical_and(highest > EMPTY, bound > worst)
+    return (highest > EMPTY) & (bound > worst)

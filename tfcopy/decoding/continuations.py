@@ -125,7 +125,7 @@ class Continuations(NamedTuple):
             x = ops.reshape(x, (-1, beams * size))
             return take_each(x, parents * size + position)
 
-        is_copied = ops.logical_and(is_position, take_position(self.is_copied))
+        is_copied = is_position & take_position(self.is_copied)
         copied = take_each(self.copied, parents)
         kinds = ops.zeros_like(words)
         if self.kinds is not None:
@@ -136,9 +136,7 @@ class Continuations(NamedTuple):
             )
             # A token that cannot be generated is copied from its position.
             known = take_each(source.known, position)
-            nowhere = ops.logical_and(nowhere, known)
-            is_copied = ops.logical_and(is_copied, ops.logical_not(nowhere))
-            is_copied = ops.logical_or(is_copied, within)
+            is_copied = (is_copied & ~(nowhere & known)) | within
         copied_from = ops.where(is_copied, position, tokens.GENERATE)
         if self.first_from is not None:
             first_from = take_each(self.first_from, parents)
@@ -176,7 +174,7 @@ def describe_source(
         is_at = ops.expand_dims(source_copy_ids, 1) == ops.reshape(
             words, (1, -1, 1)
         )
-        absent = ops.logical_not(ops.any(is_at, axis=-1))
+        absent = ~ops.any(is_at, axis=-1)
         # A product with one-hot rows would store them all in the graph.
         missing = ops.scatter(
             ops.expand_dims(words, 1),
@@ -188,12 +186,12 @@ def describe_source(
     first, runs = word, None
     if protected is not None:
         # Tokens that can only be copied must not come from inside a run.
-        only = ops.logical_or(only, source_copy_ids >= vocabulary_size)
+        only = only | (source_copy_ids >= vocabulary_size)
         runs = required_tokens.describe(protected, same, valid, only)
         apart = required_tokens.find_continuations(
             source_copy_ids, runs.starts, vocabulary_size
         )
-        missing = apart if missing is None else ops.logical_or(missing, apart)
+        missing = apart if missing is None else missing | apart
         alike = ops.expand_dims(runs.starts, 1) == ops.expand_dims(
             runs.starts, 2
         )
@@ -204,7 +202,7 @@ def describe_source(
         source_copy_ids,
         valid,
         word,
-        ops.logical_and(ops.cast(first, "int32") == positions, valid),
+        (ops.cast(first, "int32") == positions) & valid,
         same,
         source_ids != tokens.PAD,
         source_copy_ids < vocabulary_size,
@@ -265,21 +263,19 @@ def next_words(distribution, source, options, step, extra=0):
         """Returns which tokens must be neither generated nor copied."""
         is_banned = words == forbidden[0]
         for word in forbidden[1:]:
-            is_banned = ops.logical_or(is_banned, words == word)
+            is_banned = is_banned | (words == word)
         if options.min_length:
             too_early = step < options.min_length
-            too_early = ops.logical_and(words == tokens.EOS, too_early)
-            is_banned = ops.logical_or(is_banned, too_early)
+            is_banned = is_banned | ((words == tokens.EOS) & too_early)
         return is_banned
 
     # Generated tokens that the source holds are merged with the copied ones.
-    bans = ops.logical_or(find_banned(ids), _is_in_source(ids, source, options))
+    bans = find_banned(ids) | _is_in_source(ids, source, options)
     pointing = copied
     copied, is_copied = _merge(logits, offset, pointing, source, options)
     if source.runs is not None:
         copied = required_tokens.possible(copied, source.runs)
-    allowed = ops.logical_not(find_banned(source.ids))
-    allowed = ops.logical_and(allowed, source.first)
+    allowed = ~find_banned(source.ids) & source.first
     log_probs = ops.concatenate(
         [
             ops.where(bans, MASKED, log_probs),
@@ -326,7 +322,7 @@ def _merge(logits, offset, copied, source, options):
     """
     beams = options.num_beams
     vocabulary_size = logits.shape[-1] or ops.shape(logits)[-1]
-    in_vocabulary = ops.logical_and(source.valid, source.ids < vocabulary_size)
+    in_vocabulary = source.valid & (source.ids < vocabulary_size)
     ids = ops.where(in_vocabulary, source.ids, tokens.UNK)
     ids = repeat(ids, beams)  # (B * K, S)
     generated = take_each(logits, ids) + offset
@@ -382,7 +378,7 @@ def log_prob_of(distribution, source, ids, options):
     )
     generated = gather_last(logits, known) + distribution.generate_offset
     copied = distribution.copy_log_probs
-    match = ops.logical_and(source.ids == ops.expand_dims(ids, 1), source.valid)
+    match = (source.ids == ops.expand_dims(ids, 1)) & source.valid
     copied = ops.where(ops.expand_dims(match, 1), copied, MASKED)
     total, either = ops.max(copied, axis=-1), ops.maximum
     if options.adds_ways:
@@ -390,7 +386,7 @@ def log_prob_of(distribution, source, ids, options):
     total = ops.maximum(total, MASKED)
     best = argmax(copied)
     # A token that can be neither generated nor copied counts as UNK.
-    possible = ops.logical_or(in_vocabulary, total <= MASKED / 2)
+    possible = in_vocabulary | (total <= MASKED / 2)
     generated = ops.where(possible, generated, MASKED)
     return (
         either(generated, total),

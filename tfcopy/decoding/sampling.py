@@ -58,10 +58,10 @@ def draw(log_probs, keys, step, options):
         smaller = min if isinstance(size, int) else ops.minimum
         number = smaller(options.top_k, size)
         least = ops.min(ops.top_k(scores, number)[0], axis=-1, keepdims=True)
-        allowed = ops.logical_and(allowed, scores >= least)
+        allowed = allowed & (scores >= least)
     if options.top_p < 1.0:
         least = _least_of_nucleus(scores, allowed, options.top_p)
-        allowed = ops.logical_and(allowed, scores >= least)
+        allowed = allowed & (scores >= least)
     noise = _gumbel(keys, step, options.sample_seed, log_probs)
     return argmax(ops.where(allowed, scores + noise, MASKED))
 
