@@ -1,8 +1,14 @@
-"""The command `demo`: a page that shows exported models in the browser.
+"""Shows exported models in the browser.
 
-Its server answers where an export has no programs. A page of another site, open
-in the same browser, must not use the models: neither from its own origin
-(`Origin`), nor by a host name that it lets resolve to this machine (`Host`).
+Type a text and see the answer, with each copied word in the colour of its
+source word, the attention, the probability of generating or copying each word,
+and the other hypotheses. Models that read definitions also take your own
+dictionary; their answers, labels or next words are shown with their
+probabilities.
+
+FOLDER is a folder of exported models, one model, or one version. Models are
+loaded when they are chosen. The page loads nothing from the network, accepts no
+files, and refuses requests of other sites.
 """
 
 import asyncio
@@ -34,17 +40,6 @@ from tfcopy.serving.http_server.model_cache import ModelCache
 from tfcopy.serving.web import site
 from tfcopy.terminal import how_to_install
 
-_DESCRIPTION = """\
-Shows exported models in the browser: type a text and see the answer, with each
-copied word in the colour of its source word, the attention, the probability of
-generating or copying each word, and the other hypotheses. Models that read
-definitions also take your own dictionary; their answers, labels or next words
-are shown with their probabilities.
-
-FOLDER is a folder of exported models, one model, or one version. Models are
-loaded when they are chosen. The page loads nothing from the network, accepts no
-files, and refuses requests of other sites."""
-
 _EXAMPLES = f"""\
 examples:
   %(prog)s
@@ -75,7 +70,7 @@ class Options(LoadingOptions):
 
 def main(arguments=None):
     """Runs the command, and returns its exit status."""
-    options = Parser(Options, _DESCRIPTION, _EXAMPLES).parse(arguments)
+    options = Parser(Options, __doc__, _EXAMPLES).parse(arguments)
 
     def work():
         with contextlib.suppress(KeyboardInterrupt):
@@ -251,6 +246,10 @@ class PageServer:
 
 class Guard(HostGuard):
     """ASGI middleware that allows only the requests of the page.
+
+    A page of another site, open in the same browser, must not use the models:
+    neither from its own origin (`Origin`), nor by a host name that it lets
+    resolve to this machine (`Host`).
 
     Args:
         app: The ASGI app of the page.

@@ -1,4 +1,13 @@
-"""The command `evaluate`: scores of answers against references."""
+"""Scores answers to the lines of a file against references.
+
+Systems are compared by a paired bootstrap: p is the probability of a difference
+at least as large if a system were no better or worse than the first.
+
+SYSTEM is an exported model, or a file of answers, one per line. --source and
+--reference are files of lines, plain or compressed. An export with programs of
+int8 is evaluated without them, too, if TensorFlow is installed, unless --engine
+is given.
+"""
 
 import dataclasses
 import json
@@ -15,16 +24,6 @@ from tfcopy.runtime.loading import LoadingOptions, load
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.runtime.versions import find_version, read_config
 from tfcopy.terminal import align_rows, one_line, printable
-
-_DESCRIPTION = """\
-Scores answers to the lines of a file against references, and compares systems
-by a paired bootstrap: p is the probability of a difference at least as large if
-a system were no better or worse than the first.
-
-SYSTEM is an exported model, or a file of answers, one per line. --source and
---reference are files of lines, plain or compressed. An export with programs of
-int8 is evaluated without them, too, if TensorFlow is installed, unless --engine
-is given."""
 
 _EXAMPLES = """\
 examples:
@@ -95,7 +94,7 @@ class Options(LoadingOptions):
 
 def main(arguments=None):
     """Runs the command, and returns its exit status."""
-    options = Parser(Options, _DESCRIPTION, _EXAMPLES).parse(arguments)
+    options = Parser(Options, __doc__, _EXAMPLES).parse(arguments)
     return terminal.run("evaluate", lambda: _evaluate(options))
 
 

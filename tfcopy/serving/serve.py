@@ -1,4 +1,15 @@
-"""The command `serve`: a translation server with LibreTranslate's API."""
+"""Serves exported translation models by LibreTranslate's API.
+
+Weblate, OmegaT and other platforms, libretranslatepy and curl can use it.
+Concurrent requests are batched. Texts, lists of texts and HTML are translated;
+a request may name formats whose placeholders stay unchanged, and translations
+of terms. /docs describes the API.
+
+PLACE is a folder of exported models, one model, or one version; or
+ADDRESS/MODEL, a model of TensorFlow Serving. Each model serves the languages
+that it was trained for. SOURCE:TARGET=PLACE names them, if the export does
+not.
+"""
 
 import contextlib
 import dataclasses
@@ -22,17 +33,6 @@ from tfcopy.flags import (
 )
 from tfcopy.runtime.loading import LoadingOptions
 from tfcopy.terminal import how_to_install, printable
-
-_DESCRIPTION = """\
-Serves exported translation models by LibreTranslate's API, for Weblate, OmegaT
-and other platforms, libretranslatepy and curl. Concurrent requests are batched.
-Texts, lists of texts and HTML are translated; a request may name formats whose
-placeholders stay unchanged, and translations of terms. /docs describes the API.
-
-PLACE is a folder of exported models, one model, or one version; or
-ADDRESS/MODEL, a model of TensorFlow Serving. Each model serves the languages
-that it was trained for. SOURCE:TARGET=PLACE names them, if the export does
-not."""
 
 _EXAMPLES = f"""\
 examples:
@@ -121,7 +121,7 @@ class Options(LoadingOptions):
 
 def main(arguments=None):
     """Runs the command, and returns its exit status."""
-    parser = Parser(Options, _DESCRIPTION, _EXAMPLES)
+    parser = Parser(Options, __doc__, _EXAMPLES)
     options = parser.parse(arguments, intermixed=True)
     return terminal.run("serve", lambda: _serve(options))
 

@@ -1,8 +1,11 @@
-"""The command `web`: a folder that answers in the browser, without a server.
+"""Writes a page on which translators answer in the browser.
 
-LiteRT.js comes from the packages of npm that `package-lock.json` names. Its
-WebAssembly has 9 MB, which only such folders need: packages are downloaded when
-the first is written, and kept in the user's cache.
+It is a folder of files that any web server serves; copied words are in colours.
+Texts stay in the browser. EXPORT has programs of LiteRT: export it with
+--set litert=int8.
+
+LiteRT.js comes from npm, once; the page loads nothing but the folder's files,
+and answers without a connection after the first answer.
 """
 
 import contextlib
@@ -33,14 +36,6 @@ from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving.web import site
 from tfcopy.terminal import one_line
 
-_DESCRIPTION = """\
-Writes a folder of files that any web server serves: a page on which translators
-answer in the browser, with their copied words in colours. Texts stay in the
-browser. EXPORT has programs of LiteRT: export it with --set litert=int8.
-
-LiteRT.js comes from npm, once; the page loads nothing but the folder's files,
-and answers without a connection after the first answer."""
-
 _EXAMPLES = """\
 examples:
   %(prog)s savedmodels/europarl_ps --to site
@@ -68,7 +63,7 @@ class Options:
 
 def main(arguments=None):
     """Runs the command, and returns its exit status."""
-    options = Parser(Options, _DESCRIPTION, _EXAMPLES).parse(arguments)
+    options = Parser(Options, __doc__, _EXAMPLES).parse(arguments)
     return terminal.run("web", lambda: write_site(options.exports, options.to))
 
 
@@ -220,6 +215,10 @@ _FILES = {
 
 def litert_files() -> dict[str, bytes]:
     """Returns the files of LiteRT.js that a site needs, by name.
+
+    They come from the packages of npm that `package-lock.json` names. Its
+    WebAssembly has 9 MB, which only such folders need: packages are downloaded
+    when the first is written, and kept in the user's cache.
 
     Raises:
         ModelError: If a package can be neither read nor downloaded, or is not
