@@ -116,18 +116,12 @@ export class TextFunctions {
     const found = Array.from({ length: count }, (_, i) =>
       this.hypothesis(source, result, i, beside),
     );
-    const score = (i) => (source.isBlank ? 0 : result.scores[i]);
-    if (signature !== "analyse") return { text: found[0].text, score: score(0) };
-    const isAgain = found.map((x, i) =>
-      found.slice(0, i).some((y) => y.text === x.text),
-    );
-    const kept = found.map((x, i) => ({ ...x, score: score(i) }));
-    const all = [
-      ...kept.filter((_, i) => !isAgain[i]),
-      ...kept
-        .filter((_, i) => isAgain[i])
-        .map(() => ({ text: "", score: MASKED, words: [], places: [], steps: [] })),
-    ];
+    const { text, score } = found[0];
+    if (signature !== "analyse") return { text, score };
+    const texts = found.map((x) => x.text);
+    const all = found.filter((x, i) => texts.indexOf(x.text) === i);
+    const again = { text: "", score: MASKED, words: [] };
+    all.push(...new Array(count - all.length).fill(again));
     const longest = Math.max(...found.map((x) => x.words.length));
     const width = source.ids.length;
     const each = (f, rest) =>
@@ -137,8 +131,8 @@ export class TextFunctions {
         ),
       );
     return {
-      text: all[0].text,
-      score: all[0].score,
+      text,
+      score,
       texts: all.map((x) => x.text),
       scores: all.map((x) => x.score),
       tokens: each((x, t) => x.words[t], ""),
@@ -159,17 +153,16 @@ export class TextFunctions {
 
   /** Returns a hypothesis: its text, its words, and where they come from. */
   hypothesis(source, result, number, beside) {
-    const tokens = [];
-    const places = [];
-    const ids = source.isBlank ? [] : result.ids[number];
-    for (let t = 0; t < ids.length && ids[t] !== PAD && ids[t] !== EOS; t++) {
-      const [token, place] = this.wordAt(source, result, number, t);
-      tokens.push(token);
-      places.push(place);
-    }
+    const ids = source.isBlank ? [] : [...result.ids[number], EOS];
+    const end = ids.findIndex((id) => id === PAD || id === EOS);
+    const found = ids
+      .slice(0, end)
+      .map((_, t) => this.wordAt(source, result, number, t));
+    const [tokens, places] = [0, 1].map((side) => found.map((x) => x[side]));
     const text = this.target.detokenize(tokens, beside);
     const words = tokens.map((x) => this.shown(source, this.source.unmark(x), 1));
-    return { number, text: this.shown(source, text, 1), words, places };
+    const score = source.isBlank ? 0 : result.scores[number];
+    return { number, text: this.shown(source, text, 1), score, words, places };
   }
 
   wordAt(source, result, number, t) {
