@@ -136,13 +136,9 @@ function edges(name, tokens, probabilities) {
     .sort((i, j) => probabilities[j] - probabilities[i])
     .slice(0, MOST_EDGES)
     .filter((i, rank) => !rank || probabilities[i] >= LEAST_EDGE);
-  return barChart(
-    name,
-    best.map((i) => tokens[i]),
-    best.map((i) => probabilities[i]),
-    0,
-    best.map((i) => `word ${i + 1}`),
-  );
+  const notes = best.map((i) => `word ${i + 1}`);
+  const pick = (all) => best.map((i) => all[i]);
+  return barChart(name, pick(tokens), pick(probabilities), 0, notes);
 }
 
 function coattention(tokens, outputs) {

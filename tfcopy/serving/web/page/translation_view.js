@@ -91,12 +91,8 @@ function copiedAttributes(found, hue, j, generate) {
         : `copied from word ${j + 1}, ${shortened(found.source[j])}, ` +
           `with probability ${copying.toFixed(2)}`;
   }
-  return {
-    class: "copied",
-    style: `--h:${hue.get(j)}`,
-    "data-from": j + 1,
-    title,
-  };
+  const style = `--h:${hue.get(j)}`;
+  return { class: "copied", style, "data-from": j + 1, title };
 }
 
 function summary({ copiedFrom, words, score }) {
@@ -166,23 +162,20 @@ function switches(found, copied) {
 }
 
 function map(found, hue, copied) {
-  const places = new Map(
-    found.copiedFrom.map((j, i) => [i, j]).filter(([, j]) => j >= 0),
-  );
-  const used = new Set(places.values());
+  const { copiedFrom: places, generate } = found;
+  const used = new Set(places);
+  const weightsOf = (j) => found.attention.map((row) => row[j]);
   return section(
     "Attention",
     "rows: the answer, columns: the source; copied words are framed",
     ...attentionMap(found.words, found.source, found.attention, {
       names: ["words of the answer", "words of the source"],
       importance: found.source.map(
-        (_, j) =>
-          used.has(j) + Math.max(...found.attention.map((row) => row[j])),
+        (_, j) => used.has(j) + Math.max(...weightsOf(j)),
       ),
-      ofRow: (i) =>
-        places.has(i) ? copied(places.get(i), found.generate[i]) : {},
+      ofRow: (i) => (places[i] < 0 ? {} : copied(places[i], generate[i])),
       ofColumn: (j) => (used.has(j) ? copied(j) : {}),
-      hue: (i, j) => (places.get(i) === j ? hue.get(j) : undefined),
+      hue: (i, j) => (places[i] === j ? hue.get(j) : undefined),
     }),
   );
 }
