@@ -15,7 +15,7 @@ from keras import ops
 
 from tfcopy import tokens
 from tfcopy.decoding import required_tokens, sampling
-from tfcopy.layers.copying import MASKED, gather_last, same_words
+from tfcopy.layers.copying import MASKED, gather_last, matches, same_words
 from tfcopy.layers.tensors import argmax, repeat, take, take_each, top_k
 
 _ALMOST_ALL = 1.0 - 1e-6
@@ -171,9 +171,7 @@ def describe_source(
     missing, only = None, False
     if source_only:
         words = ops.convert_to_tensor(source_only, dtype="int32")
-        is_at = ops.expand_dims(source_copy_ids, 1) == ops.reshape(
-            words, (1, -1, 1)
-        )
+        is_at = matches(words, source_copy_ids)
         absent = ~ops.any(is_at, axis=-1)
         # A product with one-hot rows would store them all in the graph.
         missing = ops.scatter(
@@ -192,9 +190,7 @@ def describe_source(
             source_copy_ids, runs.starts, vocabulary_size
         )
         missing = apart if missing is None else missing | apart
-        alike = ops.expand_dims(runs.starts, 1) == ops.expand_dims(
-            runs.starts, 2
-        )
+        alike = matches(runs.starts, runs.starts)
         # Positions in runs come first, since `possible` raises no others.
         inner = ops.expand_dims(ops.cast(runs.inner, "float32"), 1)
         first = argmax(ops.where(alike, same * (1.0 + inner), 0.0))
@@ -293,8 +289,7 @@ def _is_in_source(ids, source, options):
             source.ids, source.valid, ops.shape(ids)[2]
         )
         return ops.expand_dims(held, 1)
-    places = ops.expand_dims(ops.expand_dims(source.ids, 1), 1)
-    return ops.any(ops.expand_dims(ids, 3) == places, axis=-1)
+    return ops.any(matches(ids, ops.expand_dims(source.ids, 1)), axis=-1)
 
 
 def _rows(x):
@@ -353,7 +348,7 @@ def best_place(copied, source, ids, copied_from):
     """
     holds = ops.expand_dims(source.ids, 1) == ops.expand_dims(ids, 2)
     # No token has the id of a position that must not be copied.
-    best = argmax(ops.where(holds, copied, 2 * MASKED))
+    best = argmax(ops.where(matches(ids, source.ids), copied, 2 * MASKED))
     return ops.where(copied_from == tokens.GENERATE, tokens.GENERATE, best)
 
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from keras import ops
 
 from tfcopy import tokens
-from tfcopy.layers.copying import MASKED
+from tfcopy.layers.copying import MASKED, matches
 from tfcopy.layers.tensors import argmax, take_each
 from tfcopy.tokens import GOES_ON, IN_TURN
 
@@ -152,9 +152,7 @@ def _equal_runs(same, starts, length):
     turned = ops.expand_dims(places * size, 0) + ops.expand_dims(places, 1)
     flat = ops.reshape(equal, (-1, size * size))
     equal = ops.maximum(equal, ops.take(flat, turned, axis=1))
-    equal = equal * ops.cast(
-        ops.expand_dims(length, 1) == ops.expand_dims(length, 2), "float32"
-    )
+    equal = equal * ops.cast(matches(length, length), "float32")
     starts = ops.cast(starts, "float32")
     return equal * ops.expand_dims(starts, 1) * ops.expand_dims(starts, 2)
 
@@ -286,7 +284,7 @@ def update(left, parents, words, kinds, source):
     """
     runs = source.runs
     left = Left(*(take_each(x, parents) for x in left))
-    holds = ops.expand_dims(source.ids, 1) == ops.expand_dims(words, 2)
+    holds = matches(words, source.ids)
     kinds = ops.expand_dims(kinds, 2)
     later = holds & (left.following == CONTINUES) & (kinds >= CONTINUES)
     goes_on = ops.any(later, axis=2, keepdims=True)
@@ -445,7 +443,7 @@ def places(words, kinds, following, copied, source):
     longer = runs.starts & ~runs.ends
     begins = (kinds == BEGINS) & ops.expand_dims(longer, 1)
     continues = (kinds == CONTINUES) & (following == CONTINUES)
-    holds = ops.expand_dims(source.ids, 1) == ops.expand_dims(words, 2)
+    holds = matches(words, source.ids)
     here = (begins | continues) & holds
     within = ops.any(here, axis=2)
     other = ops.expand_dims(within, 2) & ~here
