@@ -331,7 +331,7 @@ class HypothesisWriter:
         vocabulary = translator.target_vocabulary
         self._size = vocabulary.size
         self._replace_unk = translator.replace_unk
-        self._target_words = _words_by_id(vocabulary)
+        self._target_words = vocabulary.words_by_id()
         self._emission = None
         if translator.dictionary is not None:
             words = vocabulary.words
@@ -397,21 +397,3 @@ class HypothesisWriter:
             pointed = emit(pointed, self._emission)
         words = tf.where(copied_from >= 0, pointed, generated)
         return tf.where(is_word, words, ""), copied_from, lengths
-
-
-def _words_by_id(vocabulary):
-    """Makes the table from int64 id to word, from the file if there is one."""
-    if vocabulary.path is None:
-        initializer = tf.lookup.KeyValueTensorInitializer(
-            tf.range(vocabulary.size, dtype=tf.int64),
-            tf.constant(vocabulary.words),
-        )
-    else:
-        initializer = tf.lookup.TextFileInitializer(
-            vocabulary.path,
-            tf.int64,
-            tf.lookup.TextFileIndex.LINE_NUMBER,
-            tf.string,
-            tf.lookup.TextFileIndex.WHOLE_LINE,
-        )
-    return tf.lookup.StaticHashTable(initializer, default_value=_UNK_WORD)
