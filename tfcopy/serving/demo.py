@@ -25,16 +25,10 @@ from typing import Annotated
 from tfcopy import filesystem, terminal
 from tfcopy.file_formats import parse_json
 from tfcopy.flags import Check, Parser
-from tfcopy.runtime import ask_texts
+from tfcopy.runtime import ask_texts, versions
 from tfcopy.runtime.exported_model import ExportedModel
 from tfcopy.runtime.loading import LoadingOptions, load
 from tfcopy.runtime.signatures import ModelError
-from tfcopy.runtime.versions import (
-    find_exports,
-    find_models,
-    find_versions,
-    is_version,
-)
 from tfcopy.serving.http_server.host_guard import HostGuard, respond
 from tfcopy.serving.http_server.model_cache import ModelCache
 from tfcopy.serving.web import site
@@ -85,8 +79,7 @@ def _serve(options):
 
     with listen(options.host, options.port) as listening:
         server = serve(models, [options.host, socket.gethostname()])
-        address = format_address(listening)
-        print(f"Open {address} (Ctrl-C stops it)", flush=True)
+        print(f"Open {format_address(listening)} (Ctrl-C stops it)", flush=True)
         server.run([listening])
 
 
@@ -102,9 +95,8 @@ def serve(models, names=()):
     """
     from tfcopy.serving.http_server.listening import Server
 
-    app = Guard(PageServer(models), names)
     # Open pages keep connections, which must not delay the end.
-    return Server(app, grace=1, program="demo")
+    return Server(Guard(PageServer(models), names), grace=1, program="demo")
 
 
 _KEPT = 3
@@ -126,7 +118,7 @@ class Models:
     def __init__(self, folder, kept: int = _KEPT, **loading):
         self.folder = os.fspath(folder)
         self._cache = ModelCache(kept, functools.partial(load, **loading))
-        find_exports(self.folder)  # Raises if there is none.
+        versions.find_exports(self.folder)  # Raises if there is none.
 
     def choices(self) -> dict[str, str]:
         """Returns the current models: names to show, and their folders.
@@ -135,13 +127,14 @@ class Models:
         """
         choices = {}
         own_name = os.path.basename(filesystem.abspath(self.folder))
-        if is_version(self.folder):
+        if versions.is_version(self.folder):
             return {own_name: self.folder}
         if not filesystem.isdir(self.folder):
             return {}
-        models = {own_name: find_versions(self.folder)}
-        for name, versions in (models | find_models(self.folder)).items():
-            for number, path in reversed(versions.items()):
+        models = {own_name: versions.find_versions(self.folder)}
+        models |= versions.find_models(self.folder)
+        for name, paths in models.items():
+            for number, path in reversed(paths.items()):
                 choices[f"{name}, version {number}"] = path
         return choices
 
@@ -225,8 +218,7 @@ class PageServer:
             return 200, _HTML, site.index(names, self._files)
         if path not in self._files:
             return 404, _PLAIN, b"No such file."
-        kind = _KINDS[os.path.splitext(path)[1]]
-        return 200, kind, self._files[path]
+        return 200, _KINDS[os.path.splitext(path)[1]], self._files[path]
 
     def _post(self, path, body):
         try:

@@ -11,6 +11,7 @@ and answers without a connection after the first answer.
 import contextlib
 import dataclasses
 import gzip
+import html
 import http.client
 import io
 import json
@@ -22,13 +23,7 @@ import sys
 import tarfile
 import urllib.request
 
-from tfcopy import checked_files, filesystem, terminal
-from tfcopy.atomic_files import (
-    make_folder,
-    publish_folder,
-    scratch_folder,
-    write_atomically,
-)
+from tfcopy import atomic_files, checked_files, filesystem, terminal
 from tfcopy.flags import Parser
 from tfcopy.runtime import litert_engine, text_functions
 from tfcopy.runtime.local_model import LocalModel
@@ -108,12 +103,8 @@ def write_site(exports, to) -> None:
     if not models:
         raise ModelError(" ".join(left_out))
     hashes = {name: site.integrity(x) for name, x in files.items()}
-    about = site.licence_of(
-        "LiteRT.js",
-        _read_lock("@litertjs/core")["version"],
-        "https://github.com/google-ai-edge/LiteRT",
-        "Apache License 2.0",
-    )
+    version = html.escape(_read_lock("@litertjs/core")["version"])
+    about = f"With {_LINK} {version} (Apache License 2.0)."
     files["service_worker.js"] = site.service_worker(hashes)
     files["index.html"] = site.index(models, page, hashes, about, folder)
     _write(files, to)
@@ -179,21 +170,22 @@ def _write(files, to):
     parent = os.path.dirname(filesystem.abspath(to))
     try:
         if not filesystem.is_url(to):
-            make_folder(parent)
-        with scratch_folder(parent, ".site-") as folder:
+            atomic_files.make_folder(parent)
+        with atomic_files.scratch_folder(parent, ".site-") as folder:
             made = os.path.join(folder, "site")
             for name, content in files.items():
                 path = os.path.join(made, name)
                 os.makedirs(os.path.dirname(path), exist_ok=True)
                 with open(path, "wb") as file:
                     file.write(content)
-            publish_folder(made, to, "index.html")
+            atomic_files.publish_folder(made, to, "index.html")
     except OSError as error:
         reason = error.strerror or error
         raise OSError(f"--to: cannot write {to} ({reason}).") from error
 
 
 _LOCK = pathlib.Path(__file__).with_name("package-lock.json")
+_LINK = '<a href="https://github.com/google-ai-edge/LiteRT">LiteRT.js</a>'
 _REGISTRY = "https://registry.npmjs.org"
 _VARIABLE = "NPM_CONFIG_REGISTRY"
 _TIMEOUT = 60  # seconds
@@ -260,7 +252,7 @@ def _archive(package):
         )
     with contextlib.suppress(OSError):  # A cache may be read-only.
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        write_atomically(path, lambda file: file.write(content))
+        atomic_files.write_atomically(path, lambda file: file.write(content))
     return content
 
 
