@@ -18,6 +18,7 @@ export function readHypotheses(outputs, pieces = {}) {
 function hypothesis(outputs, i, pieces) {
   const tokens = outputs.tokens[i].filter(Boolean);
   const read = outputs.source_tokens.filter(Boolean);
+  const generate = outputs.generate_probability[i];
   const rows = spans(tokens, pieces.target);
   const columns = spans(read, pieces.source);
   const owner = (j) => columns.findIndex(([a, b]) => a <= j && j < b);
@@ -30,9 +31,7 @@ function hypothesis(outputs, i, pieces) {
       const places = outputs.copied_from[i].slice(...x);
       return Math.min(...places) < 0 ? -1 : owner(places[0]);
     }),
-    generate: rows.map((x) =>
-      mean(outputs.generate_probability[i].slice(...x)),
-    ),
+    generate: rows.map((x) => mean(generate.slice(...x))),
     attention: rows.map((x) => {
       const weights = outputs.attention[i].slice(...x);
       return columns.map((y) => mean(weights.map((z) => sum(z.slice(...y)))));

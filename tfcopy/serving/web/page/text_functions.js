@@ -14,10 +14,7 @@ const wordsOf = (bytes) => {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   return decoder.decode(bytes).replace(/\n$/, "").split("\n");
 };
-const idsOf = (words) => {
-  const all = words.map((word, i) => [word, i]);
-  return new Map(all.slice(FIRST));
-};
+const idsOf = (words) => new Map(words.map((x, i) => [x, i]).slice(FIRST));
 
 export class TextFunctions {
   /**
@@ -88,10 +85,8 @@ export class TextFunctions {
       const copied = this.targetIds.get(word) ?? size + first.get(word);
       return word === UNK_WORD ? NO_COPY : copied;
     });
-    return {
-      ids: append_eos ? [...ids, EOS] : ids,
-      copy_ids: append_eos ? [...copy_ids, NO_COPY] : copy_ids,
-    };
+    if (!append_eos) return { ids, copy_ids };
+    return { ids: [...ids, EOS], copy_ids: [...copy_ids, NO_COPY] };
   }
 
   /** Returns which tokens are required; not a span that is cut off. */
@@ -124,6 +119,8 @@ export class TextFunctions {
     all.push(...new Array(count - all.length).fill(again));
     const longest = Math.max(...found.map((x) => x.words.length));
     const width = source.ids.length;
+    const { generate_probs, attention } = result;
+    const none = new Array(width).fill(0);
     const each = (f, rest) =>
       all.map((x) =>
         Array.from({ length: longest }, (_, t) =>
@@ -140,14 +137,8 @@ export class TextFunctions {
         .map((x) => this.shown(source, this.source.unmark(x), 0))
         .concat(new Array(width - source.tokens.length).fill("")),
       copied_from: each((x, t) => x.places[t], GENERATE),
-      generate_probability: each(
-        (x, t) => result.generate_probs[x.number][t],
-        0,
-      ),
-      attention: each(
-        (x, t) => result.attention[x.number][t].slice(0, width),
-        new Array(width).fill(0),
-      ),
+      generate_probability: each((x, t) => generate_probs[x.number][t], 0),
+      attention: each((x, t) => attention[x.number][t].slice(0, width), none),
     };
   }
 

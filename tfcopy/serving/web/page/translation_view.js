@@ -119,12 +119,10 @@ function legend(found) {
 function nBest(hypotheses, chosen, answer, choose) {
   const items = hypotheses.map((x, i) => {
     const content = x.text.trim() ? answer(x) : [faint("(empty)")];
-    const button = element(
-      "button",
-      { type: "button", "aria-pressed": String(i === chosen) },
-      element("span", { class: "score" }, decimal(x.score)),
-      element("span", { dir: "auto" }, content),
-    );
+    const attributes = { type: "button", "aria-pressed": String(i === chosen) };
+    const score = element("span", { class: "score" }, decimal(x.score));
+    const shown = element("span", { dir: "auto" }, content);
+    const button = element("button", attributes, score, shown);
     button.onclick = () => choose(i);
     return element("li", {}, button);
   });
@@ -142,13 +140,10 @@ function switches(found, copied) {
     const attributes = j < 0 ? {} : copied(j, found.generate[i]);
     const style = `--p:${copying.toFixed(3)}`;
     const title = `copy ${percent(copying)}, generate ${percent(1 - copying)}`;
-    return element(
-      "li",
-      {},
-      element("span", attributes, label(word)),
-      element("i", { class: "switch", style, title }),
-      element("small", {}, `${Math.round(100 * copying)}%`),
-    );
+    const shown = element("span", attributes, label(word));
+    const bar = element("i", { class: "switch", style, title });
+    const share = element("small", {}, `${Math.round(100 * copying)}%`);
+    return element("li", {}, shown, bar, share);
   });
   const more = found.words.length - items.length;
   return [
