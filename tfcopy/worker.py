@@ -50,12 +50,8 @@ def cluster(hosts, index) -> str:
             f"--index must be from 0 to {len(hosts) - 1}. Received: {index}."
         )
     _check_free(hosts[index])
-    return json.dumps(
-        {
-            "cluster": {"worker": list(hosts)},
-            "task": {"type": "worker", "index": index},
-        }
-    )
+    task = {"type": "worker", "index": index}
+    return json.dumps({"cluster": {"worker": list(hosts)}, "task": task})
 
 
 @dataclasses.dataclass(kw_only=True)

@@ -85,10 +85,8 @@ class Continuations(NamedTuple):
 
     def words(self, source):
         """Returns the extended ids of all, `(B, K, C + S)`."""
-        copied = ops.broadcast_to(
-            ops.expand_dims(source.ids, 1),
-            (*ops.shape(self.ids)[:2], ops.shape(source.ids)[1]),
-        )
+        shape = (*ops.shape(self.ids)[:2], ops.shape(source.ids)[1])
+        copied = ops.broadcast_to(ops.expand_dims(source.ids, 1), shape)
         return ops.concatenate([self.ids, copied], axis=-1)
 
     def choose(self, chosen, source):
@@ -112,13 +110,10 @@ class Continuations(NamedTuple):
         place = chosen - parents * (number + size)
         position = ops.maximum(place - number, 0)
         is_position = place >= number
+        among = parents * number + ops.minimum(place, number - 1)
+        ids = ops.reshape(self.ids, (-1, beams * number))
         words = ops.where(
-            is_position,
-            take_each(source.ids, position),
-            take_each(
-                ops.reshape(self.ids, (-1, beams * number)),
-                parents * number + ops.minimum(place, number - 1),
-            ),
+            is_position, take_each(source.ids, position), take_each(ids, among)
         )
 
         def take_position(x):
@@ -272,13 +267,9 @@ def next_words(distribution, source, options, step, extra=0):
     if source.runs is not None:
         copied = required_tokens.possible(copied, source.runs)
     allowed = ~find_banned(source.ids) & source.first
-    log_probs = ops.concatenate(
-        [
-            ops.where(bans, MASKED, log_probs),
-            ops.where(ops.expand_dims(allowed, 1), copied, MASKED),
-        ],
-        axis=-1,
-    )
+    log_probs = ops.where(bans, MASKED, log_probs)
+    copied = ops.where(ops.expand_dims(allowed, 1), copied, MASKED)
+    log_probs = ops.concatenate([log_probs, copied], axis=-1)
     return Continuations(ids, log_probs, pointing, is_copied)
 
 
@@ -346,7 +337,6 @@ def best_place(copied, source, ids, copied_from):
         ids: Extended ids, `(B, K)`.
         copied_from: `tokens.GENERATE` where the token is generated, `(B, K)`.
     """
-    holds = ops.expand_dims(source.ids, 1) == ops.expand_dims(ids, 2)
     # No token has the id of a position that must not be copied.
     best = argmax(ops.where(matches(ids, source.ids), copied, 2 * MASKED))
     return ops.where(copied_from == tokens.GENERATE, tokens.GENERATE, best)
@@ -383,7 +373,5 @@ def log_prob_of(distribution, source, ids, options):
     # A token that can be neither generated nor copied counts as UNK.
     possible = in_vocabulary | (total <= MASKED / 2)
     generated = ops.where(possible, generated, MASKED)
-    return (
-        either(generated, total),
-        ops.where(total > generated, best, tokens.GENERATE),
-    )
+    copied_from = ops.where(total > generated, best, tokens.GENERATE)
+    return either(generated, total), copied_from

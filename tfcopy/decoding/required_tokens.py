@@ -181,9 +181,8 @@ def find_continuations(source_ids, required, vocabulary_size):
     rows = ops.zeros_like(columns) + ops.expand_dims(
         ops.arange(batch, dtype="int32"), 1
     )
-    places = ops.stack([rows, columns], axis=2)
     hits = ops.scatter(
-        ops.reshape(places, (-1, 2)),
+        ops.reshape(ops.stack([rows, columns], axis=2), (-1, 2)),
         ops.reshape(ops.cast(hit, "float32"), (-1,)),
         (batch, vocabulary_size),
     )
@@ -192,8 +191,7 @@ def find_continuations(source_ids, required, vocabulary_size):
 
 def possible(copied, runs):
     """Raises log-probabilities, `(B, K, S)`, to at least `LEAST` in runs."""
-    in_run = runs.starts | runs.inner
-    least = ops.where(in_run, LEAST, MASKED)
+    least = ops.where(runs.starts | runs.inner, LEAST, MASKED)
     return ops.maximum(copied, ops.expand_dims(least, 1))
 
 
@@ -202,9 +200,8 @@ def first_left(source):
     runs = source.runs
     counts = ops.cast(ops.sum(runs.same, axis=2), "int32")
     places = ops.arange(ops.shape(counts)[1], dtype="int32")
-    here = runs.starts & (runs.first == places)
     return Left(
-        counts=ops.where(here, counts, 0),
+        counts=ops.where(runs.starts & (runs.first == places), counts, 0),
         following=ops.zeros_like(counts),
         done=ops.full_like(counts[:, 0], -1),
     )
@@ -219,8 +216,7 @@ def is_complete(left):
 
 def _must_go_on(left):
     """Returns which beams have begun a run and must continue it, `(B, K)`."""
-    has_begun = ops.any(left.following == CONTINUES, axis=2)
-    return has_begun & (left.done < 0)
+    return ops.any(left.following == CONTINUES, axis=2) & (left.done < 0)
 
 
 def ways(source, left):
@@ -235,11 +231,8 @@ def ways(source, left):
     """
     runs = source.runs
     beams = left.done.shape[1]
-    masks = [
-        _may_begin(left, runs),
-        left.following == CONTINUES,
-        left.following == NEVER,
-    ]
+    following = left.following
+    masks = [_may_begin(left, runs), following == CONTINUES, following == NEVER]
     masks = ops.cast(ops.concatenate(masks, axis=1), "float32")
     masks = ops.matmul(masks, source.same) > 0
     begins, continues, repeats = (

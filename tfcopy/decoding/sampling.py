@@ -72,8 +72,7 @@ def _least_of_nucleus(scores, allowed, share):
     It uses bisection, since rows of a whole vocabulary are slow to sort.
     """
     scores = ops.where(allowed, scores, MASKED)
-    highest = ops.max(scores, axis=-1, keepdims=True)
-    mass = ops.exp(scores - highest)
+    mass = ops.exp(scores - ops.max(scores, axis=-1, keepdims=True))
     wanted = share * ops.sum(mass, axis=-1, keepdims=True)
     low, high = ops.zeros_like(wanted), ops.ones_like(wanted)
     for _ in range(_HALVINGS):
@@ -82,12 +81,8 @@ def _least_of_nucleus(scores, allowed, share):
         enough = ops.sum(above, axis=-1, keepdims=True) >= wanted
         low = ops.where(enough, middle, low)
         high = ops.where(enough, high, middle)
-    inside = mass >= low
-    return ops.min(
-        ops.where(inside, scores, ops.ones_like(scores) * -MASKED),
-        axis=-1,
-        keepdims=True,
-    )
+    inside = ops.where(mass >= low, scores, ops.ones_like(scores) * -MASKED)
+    return ops.min(inside, axis=-1, keepdims=True)
 
 
 def _gumbel(keys, step, seed, log_probs):

@@ -43,6 +43,9 @@ from tfcopy.terminal import one_line, quantify
 
 _PLAN = "batch.json"
 _PLAN_FIELDS = {"asked": dict, "files": dict}
+# Options that change the answers, or their files.
+_ASKED = ("shard_size", "field", "answer_field", "json", "n_best")
+_ASKED += ("server", "model", "version")
 _EXAMPLES = """\
 examples:
   %(prog)s savedmodels/europarl_ps --input 'in/*.jsonl.gz' --output out/
@@ -156,14 +159,7 @@ def _files(patterns):
 
 def _check_plan(options, paths):
     """Checks that the folder does not hold answers to other requests."""
-    asked = {
-        name: getattr(options, name)
-        for name in (
-            *("shard_size", "field", "answer_field", "json", "n_best"),
-            "server",
-        )
-    }
-    asked |= {"model": options.model, "version": options.version}
+    asked = {name: getattr(options, name) for name in _ASKED}
     asked["names"] = record_files.output_name("t.en", 0)
     for name in ("dictionary", "glossary"):
         path = getattr(options, name)
