@@ -55,10 +55,8 @@ def weight_names(model):
     def walk(layers, prefix):
         for layer in layers:
             place = f"{prefix}{layer.name}/"
-            for weight in (
-                *layer._trainable_variables,
-                *layer._non_trainable_variables,
-            ):
+            trained = layer._trainable_variables
+            for weight in (*trained, *layer._non_trainable_variables):
                 if id(weight) in wanted:
                     wanted.remove(id(weight))
                     names[f"{place}{weight.name}"] = weight
@@ -153,13 +151,12 @@ def own_layers(layer):
     Returns:
         A namespace.
     """
-    return types.SimpleNamespace(
-        **{
-            name.lstrip("_"): value
-            for name, value in vars(layer).items()
-            if isinstance(value, keras.layers.Layer)
-        }
-    )
+    layers = {
+        name.lstrip("_"): value
+        for name, value in vars(layer).items()
+        if isinstance(value, keras.layers.Layer)
+    }
+    return types.SimpleNamespace(**layers)
 
 
 # === Optimizers and events ===

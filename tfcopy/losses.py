@@ -62,11 +62,9 @@ def observed_copy_loss(batch, distribution):
     Reference:
         [Gulcehre et al., 2016](https://arxiv.org/abs/1603.08148), eq. 8.
     """
+    labels = batch["target_ids"], batch["pointers"]
     return -copying.observed_log_likelihood(
-        distribution,
-        batch["target_ids"],
-        batch["pointers"],
-        batch["source_copy_ids"],
+        distribution, *labels, batch["source_copy_ids"]
     )
 
 

@@ -1,10 +1,12 @@
-"""The command `tfcopy worker`: trains on several machines together.
+"""Runs a recipe as one of several workers.
 
-It sets TensorFlow's list of machines (TF_CONFIG) and runs a recipe. An
-orchestrator starts and restarts the workers (see `cluster/`). If one is lost,
-the others end with an error; once all are started again, training continues
-from the last checkpoint.
+Start all of them with the same command except for --index. They need the same
+data and the same --log_dir, which the first worker writes.
 """
+# It sets TensorFlow's list of machines (TF_CONFIG) and runs the recipe. An
+# orchestrator starts and restarts the workers (see `cluster/`). If one is lost,
+# the others end with an error; once all are started again, training continues
+# from the last checkpoint.
 
 import dataclasses
 import errno
@@ -18,10 +20,6 @@ import sys
 from tfcopy.__main__ import recipes
 from tfcopy.flags import Parser, PositiveInt
 
-_DESCRIPTION = """\
-Runs a recipe as one of several workers. Start all of them with the same command
-except for --index. They need the same data and the same --log_dir, which the
-first worker writes."""
 _EXAMPLES = """\
 examples:
   %(prog)s --hosts w0:2222 w1:2222 --index 0 europarl_ps --log_dir /shared/logs
@@ -52,12 +50,8 @@ def cluster(hosts, index) -> str:
             f"--index must be from 0 to {len(hosts) - 1}. Received: {index}."
         )
     _check_free(hosts[index])
-    return json.dumps(
-        {
-            "cluster": {"worker": list(hosts)},
-            "task": {"type": "worker", "index": index},
-        }
-    )
+    task = {"type": "worker", "index": index}
+    return json.dumps({"cluster": {"worker": list(hosts)}, "task": task})
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -83,7 +77,7 @@ class Options:
 
 def main(arguments=None):
     """Returns the exit status; the recipe ends the process with its own."""
-    parser = Parser(Options, _DESCRIPTION, _EXAMPLES)
+    parser = Parser(Options, __doc__, _EXAMPLES)
     arguments = sys.argv[1:] if arguments is None else arguments
     own, recipe = _split(arguments)
     options = parser.parse(own)

@@ -71,11 +71,8 @@ def run(search, size, records, options):
 
         def go_on(step, state, records):
             left = _number_left(search, state)
-            return (
-                (step < max_length)
-                & (left > 0)
-                & (_round_up(left, multiple) > enough)
-            )
+            is_large = _round_up(left, multiple) > enough
+            return (step < max_length) & (left > 0) & is_large
 
         def advance(step, state, records):
             return step + 1, *search.step(step, state, records, sentences)
@@ -126,9 +123,7 @@ def _run_static(search, size, records, options):
     for room in _rooms(state, options):
 
         def go_on(step, state, records, room=room):
-            return ops.logical_and(
-                step < room, ops.any(search.is_unfinished(state))
-            )
+            return (step < room) & ops.any(search.is_unfinished(state))
 
         def advance(step, state, records):
             return step + 1, *search.step(step, state, records, sentences)
@@ -160,10 +155,8 @@ def _relax(variables):
 def _invariant(x):
     if is_history(x):
         grown = tf.nest.map_structure(_any_rows, x)
-        return grown._replace(
-            rows=tf.nest.map_structure(_any_third, grown.rows),
-            own=_any_third(grown.own),
-        )
+        rows = tf.nest.map_structure(_any_third, grown.rows)
+        return grown._replace(rows=rows, own=_any_third(grown.own))
     return None if tree.is_nested(x) else _any_rows(x)
 
 

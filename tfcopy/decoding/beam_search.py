@@ -127,32 +127,21 @@ def beam_search(
     # those that continue.
     twice = options.refill and not options.sample
     rows = batch * options.num_beams * (2 if twice else 1)
-    step, finished, records = batch_loop.run(
-        search,
-        batch,
-        record.first_records(
-            rows * options.max_length,
-            size if options.return_attention else None,
-            options.static_shapes,
-        ),
-        options,
+    records = record.first_records(
+        rows * options.max_length,
+        size if options.return_attention else None,
+        options.static_shapes,
     )
+    step, finished, records = batch_loop.run(search, batch, records, options)
     missing = finished.scores <= EMPTY
+    scores = ops.where(missing, MASKED, finished.scores)
+    last = ops.where(missing, record.START, finished.last)
     ids, copied_from, generate_probs, attention = record.read(
-        records,
-        ops.where(missing, record.START, finished.last),
-        options.max_length,
-        step,
+        records, last, options.max_length, step
     )
     if attention is None:
         attention = ops.zeros((batch, options.num_hypotheses, 0, size))
-    return SearchResult(
-        ids,
-        ops.where(missing, MASKED, finished.scores),
-        copied_from,
-        generate_probs,
-        attention,
-    )
+    return SearchResult(ids, scores, copied_from, generate_probs, attention)
 
 
 class _State(NamedTuple):
@@ -262,15 +251,8 @@ class _Search:
             parents, words, alive, finished, records = _finish(
                 grow, score, state.finished, records, options
             )
-        return (
-            _State(
-                words=words,
-                model=follow(model_state, parents),
-                alive=alive,
-                finished=finished,
-            ),
-            records,
-        )
+        model_state = follow(model_state, parents)
+        return _State(words, model_state, alive, finished), records
 
     def outcome(self, step, state, sentences):
         """Returns the N best hypotheses as `Finished`, even if cut off.
@@ -292,7 +274,7 @@ class _Search:
         if options.unfinished_compete:
             best = best_of(best, options.num_beams)
         # By rank alone: a sum of ranks and scores would lose float32 digits.
-        found = concatenate_finished(best, cut_off(ops.logical_not(complete)))
+        found = concatenate_finished(best, cut_off(~complete))
         rank = ops.arange(found.scores.shape[1], dtype="float32")
         priority = ops.where(found.scores > EMPTY, -rank, MASKED)
         return best_of(found, options.num_hypotheses, priority)
@@ -305,12 +287,8 @@ def _continuations(distribution, source, alive, options, step, prefix):
     if options.must_copy:
         kinds = required_tokens.ways(source, alive.left)
     if options.no_repeat_ngram:
-        repeats = _repeats_ngram(
-            alive.words,
-            continuations.words(source),
-            step,
-            options.no_repeat_ngram,
-        )
+        words, size = continuations.words(source), options.no_repeat_ngram
+        repeats = _repeats_ngram(alive.words, words, step, size)
         if options.must_copy:
             repeats = required_tokens.exempt(repeats, kinds)
         log_probs = ops.where(repeats, MASKED, continuations.log_probs)
@@ -328,7 +306,7 @@ def _force(continuations, distribution, source, options, step, prefix):
     """Replaces the continuations by the next token of the prefix, if any."""
     length = ops.shape(prefix)[1]
     column = take(prefix, ops.minimum(step, length - 1), axis=1)
-    forced = ops.logical_and(step < length, column != tokens.PAD)  # (B,)
+    forced = (step < length) & (column != tokens.PAD)  # (B,)
     log_probs, copied_from = log_prob_of(distribution, source, column, options)
     forced = ops.expand_dims(forced, 1)
 
@@ -347,18 +325,16 @@ def _force(continuations, distribution, source, options, step, prefix):
 
 def _repeats_ngram(history, ids, step, size):
     """Returns which continuations repeat an n-gram, `(B, K, continuations)`."""
-    length = history.shape[2]
-    places = ops.arange(length)
+    places = ops.arange(history.shape[2])
     # Positions that end an n-gram whose other tokens equal the latest tokens.
-    same = ops.logical_and(places >= size - 1, places < step)
+    same = (places >= size - 1) & (places < step)
     for back in range(1, size):
         latest = take(history, ops.maximum(step - back, 0), axis=2)
         shifted = ops.roll(history, back, axis=2)
-        same = ops.logical_and(same, shifted == ops.expand_dims(latest, 2))
-    same = ops.logical_and(same, step >= size - 1)
-    ends = ops.where(same, history, -1)  # (B, K, L); no token has the id -1
-    hits = ops.expand_dims(ids, 3) == ops.expand_dims(ends, 2)
-    return ops.any(hits, axis=-1)
+        same = same & (shifted == ops.expand_dims(latest, 2))
+    # No token has the id -1.
+    ends = ops.where(same & (step >= size - 1), history, -1)  # (B, K, L)
+    return ops.any(ops.expand_dims(ids, 3) == ops.expand_dims(ends, 2), axis=-1)
 
 
 def _grow(
@@ -439,7 +415,7 @@ def _grow(
         if not options.sample:
             ended = words == tokens.EOS
             repeats = required_tokens.repeats(grown.words, left, ended)
-            grown = only(grown, ops.logical_not(repeats))
+            grown = only(grown, ~repeats)
     return parents, words, grown, records
 
 
@@ -462,12 +438,10 @@ def _finish(grow, score, finished, records, options):
     exist = grown.log_probs > EMPTY
     if not options.sample:  # In sampling, beams keep their places.
         rank = ops.arange(words.shape[1], dtype="int32")
-        places = rank < words.shape[1] - count(finished)
-        exist = ops.logical_and(exist, places)
+        exist = exist & (rank < words.shape[1] - count(finished))
     ended = words == tokens.EOS
-    alive = only(grown, ops.logical_and(exist, ops.logical_not(ended)))
-    ended = ops.logical_and(exist, ended)
-    finished = _add(grown, ended, finished, score, options)
+    alive = only(grown, exist & ~ended)
+    finished = _add(grown, exist & ended, finished, score, options)
     return parents, words, alive, finished, records
 
 
@@ -488,13 +462,12 @@ def _finish_and_refill(grow, score, ends, finished, records, options):
     Returns:
         The results of `_finish`.
     """
-    parents, words, alive, records = grow(records, ops.logical_not(ends))
+    parents, words, alive, records = grow(records, ~ends)
     _, _, ended, records = grow(records, ends)
     rank = ops.arange(words.shape[1], dtype="int32")
     reached = ended.log_probs > alive.log_probs[:, -1:]
     places = rank < words.shape[1] - count(finished)
-    reached = ops.logical_and(reached, places)
-    reached = ops.logical_and(reached, ended.log_probs > EMPTY)
+    reached = reached & places & (ended.log_probs > EMPTY)
     finished = _add(ended, reached, finished, score, options)
     # Otherwise results would depend on the length of other sentences.
     alive = only(alive, count(finished) < words.shape[1])
@@ -517,8 +490,7 @@ def _score(alive, length, source, options):
         # Clipped, since a position without attention would cost infinity.
         covered = ops.log(ops.clip(alive.coverage, _LEAST_COVERAGE, 1.0))
         covered = ops.where(ops.expand_dims(source.real, 1), covered, 0.0)
-        penalty = options.coverage_penalty * ops.sum(covered, axis=-1)
-        scores = scores + penalty
+        scores = scores + options.coverage_penalty * ops.sum(covered, axis=-1)
     return scores
 
 
@@ -538,4 +510,4 @@ def _can_improve(alive, finished, options):
     else:
         bound = highest
     worst = finished.scores[:, options.num_hypotheses - 1]
-    return ops.logical_and(highest > EMPTY, bound > worst)
+    return (highest > EMPTY) & (bound > worst)

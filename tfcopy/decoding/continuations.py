@@ -15,7 +15,7 @@ from keras import ops
 
 from tfcopy import tokens
 from tfcopy.decoding import required_tokens, sampling
-from tfcopy.layers.copying import MASKED, gather_last, same_words
+from tfcopy.layers.copying import MASKED, gather_last, matches, same_words
 from tfcopy.layers.tensors import argmax, repeat, take, take_each, top_k
 
 _ALMOST_ALL = 1.0 - 1e-6
@@ -85,10 +85,8 @@ class Continuations(NamedTuple):
 
     def words(self, source):
         """Returns the extended ids of all, `(B, K, C + S)`."""
-        copied = ops.broadcast_to(
-            ops.expand_dims(source.ids, 1),
-            (*ops.shape(self.ids)[:2], ops.shape(source.ids)[1]),
-        )
+        shape = (*ops.shape(self.ids)[:2], ops.shape(source.ids)[1])
+        copied = ops.broadcast_to(ops.expand_dims(source.ids, 1), shape)
         return ops.concatenate([self.ids, copied], axis=-1)
 
     def choose(self, chosen, source):
@@ -112,20 +110,17 @@ class Continuations(NamedTuple):
         place = chosen - parents * (number + size)
         position = ops.maximum(place - number, 0)
         is_position = place >= number
+        among = parents * number + ops.minimum(place, number - 1)
+        ids = ops.reshape(self.ids, (-1, beams * number))
         words = ops.where(
-            is_position,
-            take_each(source.ids, position),
-            take_each(
-                ops.reshape(self.ids, (-1, beams * number)),
-                parents * number + ops.minimum(place, number - 1),
-            ),
+            is_position, take_each(source.ids, position), take_each(ids, among)
         )
 
         def take_position(x):
             x = ops.reshape(x, (-1, beams * size))
             return take_each(x, parents * size + position)
 
-        is_copied = ops.logical_and(is_position, take_position(self.is_copied))
+        is_copied = is_position & take_position(self.is_copied)
         copied = take_each(self.copied, parents)
         kinds = ops.zeros_like(words)
         if self.kinds is not None:
@@ -136,9 +131,7 @@ class Continuations(NamedTuple):
             )
             # A token that cannot be generated is copied from its position.
             known = take_each(source.known, position)
-            nowhere = ops.logical_and(nowhere, known)
-            is_copied = ops.logical_and(is_copied, ops.logical_not(nowhere))
-            is_copied = ops.logical_or(is_copied, within)
+            is_copied = (is_copied & ~(nowhere & known)) | within
         copied_from = ops.where(is_copied, position, tokens.GENERATE)
         if self.first_from is not None:
             first_from = take_each(self.first_from, parents)
@@ -173,10 +166,8 @@ def describe_source(
     missing, only = None, False
     if source_only:
         words = ops.convert_to_tensor(source_only, dtype="int32")
-        is_at = ops.expand_dims(source_copy_ids, 1) == ops.reshape(
-            words, (1, -1, 1)
-        )
-        absent = ops.logical_not(ops.any(is_at, axis=-1))
+        is_at = matches(words, source_copy_ids)
+        absent = ~ops.any(is_at, axis=-1)
         # A product with one-hot rows would store them all in the graph.
         missing = ops.scatter(
             ops.expand_dims(words, 1),
@@ -188,15 +179,13 @@ def describe_source(
     first, runs = word, None
     if protected is not None:
         # Tokens that can only be copied must not come from inside a run.
-        only = ops.logical_or(only, source_copy_ids >= vocabulary_size)
+        only = only | (source_copy_ids >= vocabulary_size)
         runs = required_tokens.describe(protected, same, valid, only)
         apart = required_tokens.find_continuations(
             source_copy_ids, runs.starts, vocabulary_size
         )
-        missing = apart if missing is None else ops.logical_or(missing, apart)
-        alike = ops.expand_dims(runs.starts, 1) == ops.expand_dims(
-            runs.starts, 2
-        )
+        missing = apart if missing is None else missing | apart
+        alike = matches(runs.starts, runs.starts)
         # Positions in runs come first, since `possible` raises no others.
         inner = ops.expand_dims(ops.cast(runs.inner, "float32"), 1)
         first = argmax(ops.where(alike, same * (1.0 + inner), 0.0))
@@ -204,7 +193,7 @@ def describe_source(
         source_copy_ids,
         valid,
         word,
-        ops.logical_and(ops.cast(first, "int32") == positions, valid),
+        (ops.cast(first, "int32") == positions) & valid,
         same,
         source_ids != tokens.PAD,
         source_copy_ids < vocabulary_size,
@@ -265,28 +254,22 @@ def next_words(distribution, source, options, step, extra=0):
         """Returns which tokens must be neither generated nor copied."""
         is_banned = words == forbidden[0]
         for word in forbidden[1:]:
-            is_banned = ops.logical_or(is_banned, words == word)
+            is_banned = is_banned | (words == word)
         if options.min_length:
             too_early = step < options.min_length
-            too_early = ops.logical_and(words == tokens.EOS, too_early)
-            is_banned = ops.logical_or(is_banned, too_early)
+            is_banned = is_banned | ((words == tokens.EOS) & too_early)
         return is_banned
 
     # Generated tokens that the source holds are merged with the copied ones.
-    bans = ops.logical_or(find_banned(ids), _is_in_source(ids, source, options))
+    bans = find_banned(ids) | _is_in_source(ids, source, options)
     pointing = copied
     copied, is_copied = _merge(logits, offset, pointing, source, options)
     if source.runs is not None:
         copied = required_tokens.possible(copied, source.runs)
-    allowed = ops.logical_not(find_banned(source.ids))
-    allowed = ops.logical_and(allowed, source.first)
-    log_probs = ops.concatenate(
-        [
-            ops.where(bans, MASKED, log_probs),
-            ops.where(ops.expand_dims(allowed, 1), copied, MASKED),
-        ],
-        axis=-1,
-    )
+    allowed = ~find_banned(source.ids) & source.first
+    log_probs = ops.where(bans, MASKED, log_probs)
+    copied = ops.where(ops.expand_dims(allowed, 1), copied, MASKED)
+    log_probs = ops.concatenate([log_probs, copied], axis=-1)
     return Continuations(ids, log_probs, pointing, is_copied)
 
 
@@ -297,8 +280,7 @@ def _is_in_source(ids, source, options):
             source.ids, source.valid, ops.shape(ids)[2]
         )
         return ops.expand_dims(held, 1)
-    places = ops.expand_dims(ops.expand_dims(source.ids, 1), 1)
-    return ops.any(ops.expand_dims(ids, 3) == places, axis=-1)
+    return ops.any(matches(ids, ops.expand_dims(source.ids, 1)), axis=-1)
 
 
 def _rows(x):
@@ -326,7 +308,7 @@ def _merge(logits, offset, copied, source, options):
     """
     beams = options.num_beams
     vocabulary_size = logits.shape[-1] or ops.shape(logits)[-1]
-    in_vocabulary = ops.logical_and(source.valid, source.ids < vocabulary_size)
+    in_vocabulary = source.valid & (source.ids < vocabulary_size)
     ids = ops.where(in_vocabulary, source.ids, tokens.UNK)
     ids = repeat(ids, beams)  # (B * K, S)
     generated = take_each(logits, ids) + offset
@@ -355,9 +337,8 @@ def best_place(copied, source, ids, copied_from):
         ids: Extended ids, `(B, K)`.
         copied_from: `tokens.GENERATE` where the token is generated, `(B, K)`.
     """
-    holds = ops.expand_dims(source.ids, 1) == ops.expand_dims(ids, 2)
     # No token has the id of a position that must not be copied.
-    best = argmax(ops.where(holds, copied, 2 * MASKED))
+    best = argmax(ops.where(matches(ids, source.ids), copied, 2 * MASKED))
     return ops.where(copied_from == tokens.GENERATE, tokens.GENERATE, best)
 
 
@@ -382,7 +363,7 @@ def log_prob_of(distribution, source, ids, options):
     )
     generated = gather_last(logits, known) + distribution.generate_offset
     copied = distribution.copy_log_probs
-    match = ops.logical_and(source.ids == ops.expand_dims(ids, 1), source.valid)
+    match = (source.ids == ops.expand_dims(ids, 1)) & source.valid
     copied = ops.where(ops.expand_dims(match, 1), copied, MASKED)
     total, either = ops.max(copied, axis=-1), ops.maximum
     if options.adds_ways:
@@ -390,9 +371,7 @@ def log_prob_of(distribution, source, ids, options):
     total = ops.maximum(total, MASKED)
     best = argmax(copied)
     # A token that can be neither generated nor copied counts as UNK.
-    possible = ops.logical_or(in_vocabulary, total <= MASKED / 2)
+    possible = in_vocabulary | (total <= MASKED / 2)
     generated = ops.where(possible, generated, MASKED)
-    return (
-        either(generated, total),
-        ops.where(total > generated, best, tokens.GENERATE),
-    )
+    copied_from = ops.where(total > generated, best, tokens.GENERATE)
+    return either(generated, total), copied_from

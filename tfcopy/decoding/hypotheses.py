@@ -81,10 +81,8 @@ def write(records, step, before, words, copied_from, log_generate, attention):
     """
     steps = ops.zeros_like(words) + step
     links = ops.stack([before, steps, words, copied_from], axis=2)
-    added = {
-        "words": ops.reshape(links, (-1, 4)),
-        "log_generate": ops.reshape(log_generate, (-1,)),
-    }
+    log_generate = ops.reshape(log_generate, (-1,))
+    added = {"words": ops.reshape(links, (-1, 4)), "log_generate": log_generate}
     if attention is not None:
         added["attention"] = ops.reshape(
             attention, (-1, ops.shape(attention)[2])
@@ -93,7 +91,7 @@ def write(records, step, before, words, copied_from, log_generate, attention):
         name: extend(records.tables[name], rows, records.count)
         for name, rows in added.items()
     }
-    number = ops.shape(added["log_generate"])[0]
+    number = ops.shape(log_generate)[0]
     numbers = ops.arange(number, dtype="int32") + records.count
     numbers = ops.reshape(numbers, (-1, words.shape[1]))
     return Records(tables, records.count + number), numbers

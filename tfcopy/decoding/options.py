@@ -104,48 +104,28 @@ class SearchOptions:
                     f"`{name}` must {wanted}. Received: {value!r}."
                 )
 
+        def check_count(name, most, noun):
+            is_count = 1 <= getattr(self, name) <= most
+            check(name, is_count, f"be from 1 to {noun}")
+
         beams, most = self.num_beams, self.max_length
-        check(
-            "num_beams",
-            1 <= beams <= MOST_BEAMS,
-            f"be from 1 to {MOST_BEAMS:,}",
-        )
-        check(
-            "num_hypotheses",
-            1 <= self.num_hypotheses <= beams,
-            f"be from 1 to `num_beams` ({beams})",
-        )
-        check(
-            "max_length",
-            1 <= most <= MOST_TOKENS,
-            f"be from 1 to {MOST_TOKENS:,}",
-        )
-        check(
-            "min_length",
-            0 <= self.min_length < most,
-            f"be at least 0 and below `max_length` ({most})",
-        )
-        check(
-            "length_penalty",
-            0 <= self.length_penalty < math.inf,
-            "be at least 0 and finite",
-        )
-        check("length_offset", self.length_offset >= 0, "not be negative")
-        check("coverage_penalty", self.coverage_penalty >= 0, "not be negative")
+        check_count("num_beams", MOST_BEAMS, f"{MOST_BEAMS:,}")
+        check_count("num_hypotheses", beams, f"`num_beams` ({beams})")
+        check_count("max_length", MOST_TOKENS, f"{MOST_TOKENS:,}")
+        below = f"be at least 0 and below `max_length` ({most})"
+        check("min_length", 0 <= self.min_length < most, below)
+        is_finite = 0 <= self.length_penalty < math.inf
+        check("length_penalty", is_finite, "be at least 0 and finite")
+        for name in ("length_offset", "coverage_penalty"):
+            check(name, getattr(self, name) >= 0, "not be negative")
         check("merge", self.merge in ("sum", "max"), "be 'sum' or 'max'")
-        check(
-            "temperature",
-            0 < self.temperature < math.inf,
-            "be a positive number",
-        )
-        check("top_k", self.top_k >= 0, "not be negative")
+        is_positive = 0 < self.temperature < math.inf
+        check("temperature", is_positive, "be a positive number")
         check("top_p", 0 < self.top_p <= 1, "be above 0 and at most 1")
-        check(
-            "sample_seed",
-            0 <= self.sample_seed < 2**32,
-            "be at least 0 and below 2**32",
-        )
-        check("no_repeat_ngram", self.no_repeat_ngram >= 0, "not be negative")
+        is_seed = 0 <= self.sample_seed < 2**32
+        check("sample_seed", is_seed, "be at least 0 and below 2**32")
+        for name in ("top_k", "no_repeat_ngram"):
+            check(name, getattr(self, name) >= 0, "not be negative")
 
     @property
     def adds_ways(self):

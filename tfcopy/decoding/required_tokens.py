@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from keras import ops
 
 from tfcopy import tokens
-from tfcopy.layers.copying import MASKED
+from tfcopy.layers.copying import MASKED, matches
 from tfcopy.layers.tensors import argmax, take_each
 from tfcopy.tokens import GOES_ON, IN_TURN
 
@@ -99,29 +99,25 @@ def describe(protected, same, valid, only=False):
     outer = protected != GOES_ON
     # Where the run of a position begins, and the number of its tokens.
     others = ops.expand_dims(outer, 1)
-    before = ops.logical_and(ops.logical_not(is_later), others)
-    begin = ops.max(ops.where(before, positions, 0), axis=2)
-    after = ops.where(
-        ops.logical_and(is_later, others), positions, ops.shape(same)[1]
-    )
+    begin = ops.max(ops.where(~is_later & others, positions, 0), axis=2)
+    after = ops.where(is_later & others, positions, ops.shape(same)[1])
     length = ops.min(after, axis=2) - positions
-    starts = ops.logical_and(outer, protected > 0)
-    inner = ops.logical_and(take_each(starts, begin), ops.logical_not(outer))
+    starts = outer & (protected > 0)
+    inner = take_each(starts, begin) & ~outer
 
     def hold_a_word_of(mask):
         found = ops.matmul(same, ops.expand_dims(ops.cast(mask, "float32"), 2))
         return ops.squeeze(found, 2) > 0
 
     # If a token is a run of its own anywhere, it is one wherever it is alone.
-    short = hold_a_word_of(ops.logical_and(starts, length == 1))
-    longer = ops.logical_or(inner, ops.logical_and(starts, length > 1))
-    short = ops.logical_and(short, ops.logical_not(longer))
-    starts = ops.logical_or(starts, short)
+    short = hold_a_word_of(starts & (length == 1))
+    longer = inner | (starts & (length > 1))
+    starts = starts | (short & ~longer)
     length = ops.where(starts, length, 0)
     equal = _equal_runs(same, starts, length)
     first = argmax(equal)
-    in_run = ops.logical_or(starts, inner)
-    free = hold_a_word_of(ops.logical_not(in_run))
+    in_run = starts | inner
+    free = hold_a_word_of(~in_run)
     in_turn = None
     if has_turns:
         times = ops.sum(ops.where(is_later, equal, 0.0), axis=2)
@@ -132,15 +128,12 @@ def describe(protected, same, valid, only=False):
     return Runs(
         starts=starts,
         inner=inner,
-        ends=ops.logical_and(in_run, positions == last),
+        ends=in_run & (positions == last),
         first=take_each(first, begin),
         length=length,
         offset=positions - begin,
         same=equal,
-        plain=ops.logical_or(
-            free,
-            ops.logical_not(ops.logical_or(hold_a_word_of(starts), only)),
-        ),
+        plain=free | ~(hold_a_word_of(starts) | only),
         in_turn=in_turn,
     )
 
@@ -159,9 +152,7 @@ def _equal_runs(same, starts, length):
     turned = ops.expand_dims(places * size, 0) + ops.expand_dims(places, 1)
     flat = ops.reshape(equal, (-1, size * size))
     equal = ops.maximum(equal, ops.take(flat, turned, axis=1))
-    equal = equal * ops.cast(
-        ops.expand_dims(length, 1) == ops.expand_dims(length, 2), "float32"
-    )
+    equal = equal * ops.cast(matches(length, length), "float32")
     starts = ops.cast(starts, "float32")
     return equal * ops.expand_dims(starts, 1) * ops.expand_dims(starts, 2)
 
@@ -185,14 +176,13 @@ def _shift_from_distances(x):
 def find_continuations(source_ids, required, vocabulary_size):
     """Returns which tokens are continuations of positions only, `(B, V)`."""
     batch, size = ops.shape(source_ids)
-    hit = ops.logical_and(required, source_ids < vocabulary_size)
+    hit = required & (source_ids < vocabulary_size)
     columns = ops.where(hit, source_ids, tokens.PAD)
     rows = ops.zeros_like(columns) + ops.expand_dims(
         ops.arange(batch, dtype="int32"), 1
     )
-    places = ops.stack([rows, columns], axis=2)
     hits = ops.scatter(
-        ops.reshape(places, (-1, 2)),
+        ops.reshape(ops.stack([rows, columns], axis=2), (-1, 2)),
         ops.reshape(ops.cast(hit, "float32"), (-1,)),
         (batch, vocabulary_size),
     )
@@ -201,8 +191,7 @@ def find_continuations(source_ids, required, vocabulary_size):
 
 def possible(copied, runs):
     """Raises log-probabilities, `(B, K, S)`, to at least `LEAST` in runs."""
-    in_run = ops.logical_or(runs.starts, runs.inner)
-    least = ops.where(in_run, LEAST, MASKED)
+    least = ops.where(runs.starts | runs.inner, LEAST, MASKED)
     return ops.maximum(copied, ops.expand_dims(least, 1))
 
 
@@ -211,9 +200,8 @@ def first_left(source):
     runs = source.runs
     counts = ops.cast(ops.sum(runs.same, axis=2), "int32")
     places = ops.arange(ops.shape(counts)[1], dtype="int32")
-    here = ops.logical_and(runs.starts, runs.first == places)
     return Left(
-        counts=ops.where(here, counts, 0),
+        counts=ops.where(runs.starts & (runs.first == places), counts, 0),
         following=ops.zeros_like(counts),
         done=ops.full_like(counts[:, 0], -1),
     )
@@ -223,15 +211,12 @@ def is_complete(left):
     """Returns which beams contain all required tokens, if any, `(B, K)`."""
     if not isinstance(left, Left):
         return ops.all(left == 0, axis=2)
-    return ops.logical_and(
-        ops.sum(left.counts, axis=2) == 0, ops.logical_not(_must_go_on(left))
-    )
+    return (ops.sum(left.counts, axis=2) == 0) & ~_must_go_on(left)
 
 
 def _must_go_on(left):
     """Returns which beams have begun a run and must continue it, `(B, K)`."""
-    has_begun = ops.any(left.following == CONTINUES, axis=2)
-    return ops.logical_and(has_begun, left.done < 0)
+    return ops.any(left.following == CONTINUES, axis=2) & (left.done < 0)
 
 
 def ways(source, left):
@@ -246,11 +231,8 @@ def ways(source, left):
     """
     runs = source.runs
     beams = left.done.shape[1]
-    masks = [
-        _may_begin(left, runs),
-        left.following == CONTINUES,
-        left.following == NEVER,
-    ]
+    following = left.following
+    masks = [_may_begin(left, runs), following == CONTINUES, following == NEVER]
     masks = ops.cast(ops.concatenate(masks, axis=1), "float32")
     masks = ops.matmul(masks, source.same) > 0
     begins, continues, repeats = (
@@ -258,14 +240,10 @@ def ways(source, left):
     )
     go_on = ops.expand_dims(_must_go_on(left), 2)
     starts = ops.expand_dims(runs.starts, 1)
-    plain = ops.logical_and(
-        ops.expand_dims(runs.plain, 1),
-        ops.logical_not(ops.logical_or(go_on, repeats)),
-    )
-    begins = ops.logical_and(begins, ops.logical_not(go_on))
+    plain = ops.expand_dims(runs.plain, 1) & ~(go_on | repeats)
     return ops.where(
         starts,
-        ops.where(begins, BEGINS, NEVER),
+        ops.where(begins & ~go_on, BEGINS, NEVER),
         ops.where(continues, CONTINUES, ops.where(plain, PLAIN, NEVER)),
     )
 
@@ -283,9 +261,7 @@ def _may_begin(left, runs):
     following = ops.expand_dims(take_each(runs.first, following), 2)
     is_next = following == ops.expand_dims(runs.first, 1)
     counts = ops.expand_dims(runs.in_turn < NO_TURN, 1)
-    return ops.logical_and(
-        may_begin, ops.logical_or(is_next, ops.logical_not(counts))
-    )
+    return may_begin & (is_next | ~counts)
 
 
 def update(left, parents, words, kinds, source):
@@ -301,37 +277,32 @@ def update(left, parents, words, kinds, source):
     """
     runs = source.runs
     left = Left(*(take_each(x, parents) for x in left))
-    holds = ops.expand_dims(source.ids, 1) == ops.expand_dims(words, 2)
+    holds = matches(words, source.ids)
     kinds = ops.expand_dims(kinds, 2)
-    later = ops.logical_and(holds, left.following == CONTINUES)
-    later = ops.logical_and(later, kinds >= CONTINUES)
+    later = holds & (left.following == CONTINUES) & (kinds >= CONTINUES)
     goes_on = ops.any(later, axis=2, keepdims=True)
     places = ops.arange(ops.shape(source.ids)[1], dtype="int32")
-    begun = ops.logical_and(holds, _may_begin(left, runs))
-    begun = ops.logical_and(begun, ops.expand_dims(runs.first == places, 1))
-    begun = ops.logical_and(
-        begun, ops.logical_or(kinds == BEGINS, kinds == GIVEN)
-    )
+    begun = holds & ops.expand_dims(runs.first == places, 1)
+    begun = begun & ((kinds == BEGINS) | (kinds == GIVEN))
+    begun = begun & _may_begin(left, runs)
     here = ops.where(goes_on, later, begun)
     ends = ops.expand_dims(runs.ends, 1)
     first = ops.expand_dims(runs.first, 1)
-    done = ops.max(ops.where(ops.logical_and(here, ends), first, -1), axis=2)
+    done = ops.max(ops.where(here & ends, first, -1), axis=2)
     counts = left.counts - _one_hot(done, places)
     # A longer run continues, so that the shorter one is left again.
     undone = ops.where(ops.squeeze(goes_on, 2), left.done, -1)
     counts = counts + _one_hot(undone, places)
     # A token of the prefix may begin a run although it is also allowed outside
     # of runs. Such a token is never a run of its own.
-    either = ops.logical_and(begun, ops.expand_dims(runs.plain, 1))
-    either = ops.logical_and(either, kinds == GIVEN)
-    either = ops.logical_and(either, ops.logical_not(goes_on))
-    either = ops.any(either, axis=2)
+    either = begun & ops.expand_dims(runs.plain, 1)
+    either = ops.any(either & (kinds == GIVEN) & ~goes_on, axis=2)
     done = ops.where(either, ops.shape(places)[0], done)
     # Where the first token of a run is used outside of runs.
-    outside = ops.logical_and(holds, ops.expand_dims(runs.starts, 1))
+    outside = holds & ops.expand_dims(runs.starts, 1)
     within = ops.any(here, axis=2, keepdims=True)
     within = ops.where(ops.expand_dims(either, 2), here, within)
-    outside = ops.logical_and(outside, ops.logical_not(within))
+    outside = outside & ~within
     following = ops.where(here, CONTINUES, ops.where(outside, NEVER, PLAIN))
     following = ops.where(ends, PLAIN, following)
     following = ops.pad(following, [[0, 0], [0, 0], [1, 0]])[:, :, :-1]
@@ -360,7 +331,7 @@ def repeats(words, left, ended):
     same = ops.expand_dims(state, 1) == ops.expand_dims(state, 2)
     rank = ops.arange(words.shape[1])
     earlier = rank < ops.expand_dims(rank, 1)
-    return ops.any(ops.logical_and(ops.all(same, axis=3), earlier), axis=2)
+    return ops.any(ops.all(same, axis=3) & earlier, axis=2)
 
 
 def _one_hot(places, positions):
@@ -398,19 +369,17 @@ def constrain(continuations, source, left, kinds, step, max_length):
     count = left.counts * ops.expand_dims(runs.length, 1)
     count = ops.sum(count, axis=2, keepdims=True) - begun  # (B, K, 1)
     unfinished = count > 0
-    no_more = ops.logical_and(unfinished, count >= max_length - step - 1)
-    no_more = ops.logical_or(no_more, go_on)
+    no_more = go_on | (unfinished & (count >= max_length - step - 1))
     generated = ops.full_like(continuations.ids, PLAIN)
     of_all = ops.concatenate([generated, kinds], axis=2)
     log_probs = ops.where(of_all == NEVER, MASKED, continuations.log_probs)
     is_end = continuations.words(source) == tokens.EOS
     end = ops.max(ops.where(is_end, log_probs, MASKED), axis=2, keepdims=True)
     would_end = end == ops.max(log_probs, axis=2, keepdims=True)
-    no_more = ops.logical_or(no_more, ops.logical_and(unfinished, would_end))
-    other = ops.logical_or(no_more, ops.logical_and(is_end, unfinished))
-    bans = ops.logical_and(other, of_all == PLAIN)
+    no_more = no_more | (unfinished & would_end)
+    bans = (no_more | (is_end & unfinished)) & (of_all == PLAIN)
     log_probs = ops.where(bans, MASKED, log_probs)
-    in_run = ops.logical_or(of_all == BEGINS, of_all == CONTINUES)
+    in_run = (of_all == BEGINS) | (of_all == CONTINUES)
     return continuations._replace(
         log_probs=log_probs,
         kinds=kinds,
@@ -464,24 +433,18 @@ def places(words, kinds, following, copied, source):
         positions that are not allowed.
     """
     runs, kinds = source.runs, ops.expand_dims(kinds, 2)
-    longer = ops.logical_and(runs.starts, ops.logical_not(runs.ends))
-    here = ops.logical_or(
-        ops.logical_and(kinds == BEGINS, ops.expand_dims(longer, 1)),
-        ops.logical_and(kinds == CONTINUES, following == CONTINUES),
-    )
-    holds = ops.expand_dims(source.ids, 1) == ops.expand_dims(words, 2)
-    here = ops.logical_and(here, holds)
+    longer = runs.starts & ~runs.ends
+    begins = (kinds == BEGINS) & ops.expand_dims(longer, 1)
+    continues = (kinds == CONTINUES) & (following == CONTINUES)
+    holds = matches(words, source.ids)
+    here = (begins | continues) & holds
     within = ops.any(here, axis=2)
-    other = ops.logical_and(ops.expand_dims(within, 2), ops.logical_not(here))
+    other = ops.expand_dims(within, 2) & ~here
     is_plain = kinds == PLAIN
-    in_run = ops.expand_dims(ops.logical_or(longer, runs.inner), 1)
-    in_run = ops.logical_and(is_plain, in_run)
-    outside = ops.logical_and(holds, ops.logical_not(in_run))
-    nowhere = ops.logical_and(
-        ops.squeeze(is_plain, 2), ops.logical_not(ops.any(outside, axis=2))
-    )
-    other = ops.logical_or(other, in_run)
-    return within, nowhere, ops.where(other, MASKED, copied)
+    in_run = is_plain & ops.expand_dims(longer | runs.inner, 1)
+    outside = holds & ~in_run
+    nowhere = ops.squeeze(is_plain, 2) & ~ops.any(outside, axis=2)
+    return within, nowhere, ops.where(other | in_run, MASKED, copied)
 
 
 def exempt(bans, kinds):
@@ -492,6 +455,6 @@ def exempt(bans, kinds):
         kinds: From `ways`.
     """
     generated = ops.shape(bans)[2] - ops.shape(kinds)[2]
-    others = ops.logical_or(kinds == PLAIN, kinds == NEVER)
-    copied = ops.logical_and(bans[:, :, generated:], others)
+    others = (kinds == PLAIN) | (kinds == NEVER)
+    copied = bans[:, :, generated:] & others
     return ops.concatenate([bans[:, :, :generated], copied], axis=2)

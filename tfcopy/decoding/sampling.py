@@ -58,10 +58,10 @@ def draw(log_probs, keys, step, options):
         smaller = min if isinstance(size, int) else ops.minimum
         number = smaller(options.top_k, size)
         least = ops.min(ops.top_k(scores, number)[0], axis=-1, keepdims=True)
-        allowed = ops.logical_and(allowed, scores >= least)
+        allowed = allowed & (scores >= least)
     if options.top_p < 1.0:
         least = _least_of_nucleus(scores, allowed, options.top_p)
-        allowed = ops.logical_and(allowed, scores >= least)
+        allowed = allowed & (scores >= least)
     noise = _gumbel(keys, step, options.sample_seed, log_probs)
     return argmax(ops.where(allowed, scores + noise, MASKED))
 
@@ -72,8 +72,7 @@ def _least_of_nucleus(scores, allowed, share):
     It uses bisection, since rows of a whole vocabulary are slow to sort.
     """
     scores = ops.where(allowed, scores, MASKED)
-    highest = ops.max(scores, axis=-1, keepdims=True)
-    mass = ops.exp(scores - highest)
+    mass = ops.exp(scores - ops.max(scores, axis=-1, keepdims=True))
     wanted = share * ops.sum(mass, axis=-1, keepdims=True)
     low, high = ops.zeros_like(wanted), ops.ones_like(wanted)
     for _ in range(_HALVINGS):
@@ -82,12 +81,8 @@ def _least_of_nucleus(scores, allowed, share):
         enough = ops.sum(above, axis=-1, keepdims=True) >= wanted
         low = ops.where(enough, middle, low)
         high = ops.where(enough, high, middle)
-    inside = mass >= low
-    return ops.min(
-        ops.where(inside, scores, ops.ones_like(scores) * -MASKED),
-        axis=-1,
-        keepdims=True,
-    )
+    inside = ops.where(mass >= low, scores, ops.ones_like(scores) * -MASKED)
+    return ops.min(inside, axis=-1, keepdims=True)
 
 
 def _gumbel(keys, step, seed, log_probs):

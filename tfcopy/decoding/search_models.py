@@ -79,8 +79,7 @@ class Ensemble:
             for (model, part), own in zip(self._parts(memory), state)
         ]
         distributions, attentions, states = zip(*found)
-        attention = sum(attentions) / len(attentions)
-        return _mean(distributions), attention, states
+        return _mean(distributions), sum(attentions) / len(attentions), states
 
     def _parts(self, memory):
         """Returns the members, each with its memory."""
@@ -99,8 +98,7 @@ def _mean(distributions):
     """Computes the mean of `CopyDistribution`s with the same shapes."""
 
     def get_generated(x):
-        logits = ops.cast(x.generate_logits, "float32")
-        words = ops.log_softmax(logits, axis=-1)
+        words = ops.log_softmax(ops.cast(x.generate_logits, "float32"), axis=-1)
         return words + ops.expand_dims(x.log_generate, -1)
 
     return CopyDistribution(

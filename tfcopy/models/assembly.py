@@ -6,15 +6,11 @@ import importlib
 import keras
 
 from tfcopy import layers
-from tfcopy.layers import (
-    BahdanauAttention,
-    CoverageAttention,
-    MultiHeadAttention,
-    MultiHeadCoverageAttention,
-    TransformerAnnotations,
-    TransformerCell,
+from tfcopy.layers.configured import (
+    SquareOrthogonal,
+    check_choice,
+    clone_initializer,
 )
-from tfcopy.layers.configured import SquareOrthogonal, check_choice
 from tfcopy.tokens import HEADS
 
 
@@ -60,13 +56,9 @@ def make_embeddings(
     embed = functools.partial(
         make_embedding, embedding_dim=embedding_dim, initializer=initializer
     )
-    return {
-        "source_embedding": source_embedding
-        or embed(source_size, name="source_embedding"),
-        "target_embedding": embed(
-            target_size, name="target_embedding", tied=tied
-        ),
-    }
+    source = source_embedding or embed(source_size, name="source_embedding")
+    target = embed(target_size, name="target_embedding", tied=tied)
+    return {"source_embedding": source, "target_embedding": target}
 
 
 def get_registered_heads():
@@ -163,6 +155,30 @@ def make_initializers(name):
     return kernel, kernel, readout, embedding
 
 
+def lstm_maker(
+    units, kernel_initializer, recurrent_initializer, unit_forget_bias
+):
+    """Returns a function of a class of LSTMs and a name, which makes one.
+
+    Args:
+        units: Size of the states, of one direction.
+        kernel_initializer: Initializer, of which each LSTM has a copy.
+        recurrent_initializer: As `kernel_initializer`.
+        unit_forget_bias: Whether the biases of forget gates start at 1.
+    """
+
+    def make_lstm(kind, name):
+        return kind(
+            units,
+            clone_initializer(kernel_initializer),
+            clone_initializer(recurrent_initializer),
+            unit_forget_bias=unit_forget_bias,
+            name=name,
+        )
+
+    return make_lstm
+
+
 def make_encoder(encoder, recurrent, *arguments, **options):
     """Returns the chosen encoder; annotations of both have the same size.
 
@@ -174,7 +190,7 @@ def make_encoder(encoder, recurrent, *arguments, **options):
     """
     if encoder != "transformer":
         return recurrent
-    return TransformerAnnotations(
+    return layers.TransformerAnnotations(
         2 * recurrent.units, *arguments, name="encoder", **options
     )
 
@@ -203,14 +219,11 @@ def transformer_cell(
         num_heads: Heads of all attentions.
         options: More arguments of `TransformerCell`.
     """
+    size = attention_units or units
     attention = make_attention(
-        attention_units or units,
-        num_heads,
-        pointing,
-        coverage,
-        coverage_enabled,
+        size, num_heads, pointing, coverage, coverage_enabled
     )
-    return TransformerCell(
+    return layers.TransformerCell(
         units, attention, num_heads=num_heads, name="cell", **options
     )
 
@@ -232,7 +245,9 @@ def make_attention(
     if coverage:
         options["enabled"] = coverage_enabled
     if pointing == "heads":
-        kind = MultiHeadCoverageAttention if coverage else MultiHeadAttention
+        kind = layers.MultiHeadAttention
+        if coverage:
+            kind = layers.MultiHeadCoverageAttention
         return kind(units, num_heads, **options)
-    kind = CoverageAttention if coverage else BahdanauAttention
+    kind = layers.CoverageAttention if coverage else layers.BahdanauAttention
     return kind(units, use_bias=True, **options)

@@ -5,14 +5,12 @@ Shapes: B batch, N words of the context, M words of the question, D size.
 
 import keras
 
-from tfcopy.layers import (
-    BidirectionalLSTM,
-    Coattention,
-    ForwardLSTM,
-    SpanHead,
-)
+from tfcopy.layers import BidirectionalLSTM, Coattention, ForwardLSTM, SpanHead
 from tfcopy.layers.configured import Initializer, clone_initializer
+from tfcopy.models.assembly import lstm_maker
 from tfcopy.models.definition_inputs import definition_inputs
+
+TEXTS = ("context", "question")
 
 
 def coattention(
@@ -67,17 +65,10 @@ def coattention(
         [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section
         4.1, after [Xiong et al., 2017](https://arxiv.org/abs/1611.01604).
     """
-
-    def lstm(layer, name):
-        return layer(
-            units,
-            clone_initializer(kernel_initializer),
-            clone_initializer(recurrent_initializer),
-            unit_forget_bias=unit_forget_bias,
-            name=name,
-        )
-
     # === Layers ===
+    lstm = lstm_maker(
+        units, kernel_initializer, recurrent_initializer, unit_forget_bias
+    )
     encoder = lstm(
         BidirectionalLSTM if bidirectional_encoder else ForwardLSTM, "encoder"
     )
@@ -102,20 +93,15 @@ def coattention(
     }
 
     # === Functional Model ===
-    inputs, vectors, masks = definition_inputs(
-        ("context", "question"), embedding
-    )
+    inputs, vectors, masks = definition_inputs(TEXTS, embedding)
     states = {}
-    for name in ("context", "question"):
+    for name in TEXTS:
         states[name] = encoder(vectors[name], masks[name])
         if bidirectional_encoder:
             states[name], _ = states[name]
-    annotations, _, _ = attend(
-        states["context"],
-        projection(states["question"]),
-        masks["context"],
-        masks["question"],
-    )
+    states["question"] = projection(states["question"])
+    both = [x[name] for x in (states, masks) for name in TEXTS]
+    annotations, _, _ = attend(*both)
     fused, _ = fusion(annotations, masks["context"])
     fused = drop(fused)
     outputs = {

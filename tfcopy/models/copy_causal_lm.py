@@ -61,10 +61,8 @@ def _preprocessor(name):
     return keras.saving.register_keras_serializable(package="tfcopy")(made)
 
 
-for _name in (
-    *("GPT2", "Gemma", "Gemma3", "Llama", "Llama3"),
-    *("Mistral", "OPT", "Phi3", "Qwen", "Qwen3"),
-):
+_NAMES = ("GPT2", "Gemma", "Gemma3", "Llama", "Llama3", "Mistral", "OPT")
+for _name in (*_NAMES, "Phi3", "Qwen", "Qwen3"):
     globals()[f"Copy{_name}CausalLM"] = make_task(
         CopyCausalLM, _name, _preprocessor(_name)
     )

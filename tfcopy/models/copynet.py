@@ -2,26 +2,9 @@
 
 import keras
 
-from tfcopy.layers import (
-    AttentionalGRUCell,
-    BahdanauAttention,
-    BidirectionalGRU,
-    CoverageAttention,
-    FinalContext,
-    OutputProjection,
-    PositionOneHot,
-    Readout,
-    SelectiveReadGRUCell,
-    StateReduction,
-)
+from tfcopy import layers
 from tfcopy.layers.configured import check_choice
-from tfcopy.models.assembly import (
-    make_embeddings,
-    make_encoder,
-    make_head,
-    make_initializers,
-    transformer_cell,
-)
+from tfcopy.models import assembly
 from tfcopy.models.seq2seq import Seq2Seq
 
 SYSTEMS = ("enc_dec", "rnnsearch", "copynet")
@@ -114,7 +97,7 @@ def copynet(
     check_choice("decoder", decoder, CHOICES)
     check_choice("initializers", initializers, ("keras", "authors"))
     if initializers == "keras":
-        _, recurrent, _, embedding = make_initializers(initializers)
+        _, recurrent, _, embedding = assembly.make_initializers(initializers)
     else:
         recurrent = keras.initializers.Orthogonal(gain=1.1)
         embedding = keras.initializers.RandomUniform(-0.1, 0.1)
@@ -124,72 +107,67 @@ def copynet(
             "encoder='gru' and decoder='gru'. "
             f"Received: encoder={encoder!r}, decoder={decoder!r}."
         )
+    sizes = source_vocabulary_size, target_vocabulary_size
     blocks = {"feedforward_units": feedforward_units, "dropout": dropout}
-    encoder = make_encoder(
-        encoder,
-        BidirectionalGRU(
-            units,
-            recurrent_initializer=recurrent,
-            reset_after=False,
-            name="encoder",
-        ),
-        encoder_layers,
-        encoder_heads,
-        **blocks,
+    reader = layers.BidirectionalGRU(
+        units,
+        recurrent_initializer=recurrent,
+        reset_after=False,
+        name="encoder",
+    )
+    encoder = assembly.make_encoder(
+        encoder, reader, encoder_layers, encoder_heads, **blocks
     )
     if position_one_hot and system == "copynet":
-        encoder = PositionOneHot(
+        encoder = layers.PositionOneHot(
             encoder, position_one_hot, name="position_one_hot"
         )
     selective = system == "copynet"
+    head = head or ("copynet" if selective else "softmax")
     if decoder == "gru":
-        initial_state = StateReduction(
+        initial_state = layers.StateReduction(
             units, parts=1, activation="tanh", name="initial_state"
         )
         size = attention_units or units
         if system == "enc_dec":
-            attention = FinalContext(name="final_context")
+            attention = layers.FinalContext(name="final_context")
         elif coverage:
-            attention = CoverageAttention(
+            attention = layers.CoverageAttention(
                 size, feature="scalar", name="attention"
             )
         else:
-            attention = BahdanauAttention(size, name="attention")
-        kind = SelectiveReadGRUCell if selective else AttentionalGRUCell
+            attention = layers.BahdanauAttention(size, name="attention")
+        kind = layers.AttentionalGRUCell
+        if selective:
+            kind = layers.SelectiveReadGRUCell
         cell = kind(
             units, attention, recurrent_initializer=recurrent, name="cell"
         )
     else:
         initial_state = None
         options = {"seed": seed, **blocks, **(decoder_options or {})}
-        cell = transformer_cell(
+        cell = assembly.transformer_cell(
             units, attention_units, coverage=coverage, **options
         )
     parts = ("hidden", "context", "inputs") if deep_readout else ("hidden",)
-    readout = Readout(parts, dropout, seed, name="readout")
+    readout = layers.Readout(parts, dropout, seed, name="readout")
     if decoder == "transformer" and not deep_readout:
         # In a Transformer the hidden state does not depend on this context.
         size = embedding_dim if tied else units
-        readout = OutputProjection(size, dropout, seed=seed, name="readout")
+        readout = layers.OutputProjection(
+            size, dropout, seed=seed, name="readout"
+        )
 
     return Seq2Seq(
         encoder=encoder,
-        **make_embeddings(
-            source_vocabulary_size,
-            target_vocabulary_size,
-            embedding_dim,
-            embedding,
-            tied,
-            source_embedding,
+        **assembly.make_embeddings(
+            *sizes, embedding_dim, embedding, tied, source_embedding
         ),
         initial_state=initial_state,
         cell=cell,
         deep_output=readout,
-        head=make_head(
-            head or ("copynet" if selective else "softmax"),
-            target_vocabulary_size,
-            tied=tied,
-            **head_options,
+        head=assembly.make_head(
+            head, target_vocabulary_size, tied=tied, **head_options
         ),
         dropout=dropout,
         seed=seed,

@@ -71,11 +71,10 @@ def definition_inputs(names: Sequence[str], embedding: keras.Layer) -> tuple:
                 "The inputs of texts must have different names. Received: "
                 f"names={tuple(names)}, two of which have an input {name!r}."
             )
-        is_float = name.startswith(_FLOATS)
         inputs[name] = keras.Input(
             # The first axis of some inputs is not the batch.
             batch_shape=(None,) * rank,
-            dtype="float32" if is_float else "int32",
+            dtype="float32" if name.startswith(_FLOATS) else "int32",
             name=name,
         )
     return inputs, *embed_texts(names, embedding, inputs)

@@ -7,6 +7,7 @@ import keras
 
 from tfcopy.layers import BidirectionalLSTM, MaskedPooling, SoftAlignment
 from tfcopy.layers.configured import Initializer, clone_initializer
+from tfcopy.models.assembly import lstm_maker
 from tfcopy.models.definition_inputs import definition_inputs
 
 SENTENCES = ("premise", "hypothesis")
@@ -62,30 +63,21 @@ def esim(
     """
 
     def dense(units, name, **options):
+        kernel = clone_initializer(kernel_initializer)
         return keras.layers.Dense(
-            units,
-            kernel_initializer=clone_initializer(kernel_initializer),
-            name=name,
-            **options,
+            units, kernel_initializer=kernel, name=name, **options
         )
 
     def encoders(name):
         """Makes a dict from a sentence to its encoder, perhaps the same one."""
-
-        def encoder(name):
-            return BidirectionalLSTM(
-                units,
-                clone_initializer(kernel_initializer),
-                clone_initializer(recurrent_initializer),
-                unit_forget_bias=unit_forget_bias,
-                name=name,
-            )
-
         if share_encoders:
-            return dict.fromkeys(SENTENCES, encoder(name))
-        return {x: encoder(f"{x}_{name}") for x in SENTENCES}
+            return dict.fromkeys(SENTENCES, make(BidirectionalLSTM, name))
+        return {x: make(BidirectionalLSTM, f"{x}_{name}") for x in SENTENCES}
 
     # === Layers ===
+    make = lstm_maker(
+        units, kernel_initializer, recurrent_initializer, unit_forget_bias
+    )
     encoder, composition = encoders("encoder"), encoders("composition")
     align = SoftAlignment(name="soft_alignment")
     pool = MaskedPooling(name="pooling")

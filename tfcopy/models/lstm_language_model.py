@@ -68,14 +68,12 @@ def lstm_language_model(
             name="lstm",
         )
     drop = keras.layers.Dropout(dropout, seed=seed, name="dropout")
+    kernel = clone_initializer(kernel_initializer)
     output = keras.layers.Dense(
-        vocabulary_size,
-        kernel_initializer=clone_initializer(kernel_initializer),
-        name="output",
+        vocabulary_size, kernel_initializer=kernel, name="output"
     )
 
     # === Functional Model ===
     inputs, vectors, masks = definition_inputs(("text",), embedding)
     states = lstm(vectors["text"], mask=masks["text"])
-    logits = output(drop(states))
-    return keras.Model(inputs, logits, name="lstm_language_model")
+    return keras.Model(inputs, output(drop(states)), name="lstm_language_model")

@@ -2,27 +2,14 @@
 
 import keras
 
-from tfcopy.layers import (
-    BahdanauAttention,
-    BidirectionalGRU,
-    BiscaleGRUCell,
-    DeepOutput,
-    PlanAttention,
-    TwoLayerGRUCell,
-)
+from tfcopy import layers
 from tfcopy.layers.configured import check_choice
 from tfcopy.layers.encoders.states import MeanInitialState
-from tfcopy.models.assembly import (
-    make_embeddings,
-    make_encoder,
-    make_head,
-    make_initializers,
-    transformer_cell,
-)
+from tfcopy.models import assembly
 from tfcopy.models.seq2seq import Seq2Seq
 
 SYSTEMS = ("baseline", "pag", "rpag")
-CELLS = {"biscale": BiscaleGRUCell, "gru": TwoLayerGRUCell}
+CELLS = {"biscale": layers.BiscaleGRUCell, "gru": layers.TwoLayerGRUCell}
 
 
 def planner(
@@ -119,21 +106,24 @@ def planner(
             "With decoder='transformer', which cannot plan, `system` must be "
             f"'baseline'. Received: system={system!r}."
         )
+    sizes = source_vocabulary_size, target_vocabulary_size
     encoder_units = encoder_units or units
-    kernel, recurrent, readout, embedding = make_initializers(initializers)
+    kernel, recurrent, readout, embedding = assembly.make_initializers(
+        initializers
+    )
     blocks = {"feedforward_units": feedforward_units, "dropout": dropout}
     if decoder == "transformer":
         initial_state = None
         options = {"seed": seed, **blocks, **(decoder_options or {})}
-        cell = transformer_cell(units, **options)
+        cell = assembly.transformer_cell(units, **options)
     else:
         options = {"kernel_initializer": kernel, "name": "attention"}
         if system == "baseline":
-            attention = BahdanauAttention(
+            attention = layers.BahdanauAttention(
                 2 * encoder_units, use_bias=True, reads_words=True, **options
             )
         else:
-            attention = PlanAttention(
+            attention = layers.PlanAttention(
                 2 * encoder_units,
                 mode="plan" if system == "pag" else "repeat",
                 plan_steps=plan_steps,
@@ -159,25 +149,22 @@ def planner(
             name="cell",
         )
 
-    reader = BidirectionalGRU(encoder_units, kernel, recurrent, name="encoder")
+    reader = layers.BidirectionalGRU(
+        encoder_units, kernel, recurrent, name="encoder"
+    )
     return Seq2Seq(
-        encoder=make_encoder(
+        encoder=assembly.make_encoder(
             encoder, reader, encoder_layers, encoder_heads, **blocks
         ),
-        **make_embeddings(
-            source_vocabulary_size,
-            target_vocabulary_size,
-            embedding_dim,
-            embedding,
-            tied,
-            source_embedding,
+        **assembly.make_embeddings(
+            *sizes, embedding_dim, embedding, tied, source_embedding
         ),
         initial_state=initial_state,
         cell=cell,
-        deep_output=DeepOutput(
+        deep_output=layers.DeepOutput(
             embedding_dim, dropout, readout, seed, name="deep_output"
         ),
-        head=make_head(
+        head=assembly.make_head(
             head,
             target_vocabulary_size,
             kernel_initializer=readout,

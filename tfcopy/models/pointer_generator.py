@@ -2,21 +2,9 @@
 
 import keras
 
-from tfcopy.layers import (
-    BidirectionalLSTM,
-    InputFeedingLSTMCell,
-    OutputProjection,
-    StateReduction,
-)
+from tfcopy import layers
 from tfcopy.layers.configured import check_choice
-from tfcopy.models.assembly import (
-    make_attention,
-    make_embedding,
-    make_encoder,
-    make_head,
-    make_initializers,
-    transformer_cell,
-)
+from tfcopy.models import assembly
 from tfcopy.models.seq2seq import Seq2Seq
 
 CHOICES = ("lstm", "transformer")
@@ -107,7 +95,9 @@ def pointer_generator(
     check_choice("initializers", initializers, ("keras", "paper"))
     output_units = output_units or (embedding_dim if tied else units)
     if initializers == "keras":
-        lstm, recurrent, small, embedding = make_initializers(initializers)
+        lstm, recurrent, small, embedding = assembly.make_initializers(
+            initializers
+        )
         bias = "zeros"
     else:
         lstm = recurrent = keras.initializers.RandomUniform(-0.02, 0.02)
@@ -115,20 +105,20 @@ def pointer_generator(
         bias = embedding = small
     blocks = {"feedforward_units": feedforward_units, "dropout": dropout}
     if decoder == "lstm":
-        initial_state = StateReduction(
+        initial_state = layers.StateReduction(
             units,
             kernel_initializer=small,
             bias_initializer=bias,
             name="initial_state",
         )
-        attention = make_attention(
+        attention = assembly.make_attention(
             attention_units or 2 * units,
             pointing="additive",
             coverage=coverage,
             coverage_enabled=coverage_enabled,
             use_score_bias=False,
         )
-        cell = InputFeedingLSTMCell(
+        cell = layers.InputFeedingLSTMCell(
             units,
             attention,
             input_units=embedding_dim,
@@ -141,23 +131,23 @@ def pointer_generator(
         initial_state = None
         options = {"coverage": coverage, "coverage_enabled": coverage_enabled}
         options |= {"seed": seed, **blocks, **(decoder_options or {})}
-        cell = transformer_cell(units, attention_units, **options)
-    embedding = source_embedding or make_embedding(
+        cell = assembly.transformer_cell(units, attention_units, **options)
+    embedding = source_embedding or assembly.make_embedding(
         vocabulary_size, embedding_dim, embedding, "embedding", tied
     )
-    reader = BidirectionalLSTM(units, lstm, recurrent, name="encoder")
+    reader = layers.BidirectionalLSTM(units, lstm, recurrent, name="encoder")
     return Seq2Seq(
         source_embedding=embedding,
-        encoder=make_encoder(
+        encoder=assembly.make_encoder(
             encoder, reader, encoder_layers, encoder_heads, **blocks
         ),
         initial_state=initial_state,
         target_embedding=embedding,
         cell=cell,
-        deep_output=OutputProjection(
+        deep_output=layers.OutputProjection(
             output_units, dropout, seed=seed, name="output_projection"
         ),
-        head=make_head(
+        head=assembly.make_head(
             head,
             vocabulary_size,
             {"seed": seed},

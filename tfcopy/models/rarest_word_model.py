@@ -83,12 +83,9 @@ class RarestWord(keras.Model):
         check_choice("pointer", pointer, POINTERS)
 
         # === Layers ===
+        normal = keras.initializers.RandomNormal(stddev=1.0)
         gru = WordGRU(
-            FIRST_ID + num_words,
-            embedding_dim,
-            units,
-            keras.initializers.RandomNormal(stddev=1.0),
-            name="gru",
+            FIRST_ID + num_words, embedding_dim, units, normal, name="gru"
         )
         num_generated = num_words - num_pointed
         if num_pointed:
@@ -145,8 +142,7 @@ class RarestWord(keras.Model):
         """Encodes for a search of length 1; see `Seq2Seq.encode`."""
         distribution = self({"source_ids": source_ids})
         parts = dict(zip(CopyDistribution._fields, distribution))
-        memory = Memory(parts, weights={})
-        return memory, ops.zeros_like(source_ids[:, 0])
+        return Memory(parts, weights={}), ops.zeros_like(source_ids[:, 0])
 
     def decode_step(self, ids, state, memory):
         """Returns the distribution of the answer; see `Seq2Seq.decode_step`."""

@@ -7,11 +7,7 @@ import keras
 from keras import ops
 
 from tfcopy.keras_internals import get_trained_weights, values_in_scope
-from tfcopy.layers.copying import (
-    PlannedDistribution,
-    generation_ids,
-    matches,
-)
+from tfcopy.layers.copying import PlannedDistribution, generation_ids, matches
 from tfcopy.layers.decoder import Decoder, TeacherForcing, decoder_outputs
 from tfcopy.layers.tensors import take
 from tfcopy.models.copy_model import CopyModel
@@ -123,14 +119,9 @@ class Seq2Seq(CopyModel):
             ("source",), source_embedding
         )
         restriction = _candidate_inputs() if candidates else {}
-        inputs = {
-            **sources,
-            **{
-                name: keras.Input((None,), dtype="int32", name=name)
-                for name in ("source_copy_ids", "target_ids")
-            },
-            **restriction,
-        }
+        names = "source_copy_ids", "target_ids"
+        ids = {x: keras.Input((None,), dtype="int32", name=x) for x in names}
+        inputs = {**sources, **ids, **restriction}
         source_mask = masks["source"]
         embedded = source_dropout(vectors["source"])
         annotations, final = encoder(embedded, source_mask)
@@ -153,13 +144,9 @@ class Seq2Seq(CopyModel):
             **restriction,
         )
         if "replan" in decoded:
-            outputs = PlannedDistribution(
-                *outputs,
-                replan=ops.squeeze(decoded["replan"], -1),
-                commitment_deviation=ops.squeeze(
-                    decoded["commitment_deviation"], -1
-                ),
-            )
+            names = "replan", "commitment_deviation"
+            plans = {x: ops.squeeze(decoded[x], -1) for x in names}
+            outputs = PlannedDistribution(*outputs, **plans)
         super().__init__(inputs=inputs, outputs=outputs, **kwargs)
 
         # === Config ===
@@ -182,9 +169,8 @@ class Seq2Seq(CopyModel):
         Train it for the large vocabulary trick, and search with the original
         model, among all words.
         """
-        parts = {name: getattr(self, name) for name in _PARTS}
         return type(self)(
-            **parts,
+            **{name: getattr(self, name) for name in _PARTS},
             dropout=self.dropout,
             seed=self.seed,
             candidates=True,
@@ -223,11 +209,8 @@ class Seq2Seq(CopyModel):
                 f"{sorted(self.source_inputs)}. "
                 f"Received: {sorted(source_inputs)}."
             )
-        vectors, masks = embed_texts(
-            ("source",),
-            self.source_embedding,
-            {"source_ids": source_ids, **source_inputs},
-        )
+        inputs = {"source_ids": source_ids, **source_inputs}
+        vectors, masks = embed_texts(("source",), self.source_embedding, inputs)
         mask = masks["source"]
         annotations, final = self.encoder(vectors["source"], mask)
         memory = self.cell.prepare_search(annotations, mask)
@@ -320,13 +303,8 @@ class Seq2Seq(CopyModel):
         }
         if self.target_embedding is self.source_embedding:
             config["target_embedding"] = None
-        return {
-            **config,
-            "dropout": self.dropout,
-            "seed": self.seed,
-            "candidates": self.candidates,
-            "name": self.name,
-        }
+        names = ("dropout", "seed", "candidates", "name")
+        return config | {name: getattr(self, name) for name in names}
 
     @classmethod
     def from_config(cls, config, custom_objects=None):

@@ -2,21 +2,10 @@
 
 import keras
 
-from tfcopy.layers import (
-    BidirectionalGRU,
-    ConditionalGRUCell,
-    DeepOutput,
-)
+from tfcopy import layers
 from tfcopy.layers.configured import check_choice
 from tfcopy.layers.encoders.states import MeanInitialState
-from tfcopy.models.assembly import (
-    make_attention,
-    make_embeddings,
-    make_encoder,
-    make_head,
-    make_initializers,
-    transformer_cell,
-)
+from tfcopy.models import assembly
 from tfcopy.models.seq2seq import Seq2Seq
 
 CHOICES = ("gru", "transformer")
@@ -94,10 +83,13 @@ def translator(
     Reference:
         [Gulcehre et al., 2016](https://arxiv.org/abs/1603.08148), section 3.
     """
+    sizes = source_vocabulary_size, target_vocabulary_size
     encoder_units = encoder_units or units
     output_units = output_units or embedding_dim
-    kernel, recurrent, readout, embedding = make_initializers(initializers)
-    head = make_head(
+    kernel, recurrent, readout, embedding = assembly.make_initializers(
+        initializers
+    )
+    head = assembly.make_head(
         head,
         target_vocabulary_size,
         {"seed": seed, "switch_units": embedding_dim},
@@ -110,38 +102,35 @@ def translator(
     blocks = {"feedforward_units": feedforward_units, "dropout": dropout}
     if decoder == "gru":
         initial_state = MeanInitialState(units, kernel, name="initial_state")
-        attention = make_attention(
+        attention = assembly.make_attention(
             attention_units or 2 * encoder_units,
             pointing="additive",
             coverage=coverage,
             kernel_initializer=kernel,
         )
-        cell = ConditionalGRUCell(
+        cell = layers.ConditionalGRUCell(
             units, attention, kernel, recurrent, name="cell"
         )
     else:
         initial_state = None
         options = {"seed": seed, **blocks, **(decoder_options or {})}
-        cell = transformer_cell(
+        cell = assembly.transformer_cell(
             units, attention_units, coverage=coverage, **options
         )
 
-    reader = BidirectionalGRU(encoder_units, kernel, recurrent, name="encoder")
+    reader = layers.BidirectionalGRU(
+        encoder_units, kernel, recurrent, name="encoder"
+    )
     return Seq2Seq(
-        encoder=make_encoder(
+        encoder=assembly.make_encoder(
             encoder, reader, encoder_layers, encoder_heads, **blocks
         ),
-        **make_embeddings(
-            source_vocabulary_size,
-            target_vocabulary_size,
-            embedding_dim,
-            embedding,
-            tied,
-            source_embedding,
+        **assembly.make_embeddings(
+            *sizes, embedding_dim, embedding, tied, source_embedding
         ),
         initial_state=initial_state,
         cell=cell,
-        deep_output=DeepOutput(
+        deep_output=layers.DeepOutput(
             output_units, dropout, readout, seed, name="deep_output"
         ),
         head=head,

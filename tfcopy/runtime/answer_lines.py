@@ -130,15 +130,13 @@ def _to_lines(translations, number, options):
     return "\n".join(lines)
 
 
+# Of the objects of --json.
+_FIELDS = ("text", "score", "tokens", "copied_from", "aligned_to")
+
+
 def _to_json(translations, number, options):
     answers = [
-        {
-            "text": x.text,
-            "score": round(x.score, 6),
-            "tokens": x.tokens,
-            "copied_from": x.copied_from,
-            "aligned_to": x.aligned_to,
-        }
+        {k: getattr(x, k) for k in _FIELDS} | {"score": round(x.score, 6)}
         for x in translations
     ]
     answer = {**answers[0], "source_tokens": translations[0].source_tokens}

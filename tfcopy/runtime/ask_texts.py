@@ -15,7 +15,7 @@ _ESCAPED = {
     point: f"\\u{point:04x}" for point in (*range(127, 160), 0x2028, 0x2029)
 }
 # Beginnings of comments in a file of `Definitions`.
-_NO_DEFINITIONS = ("# ", "#lemma\t", "#tokenized")
+_NO_DEFINITIONS = (b"# ", b"#lemma\t", b"#tokenized")
 
 
 def make_answer_function(model, options):
@@ -68,9 +68,7 @@ def read_dictionary(path, flag="--dictionary", form="headword<TAB>definition"):
         lines = file.read().splitlines()
     definitions = []
     for number, line in enumerate(lines, start=1):
-        if not line.strip() or line.startswith(
-            tuple(x.encode() for x in _NO_DEFINITIONS)
-        ):
+        if not line.strip() or line.startswith(_NO_DEFINITIONS):
             continue
         if not all(field.strip() for field in (line + b"\t").split(b"\t")[:2]):
             raise ModelError(
@@ -134,18 +132,26 @@ def parse_line(line: bytes, number: int, texts) -> dict:
             f"standard input, line {number}: expected a JSON object with "
             f"texts for {names}. Received: {line[:80].decode(errors='replace')}"
         )
-    dictionary = example.get("dictionary", [])
-    if not isinstance(dictionary, list) or not all(
-        isinstance(x, str) for x in dictionary
-    ):
-        raise ModelError(
-            f'standard input, line {number}: "dictionary" must be a list of '
-            "texts."
-        )
-    return {
-        "dictionary": [encode_text(x) for x in dictionary],
-        **{name: encode_text(example[name]) for name in texts},
-    }
+    place = f"standard input, line {number}: "
+    dictionary = encode_definitions(example.get("dictionary", []), place)
+    encoded = {name: encode_text(example[name]) for name in texts}
+    return {"dictionary": dictionary, **encoded}
+
+
+def encode_definitions(lines, place: str = "") -> list[bytes]:
+    """Encodes an example's own dictionary.
+
+    Args:
+        lines: Lines `headword<TAB>definition`.
+        place: Where it stands, for the error.
+
+    Raises:
+        ModelError: If it is no list of texts.
+    """
+    is_list = isinstance(lines, list)
+    if not is_list or not all(isinstance(x, str) for x in lines):
+        raise ModelError(f'{place}"dictionary" must be a list of texts.')
+    return [encode_text(x) for x in lines]
 
 
 def to_python(x, digits: int | None = 6):

@@ -5,12 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 import numpy as np
 
-from tfcopy.runtime import ask_texts
-from tfcopy.runtime.batches import (
-    iter_batches_by_length,
-    join_padded,
-    map_batches,
-)
+from tfcopy.runtime import ask_texts, batches
 from tfcopy.runtime.signatures import ModelError, check_whole, text_arrays
 from tfcopy.runtime.translation_records import (
     Translation,
@@ -184,11 +179,13 @@ class ExportedModel:
             return self._ask_batch(signature, _take(arrays, rows))
 
         rows, answers = zip(
-            *iter_batches_by_length(ask, lengths, self.batch_size, self.at_once)
+            *batches.iter_batches_by_length(
+                ask, lengths, self.batch_size, self.at_once
+            )
         )
         places = np.argsort(np.concatenate(rows))
         return {
-            name: join_padded([x[name] for x in answers])[places]
+            name: batches.join_padded([x[name] for x in answers])[places]
             for name in answers[0]
         }
 
@@ -226,13 +223,9 @@ class ExportedModel:
         numbers = np.arange(len(lengths))
         if len(numbers) <= self.batch_size:
             return ask(numbers) if lengths else []
-        return map_batches(
-            ask,
-            numbers,
-            self.batch_size,
-            progress,
-            self.at_once,
-            lengths.__getitem__,
+        words = lengths.__getitem__
+        return batches.map_batches(
+            ask, numbers, self.batch_size, progress, self.at_once, words
         )
 
     def __enter__(self):

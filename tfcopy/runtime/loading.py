@@ -158,12 +158,7 @@ class ModelOptions(LoadingOptions):
         Raises:
             ModelError: If the model cannot be loaded.
         """
-        return open_model(
-            *(self.server, self.model),
-            version=self.version,
-            batch_size=self.batch_size,
-            at_once=self.at_once,
-            deadline=self.deadline,
-            retries=self.retries,
-            **self.engine_options,
-        )
+        names = ("version", "batch_size", "at_once", "deadline", "retries")
+        options = {name: getattr(self, name) for name in names}
+        options |= self.engine_options
+        return open_model(self.server, self.model, **options)

@@ -60,11 +60,9 @@ def disallowed_operations(model) -> list[str]:
     Returns:
         Names of operations, sorted.
     """
-    if len(model.meta_graphs) != 1 or not model.meta_graphs[0].HasField(
-        "object_graph_def"
-    ):
+    meta, *others = model.meta_graphs or [None]
+    if meta is None or others or not meta.HasField("object_graph_def"):
         return ["a graph of TensorFlow 1"]
-    (meta,) = model.meta_graphs
     library = meta.graph_def.library.function
     names_by_function = {}
     for x in library:  # Two functions may have the same name.
@@ -122,10 +120,8 @@ def _only_saver_saves(meta, names_by_function, called):
     """
     saving = {name for name, x in names_by_function.items() if x & _SAVING}
     saver = meta.saver_def
-    places = {
-        saver.save_tensor_name.split(":")[0]: _SAVING,
-        saver.restore_op_name: _RESTORING,
-    }
+    saves = saver.save_tensor_name.split(":")[0]
+    places = {saves: _SAVING, saver.restore_op_name: _RESTORING}
     for node in meta.graph_def.node:
         names = _collect_names([node])
         inputs = {x.lstrip("^").split(":")[0] for x in node.input}

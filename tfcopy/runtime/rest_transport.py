@@ -262,10 +262,8 @@ def encode_request(signature: str, inputs: dict) -> bytes:
         signature: Its name.
         inputs: Dict of arrays of `bytes`, of dtype object.
     """
-    request = {
-        "signature_name": signature,
-        "inputs": {k: _encode(x.tolist()) for k, x in inputs.items()},
-    }
+    texts = {k: _encode(x.tolist()) for k, x in inputs.items()}
+    request = {"signature_name": signature, "inputs": texts}
     return json.dumps(request, ensure_ascii=False).encode()
 
 

@@ -94,9 +94,8 @@ def _link_literally(folder):
 
 
 def _read_signature(function):
-    specs = function.structured_input_signature[1]
     ranks = {
         name: spec.shape.rank if spec.dtype.name == "string" else 0
-        for name, spec in specs.items()
+        for name, spec in function.structured_input_signature[1].items()
     }
     return Signature(ranks, tuple(function.structured_outputs))

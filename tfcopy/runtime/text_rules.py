@@ -193,9 +193,8 @@ class Blanks:
     """
 
     def __init__(self, facts):
-        self._spaces, self._blank = (
-            Pattern(facts[x]) for x in ("spaces", "blank")
-        )
+        self._spaces = Pattern(facts["spaces"])
+        self._blank = Pattern(facts["blank"])
 
     def normalize(self, text: bytes) -> bytes:
         """Makes a text valid UTF-8 whose blanks are single spaces, or kept."""
@@ -228,10 +227,8 @@ class Glossary:
         self._open, self._close = (x.encode() for x in facts["edges"])
         check_characters(facts["edges"])
         self._escape = Rules(facts["phrase"])
-        self._blanks, self._kept = (
-            Blanks(facts["blanks"]),
-            Blanks(facts["kept"]),
-        )
+        self._blanks = Blanks(facts["blanks"])
+        self._kept = Blanks(facts["kept"])
         self.is_always = facts["terms"] is not None
         self._terms = [
             (phrase.encode(), translation.encode())
@@ -254,11 +251,8 @@ class Glossary:
         own = [[*map(self._term_of, row)] for row in lines]
         terms, marks, count = [x for row in own for x in row], [], 0
         for row in own:
-            phrases = (
-                (self._phrases_of(row), count),
-                (self._phrases, len(terms)),
-            )
-            marks.append(functools.partial(self._mark_all, phrases))
+            pairs = (self._phrases_of(row), count), (self._phrases, len(terms))
+            marks.append(functools.partial(self._mark_all, pairs))
             count += len(row)
         return marks, [*terms, *self._terms]
 
@@ -290,16 +284,18 @@ class Glossary:
         numbers, pattern = phrases
         if not numbers:
             return text
+
+        def mark(match):
+            plain = match[0].replace(_WORD_EDGE, b"")
+            number = numbers.get(self._blanks.normalize(plain))
+            if number is None:
+                return plain
+            return b"%b%d%b" % (self._open, first + number, self._close)
+
         parts = self._tokenizer.cut(self._kept.normalize(text))
         for i in range(0, len(parts), 2):
-            found = pattern.split(self._delimit(parts[i]))
-            found = [x.replace(_WORD_EDGE, b"") for x in found]
-            for j in range(1, len(found), 2):
-                number = numbers.get(self._blanks.normalize(found[j]))
-                if number is not None:
-                    number += first
-                    found[j] = b"%b%d%b" % (self._open, number, self._close)
-            parts[i] = b"".join(found)
+            marked = pattern.replace(self._delimit(parts[i]), mark)
+            parts[i] = marked.replace(_WORD_EDGE, b"")
         return b"".join(parts)
 
     def _delimit(self, text):
@@ -332,10 +328,8 @@ class Entities:
             for x in ("entity", "other", "placeholder")
         )
         self._has_one_capital = Pattern(facts["one_capital"]).matches
-        self.surface, self._lowercase = (
-            Rules(facts["surface"]),
-            facts["lowercase"],
-        )
+        self.surface = Rules(facts["surface"])
+        self._lowercase = facts["lowercase"]
         self._common = {x.encode() for x in facts["common"]}
         self._unknown = facts["unknown"].encode()
 

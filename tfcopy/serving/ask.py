@@ -1,6 +1,15 @@
-"""The command `ask`: a line of text in, a line of text out.
+"""Reads lines of text from standard input and answers each with one line.
 
-An export needs TensorFlow only if it has no programs of LiteRT.
+A model that translates answers an empty line with an empty one; if it copies,
+unknown words come back exactly as they were typed. A language model answers
+with likely next words. A model that reads several texts takes one JSON object
+per line, with the texts by name, and answers with a text or a label. Answers
+are in the order of the lines.
+
+MODEL is what a recipe exports: a folder of numbered versions, the highest of
+which is asked, or the folder of one version. Or it is ADDRESS/MODEL, a model of
+TensorFlow Serving and its name there: ADDRESS is that of its REST port, as
+host:port, http://host:port or https://host:port.
 """
 
 import dataclasses
@@ -9,18 +18,6 @@ from tfcopy import terminal
 from tfcopy.flags import Parser
 from tfcopy.runtime import answer_lines
 from tfcopy.runtime.loading import ModelOptions
-
-_DESCRIPTION = """\
-Reads lines of text from standard input and answers each with one line, in
-order. A model that translates answers an empty line with an empty one; if it
-copies, unknown words come back exactly as they were typed. A language model
-answers with likely next words. A model that reads several texts takes one JSON
-object per line, with the texts by name, and answers with a text or a label.
-
-MODEL is what a recipe exports: a folder of numbered versions, the highest of
-which is asked, or the folder of one version. Or it is ADDRESS/MODEL, a model of
-TensorFlow Serving and its name there: ADDRESS is that of its REST port, as
-host:port, http://host:port or https://host:port."""
 
 _EXAMPLES = """\
 examples:
@@ -52,7 +49,7 @@ class Options(answer_lines.AnswerOptions, ModelOptions):
 def main(arguments=None):
     """Runs the command, and returns its exit status."""
     epilog = _EXAMPLES + answer_lines.FORMS
-    options = Parser(Options, _DESCRIPTION, epilog).parse(arguments)
+    options = Parser(Options, __doc__, epilog).parse(arguments)
     return terminal.run("ask", lambda: _answer(options))
 
 

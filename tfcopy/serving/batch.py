@@ -1,27 +1,6 @@
-"""The command `batch`: answers to files of texts, on one or many machines.
+"""Answers all texts of files as `tfcopy ask` answers lines.
 
-It runs `tfcopy.serving.batch_pipeline`, and needs the extra `beam`.
-"""
-
-import dataclasses
-import os
-import time
-
-from tfcopy import atomic_files, checked_files, filesystem, terminal
-from tfcopy.data import parallel
-from tfcopy.flags import File, Folder, Parser, PositiveInt
-from tfcopy.runtime import answer_lines
-from tfcopy.runtime.loading import ModelOptions
-from tfcopy.runtime.signatures import ModelError
-from tfcopy.runtime.versions import find_version
-from tfcopy.serving import record_files
-from tfcopy.terminal import one_line, quantify
-
-_PLAN = "batch.json"
-_PLAN_FIELDS = {"asked": dict, "files": dict}
-_DESCRIPTION = """\
-Answers all texts of files as `tfcopy ask` answers lines, by a pipeline of
-Apache Beam. The name of a file determines its format:
+A pipeline of Apache Beam does it. The name of a file determines its format:
 
   .jsonl, .ndjson, .json   JSON objects, one per line
   .parquet                 rows
@@ -45,7 +24,28 @@ Repeat a command that was killed: existing answers stay, and nothing is answered
 twice. batch.json in --output records the request. Concurrent commands need
 separate folders.
 
-MODEL is what a recipe exports, or ADDRESS/MODEL on a server."""
+MODEL is what a recipe exports, or ADDRESS/MODEL on a server.
+"""
+
+import dataclasses
+import os
+import time
+
+from tfcopy import atomic_files, checked_files, filesystem, terminal
+from tfcopy.data import parallel
+from tfcopy.flags import File, Folder, Parser, PositiveInt
+from tfcopy.runtime import answer_lines
+from tfcopy.runtime.loading import ModelOptions
+from tfcopy.runtime.signatures import ModelError
+from tfcopy.runtime.versions import find_version
+from tfcopy.serving import record_files
+from tfcopy.terminal import one_line, quantify
+
+_PLAN = "batch.json"
+_PLAN_FIELDS = {"asked": dict, "files": dict}
+# Options that change the answers, or their files.
+_ASKED = ("shard_size", "field", "answer_field", "json", "n_best")
+_ASKED += ("server", "model", "version")
 _EXAMPLES = """\
 examples:
   %(prog)s savedmodels/europarl_ps --input 'in/*.jsonl.gz' --output out/
@@ -85,7 +85,7 @@ def main(arguments=None):
     """Runs the command, and returns its exit status."""
     arguments, beam_flags = parallel.split_flags(arguments)
     epilog = _EXAMPLES + answer_lines.FORMS
-    options = Parser(Options, _DESCRIPTION, epilog).parse(arguments)
+    options = Parser(Options, __doc__, epilog).parse(arguments)
     return terminal.run("batch", lambda: _answer(options, beam_flags))
 
 
@@ -159,14 +159,7 @@ def _files(patterns):
 
 def _check_plan(options, paths):
     """Checks that the folder does not hold answers to other requests."""
-    asked = {
-        name: getattr(options, name)
-        for name in (
-            *("shard_size", "field", "answer_field", "json", "n_best"),
-            "server",
-        )
-    }
-    asked |= {"model": options.model, "version": options.version}
+    asked = {name: getattr(options, name) for name in _ASKED}
     asked["names"] = record_files.output_name("t.en", 0)
     for name in ("dictionary", "glossary"):
         path = getattr(options, name)

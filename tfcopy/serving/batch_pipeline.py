@@ -19,7 +19,7 @@ from apache_beam.ml.inference.base import ModelHandler, RunInference
 
 from tfcopy import atomic_files, filesystem
 from tfcopy.data import parallel
-from tfcopy.runtime import answer_lines
+from tfcopy.runtime import answer_lines, ask_texts
 from tfcopy.runtime.batches import map_batches
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving import record_files
@@ -126,14 +126,9 @@ class Answerer:
             example[name] = text.encode("utf-8", "replace")
         if len(self._texts) == 1:
             return example
-        terms = row.get(DICTIONARY)
-        terms = [] if terms is None else terms
-        if not isinstance(terms, list) or not all(
-            isinstance(term, str) for term in terms
-        ):
-            raise ModelError(f'"{DICTIONARY}" must be a list of texts')
-        example[DICTIONARY] = [x.encode("utf-8", "replace") for x in terms]
-        return example
+        lines = row.get(DICTIONARY)
+        lines = [] if lines is None else lines
+        return {**example, DICTIONARY: ask_texts.encode_definitions(lines)}
 
 
 def _decode(value):

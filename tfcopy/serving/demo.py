@@ -1,8 +1,14 @@
-"""The command `demo`: a page that shows exported models in the browser.
+"""Shows exported models in the browser.
 
-Its server answers where an export has no programs. A page of another site, open
-in the same browser, must not use the models: neither from its own origin
-(`Origin`), nor by a host name that it lets resolve to this machine (`Host`).
+Type a text and see the answer, with each copied word in the colour of its
+source word, the attention, the probability of generating or copying each word,
+and the other hypotheses. Models that read definitions also take your own
+dictionary; their answers, labels or next words are shown with their
+probabilities.
+
+FOLDER is a folder of exported models, one model, or one version. Models are
+loaded when they are chosen. The page loads nothing from the network, accepts no
+files, and refuses requests of other sites.
 """
 
 import asyncio
@@ -19,31 +25,14 @@ from typing import Annotated
 from tfcopy import filesystem, terminal
 from tfcopy.file_formats import parse_json
 from tfcopy.flags import Check, Parser
-from tfcopy.runtime import ask_texts
+from tfcopy.runtime import ask_texts, versions
 from tfcopy.runtime.exported_model import ExportedModel
 from tfcopy.runtime.loading import LoadingOptions, load
 from tfcopy.runtime.signatures import ModelError
-from tfcopy.runtime.versions import (
-    find_exports,
-    find_models,
-    find_versions,
-    is_version,
-)
 from tfcopy.serving.http_server.host_guard import HostGuard, respond
 from tfcopy.serving.http_server.model_cache import ModelCache
 from tfcopy.serving.web import site
 from tfcopy.terminal import how_to_install
-
-_DESCRIPTION = """\
-Shows exported models in the browser: type a text and see the answer, with each
-copied word in the colour of its source word, the attention, the probability of
-generating or copying each word, and the other hypotheses. Models that read
-definitions also take your own dictionary; their answers, labels or next words
-are shown with their probabilities.
-
-FOLDER is a folder of exported models, one model, or one version. Models are
-loaded when they are chosen. The page loads nothing from the network, accepts no
-files, and refuses requests of other sites."""
 
 _EXAMPLES = f"""\
 examples:
@@ -75,7 +64,7 @@ class Options(LoadingOptions):
 
 def main(arguments=None):
     """Runs the command, and returns its exit status."""
-    options = Parser(Options, _DESCRIPTION, _EXAMPLES).parse(arguments)
+    options = Parser(Options, __doc__, _EXAMPLES).parse(arguments)
 
     def work():
         with contextlib.suppress(KeyboardInterrupt):
@@ -90,8 +79,7 @@ def _serve(options):
 
     with listen(options.host, options.port) as listening:
         server = serve(models, [options.host, socket.gethostname()])
-        address = format_address(listening)
-        print(f"Open {address} (Ctrl-C stops it)", flush=True)
+        print(f"Open {format_address(listening)} (Ctrl-C stops it)", flush=True)
         server.run([listening])
 
 
@@ -107,9 +95,8 @@ def serve(models, names=()):
     """
     from tfcopy.serving.http_server.listening import Server
 
-    app = Guard(PageServer(models), names)
     # Open pages keep connections, which must not delay the end.
-    return Server(app, grace=1, program="demo")
+    return Server(Guard(PageServer(models), names), grace=1, program="demo")
 
 
 _KEPT = 3
@@ -131,7 +118,7 @@ class Models:
     def __init__(self, folder, kept: int = _KEPT, **loading):
         self.folder = os.fspath(folder)
         self._cache = ModelCache(kept, functools.partial(load, **loading))
-        find_exports(self.folder)  # Raises if there is none.
+        versions.find_exports(self.folder)  # Raises if there is none.
 
     def choices(self) -> dict[str, str]:
         """Returns the current models: names to show, and their folders.
@@ -140,13 +127,14 @@ class Models:
         """
         choices = {}
         own_name = os.path.basename(filesystem.abspath(self.folder))
-        if is_version(self.folder):
+        if versions.is_version(self.folder):
             return {own_name: self.folder}
         if not filesystem.isdir(self.folder):
             return {}
-        models = {own_name: find_versions(self.folder)}
-        for name, versions in (models | find_models(self.folder)).items():
-            for number, path in reversed(versions.items()):
+        models = {own_name: versions.find_versions(self.folder)}
+        models |= versions.find_models(self.folder)
+        for name, paths in models.items():
+            for number, path in reversed(paths.items()):
                 choices[f"{name}, version {number}"] = path
         return choices
 
@@ -230,8 +218,7 @@ class PageServer:
             return 200, _HTML, site.index(names, self._files)
         if path not in self._files:
             return 404, _PLAIN, b"No such file."
-        kind = _KINDS[os.path.splitext(path)[1]]
-        return 200, kind, self._files[path]
+        return 200, _KINDS[os.path.splitext(path)[1]], self._files[path]
 
     def _post(self, path, body):
         try:
@@ -251,6 +238,10 @@ class PageServer:
 
 class Guard(HostGuard):
     """ASGI middleware that allows only the requests of the page.
+
+    A page of another site, open in the same browser, must not use the models:
+    neither from its own origin (`Origin`), nor by a host name that it lets
+    resolve to this machine (`Host`).
 
     Args:
         app: The ASGI app of the page.

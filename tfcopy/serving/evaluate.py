@@ -1,4 +1,13 @@
-"""The command `evaluate`: scores of answers against references."""
+"""Scores answers to the lines of a file against references.
+
+Systems are compared by a paired bootstrap: p is the probability of a difference
+at least as large if a system were no better or worse than the first.
+
+SYSTEM is an exported model, or a file of answers, one per line. --source and
+--reference are files of lines, plain or compressed. An export with programs of
+int8 is evaluated without them, too, if TensorFlow is installed, unless --engine
+is given.
+"""
 
 import dataclasses
 import json
@@ -15,16 +24,6 @@ from tfcopy.runtime.loading import LoadingOptions, load
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.runtime.versions import find_version, read_config
 from tfcopy.terminal import align_rows, one_line, printable
-
-_DESCRIPTION = """\
-Scores answers to the lines of a file against references, and compares systems
-by a paired bootstrap: p is the probability of a difference at least as large if
-a system were no better or worse than the first.
-
-SYSTEM is an exported model, or a file of answers, one per line. --source and
---reference are files of lines, plain or compressed. An export with programs of
-int8 is evaluated without them, too, if TensorFlow is installed, unless --engine
-is given."""
 
 _EXAMPLES = """\
 examples:
@@ -95,7 +94,7 @@ class Options(LoadingOptions):
 
 def main(arguments=None):
     """Runs the command, and returns its exit status."""
-    options = Parser(Options, _DESCRIPTION, _EXAMPLES).parse(arguments)
+    options = Parser(Options, __doc__, _EXAMPLES).parse(arguments)
     return terminal.run("evaluate", lambda: _evaluate(options))
 
 
@@ -137,11 +136,8 @@ def _answers(path, sources, options):
         return {path: lines}
     answers = {}
     for name, engine in _engines(path, options).items():
-        with load(
-            path,
-            batch_size=options.batch_size,
-            **{**options.engine_options, "engine": engine},
-        ) as model:
+        given = {**options.engine_options, "engine": engine}
+        with load(path, batch_size=options.batch_size, **given) as model:
             if not model.translates:
                 raise ModelError(f"{path}: the model does not translate.")
             answers[name] = [x.text for x in model.translate(sources)]
@@ -150,8 +146,7 @@ def _answers(path, sources, options):
 
 def _engines(path, options):
     """Returns the engines to compare, by names of systems."""
-    config = _config(path)
-    is_int8 = config.get("litert", {}).get("precision") == "int8"
+    is_int8 = _config(path).get("litert", {}).get("precision") == "int8"
     both = ("ai_edge_litert", "tensorflow")
     if options.engine or not is_int8 or not all(map(find_spec, both)):
         return {path: options.engine}
@@ -181,12 +176,10 @@ def _scores(answers, references, options):
     """Returns the scores of each system by name."""
     from tfcopy.evaluation import translations
 
+    metrics = [x for x in options.metrics if x in _NAMES]
+    tokenize = options.tokenize or _tokenize(options.systems)
     scores = translations.compare(
-        answers,
-        references,
-        [x for x in options.metrics if x in _NAMES],
-        options.tokenize or _tokenize(options.systems),
-        options.samples,
+        answers, references, metrics, tokenize, options.samples
     )
     first, *others = answers
     for name in others:
@@ -207,8 +200,7 @@ def _scores(answers, references, options):
 
 def _warn(scores, size):
     """Warns if int8 has made more than one per cent of the answers worse."""
-    first = next(iter(scores))
-    name = first.removesuffix(_IN_FLOAT) + _IN_INT8
+    name = next(iter(scores)).removesuffix(_IN_FLOAT) + _IN_INT8
     changed = scores.get(name, {}).get("changed", {"worse": 0})
     if changed["worse"] > size / 100:
         print(

@@ -4,7 +4,6 @@ A block keeps its records byte for byte. Texts for a model are read from them,
 and the same bytes are written with the answer.
 """
 
-import contextlib
 import dataclasses
 import functools
 import gzip
@@ -83,14 +82,12 @@ class Block:
             name: Name of the field of the answer.
         """
         lines = self._lines(answers, name)
-        is_gzip = self.path.endswith(".gz")
-        with open(path, "wb") as raw, contextlib.ExitStack() as opened:
-            file = raw
-            if is_gzip:
-                file = opened.enter_context(
-                    gzip.GzipFile("", "wb", 6, raw, mtime=0)
-                )
-            file.writelines(lines)
+        with open(path, "wb") as file:
+            if not self.path.endswith(".gz"):
+                file.writelines(lines)
+                return
+            with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
+                packed.writelines(lines)
 
     def _lines(self, answers, name):
         for answer in answers:

@@ -103,13 +103,11 @@ class RunFolder:
             ]
 
         systems = filter(self._is_stored, system_folders(self.folder))
-        return sorted(
-            (x for x in systems if is_trained(self.path(x))), key=place
-        )
+        trained = (x for x in systems if is_trained(self.path(x)))
+        return sorted(trained, key=place)
 
     def _is_stored(self, system):
-        path = os.path.join(self.path(system), SERVABLE_NAME)
-        return filesystem.isfile(path)
+        return filesystem.isfile(os.path.join(self.path(system), SERVABLE_NAME))
 
     def find(self, system) -> str:
         """Returns the full name of a system, given a unique last part.

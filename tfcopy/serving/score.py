@@ -1,4 +1,10 @@
-"""The command `score`: log-probabilities of given targets."""
+"""Writes the log-probability of each target, given its source.
+
+It is that under a system of a run, in nats: the sum over the words of the
+target and its end, each of which may be generated, or copied from any position.
+
+RUN is the folder of logs that a recipe writes, <log_dir>/<run>.
+"""
 
 import dataclasses
 import json
@@ -13,13 +19,6 @@ from tfcopy.data.corpora.text_pairs import iter_aligned_lines
 from tfcopy.flags import File, Parser, PositiveInt
 from tfcopy.serving.run_folder import RunFolder
 from tfcopy.terminal import quiet
-
-_DESCRIPTION = """\
-Writes for each pair of a source and a target the log-probability of the target
-under a system of a run, in nats: the sum over its words and its end, each of
-which may be generated, or copied from any position.
-
-RUN is the folder of logs that a recipe writes, <log_dir>/<run>."""
 
 _EXAMPLES = """\
 examples:
@@ -57,7 +56,7 @@ class Options:
 
 def main(arguments=None):
     """Runs the command, and returns its exit status."""
-    options = Parser(Options, _DESCRIPTION, _EXAMPLES).parse(arguments)
+    options = Parser(Options, __doc__, _EXAMPLES).parse(arguments)
     return terminal.run("score", lambda: _score(options))
 
 

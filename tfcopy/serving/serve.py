@@ -1,4 +1,15 @@
-"""The command `serve`: a translation server with LibreTranslate's API."""
+"""Serves exported translation models by LibreTranslate's API.
+
+Weblate, OmegaT and other platforms, libretranslatepy and curl can use it.
+Concurrent requests are batched. Texts, lists of texts and HTML are translated;
+a request may name formats whose placeholders stay unchanged, and translations
+of terms. /docs describes the API.
+
+PLACE is a folder of exported models, one model, or one version; or
+ADDRESS/MODEL, a model of TensorFlow Serving. Each model serves the languages
+that it was trained for. SOURCE:TARGET=PLACE names them, if the export does
+not.
+"""
 
 import contextlib
 import dataclasses
@@ -8,31 +19,10 @@ import socket
 import sys
 from typing import Annotated
 
-from tfcopy import terminal
+from tfcopy import flags, terminal
 from tfcopy.data.text.span_patterns import check_flag
-from tfcopy.flags import (
-    Check,
-    File,
-    NonNegativeFloat,
-    NonNegativeInt,
-    Parser,
-    PositiveFloat,
-    PositiveInt,
-    flag,
-)
 from tfcopy.runtime.loading import LoadingOptions
 from tfcopy.terminal import how_to_install, printable
-
-_DESCRIPTION = """\
-Serves exported translation models by LibreTranslate's API, for Weblate, OmegaT
-and other platforms, libretranslatepy and curl. Concurrent requests are batched.
-Texts, lists of texts and HTML are translated; a request may name formats whose
-placeholders stay unchanged, and translations of terms. /docs describes the API.
-
-PLACE is a folder of exported models, one model, or one version; or
-ADDRESS/MODEL, a model of TensorFlow Serving. Each model serves the languages
-that it was trained for. SOURCE:TARGET=PLACE names them, if the export does
-not."""
 
 _EXAMPLES = f"""\
 examples:
@@ -56,7 +46,7 @@ def _is_network(text):
         return bool(ipaddress.ip_network(text, strict=False))
 
 
-_Proxy = Annotated[str, Check("an address or a network", _is_network)]
+_Proxy = Annotated[str, flags.Check("an address or a network", _is_network)]
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -95,33 +85,33 @@ class Options(LoadingOptions):
     positional = {"places": "PLACE"}
 
     places: list[str]
-    port: Annotated[int, Check("a port", lambda x: 0 <= x < 65536)] = 5000
+    port: Annotated[int, flags.Check("a port", lambda x: 0 <= x < 65536)] = 5000
     host: str = "127.0.0.1"
     names: list[str] = dataclasses.field(default_factory=list)
     proxies: list[_Proxy] = dataclasses.field(default_factory=list)
-    api_keys: File | None = None
-    req_limit: NonNegativeInt | None = None
-    char_limit: PositiveInt = 100_000
-    batch_limit: PositiveInt = 256
-    max_words: PositiveInt | None = None
-    most_loaded: PositiveInt | None = None
-    protect: list[str] = flag(
+    api_keys: flags.File | None = None
+    req_limit: flags.NonNegativeInt | None = None
+    char_limit: flags.PositiveInt = 100_000
+    batch_limit: flags.PositiveInt = 256
+    max_words: flags.PositiveInt | None = None
+    most_loaded: flags.PositiveInt | None = None
+    protect: list[str] = flags.flag(
         [],
         "formats, or regular expressions of RE2, that all answers keep "
         "(besides addresses, and [X1X], Weblate's placeholder)",
     )
     weblate: bool = False
-    batch_size: PositiveInt = 32
-    batch_timeout: NonNegativeFloat = 2.0
-    queue_size: PositiveInt = 1000
-    at_once: PositiveInt | None = None
-    deadline: PositiveFloat = 60.0
-    grace: PositiveInt = 30
+    batch_size: flags.PositiveInt = 32
+    batch_timeout: flags.NonNegativeFloat = 2.0
+    queue_size: flags.PositiveInt = 1000
+    at_once: flags.PositiveInt | None = None
+    deadline: flags.PositiveFloat = 60.0
+    grace: flags.PositiveInt = 30
 
 
 def main(arguments=None):
     """Runs the command, and returns its exit status."""
-    parser = Parser(Options, _DESCRIPTION, _EXAMPLES)
+    parser = flags.Parser(Options, __doc__, _EXAMPLES)
     options = parser.parse(arguments, intermixed=True)
     return terminal.run("serve", lambda: _serve(options))
 

@@ -1,6 +1,11 @@
-"""The command `tfcopy serving_files`: configuration of TensorFlow Serving.
+"""Writes the files that TensorFlow Serving is started with.
 
-Reference: `tensorflow_serving/config/model_server_config.proto`.
+They are models.config, which lists the exported models of a folder;
+compose.yaml, which serves them; the settings that it names; a Dockerfile for
+`tfcopy serve`; and a C program that runs a model on a phone. Run it again after
+exporting a new model: models.config is replaced as long as it has its first
+line. Any other file that differs is kept: move it away, or choose another --to.
+The server finds new versions of a listed model by itself.
 """
 
 import dataclasses
@@ -22,15 +27,6 @@ FILES = pathlib.Path(__file__).with_name("server_files")
 CONFIG = "models.config"
 # Files of this name that begin differently are not ours.
 _OURS = b"# Written by tfcopy serving_files, which replaces it.\n"
-
-_DESCRIPTION = """\
-Writes the files that TensorFlow Serving is started with: models.config, which
-lists the exported models of a folder; compose.yaml, which serves them; the
-settings that it names; a Dockerfile for `tfcopy serve`; and a C program that
-runs a model on a phone. Run it again after exporting a new model: models.config
-is replaced as long as it has its first line. Any other file that differs is
-kept: move it away, or choose another --to. The server finds new versions of a
-listed model by itself."""
 
 _EXAMPLES = """\
 examples:
@@ -64,7 +60,7 @@ class Options:
 
 def main(arguments=None):
     """Returns the exit status."""
-    options = Parser(Options, _DESCRIPTION, _EXAMPLES).parse(arguments)
+    options = Parser(Options, __doc__, _EXAMPLES).parse(arguments)
     return terminal.run("serving_files", lambda: write(options))
 
 

@@ -1,4 +1,33 @@
-"""The command `translate_po`: fills gettext catalogues and XLIFF."""
+"""Translates the open entries of gettext catalogues, or XLIFF's, in place.
+
+XLIFF may be 1.2 or 2; its units are entries, too. Each becomes fuzzy, with
+translator's comments (in XLIFF a state and notes) about the score (a
+log-probability; the lowest of several lines or forms) and, if the export has
+it, the probability that no edit is needed; lost and added spans of markup,
+unpaired tags, brackets and quotes, and letters beside placeholders:
+
+  # tfcopy: score -3.21
+  # tfcopy: lost :func:`open`
+  # tfcopy: + %s
+  # tfcopy: </b> before <b>
+  #, fuzzy
+
+If placeholders without numbers change their order, they get numbers, or the
+entry is left open. An accelerator, _File or &File, is put on a letter that no
+other item of its menu has; a menu is a context, or a source file.
+
+A text that is translated elsewhere in the same file, or in a --memory, takes
+that translation, and is not fuzzy:
+
+  # tfcopy: from library.po
+
+Translated, fuzzy and obsolete entries, and those for translators' names, are
+not touched, and no other line of a file is changed. An entry that cannot be
+filled is left as it is, with a comment that says why.
+
+MODEL is what a recipe exports, or ADDRESS/MODEL on a server, such as
+http://localhost:8501/pydocs_ps.
+"""
 
 import contextlib
 import dataclasses
@@ -23,36 +52,6 @@ from tfcopy.terminal import printable
 Percent = Annotated[
     float, Check("a number from 1 to 100", lambda x: 1 <= x <= 100)
 ]
-_DESCRIPTION = """\
-Translates the open entries of gettext catalogues, or the open units of XLIFF
-1.2 and 2, in place. Each becomes fuzzy, with translator's comments (in XLIFF a
-state and notes) about the score (a log-probability; the lowest of several lines
-or forms) and, if the export has it, the probability that no edit is needed;
-lost and added spans of markup, unpaired tags, brackets and quotes, and letters
-beside placeholders:
-
-  # tfcopy: score -3.21
-  # tfcopy: lost :func:`ast.parse`
-  # tfcopy: + %s
-  # tfcopy: </b> before <b>
-  #, fuzzy
-
-If placeholders without numbers change their order, they get numbers, or the
-entry is left open. An accelerator, _File or &File, is put on a letter that no
-other item of its menu has; a menu is a context, or a source file.
-
-A text that is translated elsewhere in the same file, or in a --memory, takes
-that translation, and is not fuzzy:
-
-  # tfcopy: from library.po
-
-Translated, fuzzy and obsolete entries, and those for translators' names, are
-not touched, and no other line of a file is changed. An entry that cannot be
-filled is left as it is, with a comment that says why.
-
-MODEL is what a recipe exports, or ADDRESS/MODEL on a server, such as
-http://localhost:8501/pydocs_ps."""
-
 _EXAMPLES = """\
 examples:
   %(prog)s savedmodels/pydocs_ps locale/es/*.po
@@ -132,7 +131,7 @@ class Options(ModelOptions):
 
 def main(arguments=None):
     """Runs the command, and returns its exit status."""
-    parser = Parser(Options, _DESCRIPTION, _EXAMPLES)
+    parser = Parser(Options, __doc__, _EXAMPLES)
     options = parser.parse(arguments, intermixed=True)
     done = []
     status = terminal.run(

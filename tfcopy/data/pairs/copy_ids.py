@@ -175,12 +175,9 @@ def encode_pairs(
             pointers = tf.where(is_unknown, special.UNMATCHED, pointers)
         pointers = tf.where(is_pointed, first_of_target, pointers)
         if dictionary is not None and len(dictionary):
+            is_asked = is_unknown & ~is_copied
             pointers = _point_at_senses(
-                pointers,
-                is_unknown & ~is_copied,
-                source_words,
-                target,
-                dictionary,
+                pointers, is_asked, source_words, target, dictionary
             )
     return {
         "source_ids": source_ids,
@@ -326,10 +323,8 @@ def _source_rows(words, source_ids, copy_ids, append_eos):
     """Makes ragged ids of flat ones."""
     if not append_eos:
         return words.with_values(source_ids), words.with_values(copy_ids)
-    return (
-        _append(words, source_ids, special.EOS),
-        _append(words, copy_ids, special.NO_COPY),
-    )
+    source_ids = _append(words, source_ids, special.EOS)
+    return source_ids, _append(words, copy_ids, special.NO_COPY)
 
 
 def _append(words, values, last):

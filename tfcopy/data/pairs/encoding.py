@@ -255,11 +255,7 @@ class SampledCuttings:
     ):
         self.longest = (max_length + 1,) * 2  # with EOS
         self._encode = functools.partial(
-            encode,
-            pairs,
-            *vocabularies,
-            max_length=max_length,
-            **options,
+            encode, pairs, *vocabularies, max_length=max_length, **options
         )
         self._tokenizers, self._alpha = tokenizers, alpha
         self._last = None, None
@@ -312,13 +308,9 @@ def encode_arrays(
         arrays = graph(source, target, most, longest)
         return {key: value.numpy() for key, value in arrays.items()}
 
+    title = f"Encoding {name}"
     return _concatenate(
-        map_chunks(
-            encode_chunk,
-            pairs,
-            description=f"Encoding {name}",
-            progress=progress,
-        )
+        map_chunks(encode_chunk, pairs, description=title, progress=progress)
     )
 
 

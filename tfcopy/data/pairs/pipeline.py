@@ -144,13 +144,8 @@ def batches(
         batch_size.check(sides, num_replicas)
     else:
         check_batch_size(len(encoded), batch_size, num_replicas, "pairs")
-    found = training_rows(
-        encoded,
-        batch_size,
-        seed=shuffle_seed,
-        epoch=epoch,
-        pool_batches=pool_batches,
-    )
+    order = {"seed": shuffle_seed, "epoch": epoch, "pool_batches": pool_batches}
+    found = training_rows(encoded, batch_size, **order)
     slices = [
         (rows, replica)
         for rows in found[start_batch:]
@@ -203,8 +198,7 @@ def evaluation_batches(
 
     def read(rows):
         lengths = _get_padded_lengths(encoded, rows, shapes)
-        arrays = _pad_rows(encoded, rows, lengths)
-        return (*arrays, rows.astype(np.int32))
+        return (*_pad_rows(encoded, rows, lengths), rows.astype(np.int32))
 
     slices = [(rows,) for rows in evaluation_rows(encoded, batch_size)]
     return _dataset(slices, read, None, [*PADDING, "indices"])

@@ -58,8 +58,7 @@ def choose_candidates(copy_ids, vocabulary_size: int, count: int, seed=None):
         return tf.sort(chosen), tf.zeros([count])
     num_needed = tf.math.count_nonzero(rank < 0, dtype=tf.int32)
     certain = (tf.minimum(num_needed, count) + count) // 2
-    place = tf.argsort(tf.argsort(rank))
-    is_certain = place < certain
+    is_certain = tf.argsort(tf.argsort(rank)) < certain
     # Certain words come first, the others in random order.
     keys = tf.random.stateless_uniform([vocabulary_size], seed)
     _, chosen = tf.math.top_k(-tf.where(is_certain, -1.0, keys), count)

@@ -115,12 +115,8 @@ def check(source: str, answer: str, names: Sequence[str]) -> Findings:
         *_check_letters(source, answer, names),
         *_edges(source, answer),
     ]
-    return Findings(
-        tuple(missing.elements()),
-        tuple(more.elements()),
-        tuple(swapped),
-        tuple(others),
-    )
+    spans = missing.elements(), more.elements(), swapped
+    return Findings(*map(tuple, (*spans, others)))
 
 
 def spans_of_both(source: str, answer: str, names) -> tuple[list, list]:

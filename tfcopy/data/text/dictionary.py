@@ -86,10 +86,8 @@ class Dictionary:
             rows = {word: i for i, word in enumerate(self._senses, start=1)}
             senses = [[], *(self.senses(word) for word in self._senses)]
             with tf.init_scope():
-                self._sense_table = (
-                    table(rows),
-                    tf.ragged.constant(senses, tf.string, ragged_rank=1),
-                )
+                senses = tf.ragged.constant(senses, tf.string, ragged_rank=1)
+                self._sense_table = table(rows), senses
         numbers, senses = self._sense_table
         return tf.gather(senses, numbers.lookup(words))
 

@@ -132,8 +132,6 @@ class Entities:
         """
         if self.pattern is not None:
             return words
-        if isinstance(words, tf.RaggedTensor):
-            return words.with_flat_values(self.surfaces(words.flat_values))
         return tf.strings.regex_replace(words, _TAG, r"\1")
 
     def is_entity(self, words):
@@ -160,8 +158,7 @@ class Entities:
         """Returns which tokens are `common`, apart from an initial capital."""
         # Constants, unlike a table, need no tracking by graphs.
         known = tf.sort(_hash(tf.constant(self.common)))
-        hashes = _hash(lower(words))
-        flat = tf.reshape(hashes, [-1])
+        flat = tf.reshape(_hash(lower(words)), [-1])
         place = tf.searchsorted(known, flat)
         found = tf.gather(known, tf.minimum(place, len(self.common) - 1))
         found = tf.reshape(found == flat, tf.shape(words))
@@ -236,15 +233,12 @@ def common_words(texts: Iterable[str], tokenizer: Tokenizer) -> tuple[str, ...]:
     for word, count in counts.items():
         if word != word.lower():
             capitals[word.lower()] += count
-    return tuple(
-        sorted(
-            word
-            for word, count in counts.items()
-            if word == word.lower()
-            and word != word.upper()
-            and count >= capitals[word]
-        )
-    )
+    common = [
+        word
+        for word, count in counts.items()
+        if word == word.lower() != word.upper() and count >= capitals[word]
+    ]
+    return tuple(sorted(common))
 
 
 def numbers_of(keys):
@@ -288,8 +282,7 @@ def restore(keys, source_keys, source_words):
     held = tf.pad(held, [[0, 0], [0, 0], [0, 1]], constant_values=True)
     choices = tf.pad(source_words, [[0, 0], [0, 1]], constant_values=_UNK_WORD)
     first = tf.argmax(tf.cast(held, tf.int8), axis=-1)
-    words = tf.gather(choices, first, batch_dims=1)
-    return tf.where(numbers > 0, words, keys)
+    return tf.where(numbers > 0, tf.gather(choices, first, batch_dims=1), keys)
 
 
 def anonymise(

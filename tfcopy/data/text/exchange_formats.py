@@ -13,11 +13,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from tfcopy import file_formats
-from tfcopy.data.text.languages import (
-    base_language,
-    best_language,
-    normal_code,
-)
+from tfcopy.data.text.languages import base_language, best_language, normal_code
 from tfcopy.data.text.xliff_units import XliffReader
 from tfcopy.data.text.xml_units import XML_LANG, Element, XmlReader
 

@@ -191,8 +191,6 @@ def mark_each(text, lines, protect: str):
 
 def is_mark(words):
     """Returns which words are marks, boolean of their shape."""
-    if isinstance(words, tf.RaggedTensor):
-        return words.with_flat_values(is_mark(words.flat_values))
     return tf.strings.regex_full_match(words, MARK)
 
 
@@ -212,8 +210,7 @@ def unmark(text, translations):
     padded = tf.concat([translations, [""]], axis=0)
     written = tf.gather(padded, tf.where(known, number, 0))
     flat = tf.where(known, written, flat)
-    joined = join(parts.with_flat_values(flat))
-    return tf.reshape(joined, tf.shape(text))
+    return tf.reshape(join(parts.with_flat_values(flat)), tf.shape(text))
 
 
 def cut(text, pattern, blanks=""):
@@ -230,8 +227,7 @@ def cut(text, pattern, blanks=""):
         edged = tf.strings.regex_replace(edged, IN_ASCII[blank], blank)
     # Outside, inside, outside and so on; there may be nothing outside.
     parts = tf.strings.split(edged, EDGE)
-    places = tf.ragged.range(parts.row_lengths()).flat_values
-    return parts, places % 2 == 1
+    return parts, tf.ragged.range(parts.row_lengths()).flat_values % 2 == 1
 
 
 def to_ascii(text, blanks: str):

@@ -148,10 +148,7 @@ class MaskedText(NamedTuple):
 
 
 def mask(
-    text: str,
-    names: Sequence[str],
-    known: Sequence[str],
-    in_turn: str = "",
+    text: str, names: Sequence[str], known: Sequence[str], in_turn: str = ""
 ) -> MaskedText:
     """Returns a text with stand-ins for spans of unknown formats.
 
@@ -193,8 +190,7 @@ def mask(
             spans[name] = span
             if link := links.get(place):
                 first, inner, last = filter(None, link.groups())
-                text_between = mask(inner, names, known, in_turn)
-                spans[name] = first, text_between, last
+                spans[name] = first, mask(inner, names, known, in_turn), last
         masked_text = insert_texts(text, places, spans)
         if spans.keys() <= {*spans_of(masked_text, known)}:
             break

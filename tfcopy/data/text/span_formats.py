@@ -82,8 +82,7 @@ def _percent(span, numbered="{}$", ordered=_ORDERED, strict=""):
 
 
 def _braces(arguments, ordered="", numbered=""):
-    span = rf"\{{\{{|\}}\}}|{arguments}"
-    return Format(span, ordered, numbered, 0, "{}")
+    return Format(rf"\{{\{{|\}}\}}|{arguments}", ordered, numbered, 0, "{}")
 
 
 _C = _printf(

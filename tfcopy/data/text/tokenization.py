@@ -36,13 +36,11 @@ from tfcopy.tokens import BLANK, STOP, SUFFIX
 
 def string_tensor(texts: Iterable) -> tf.Tensor:
     """Strings or bytes to a string tensor; lone surrogates become `?`."""
-    return tf.constant(
-        [
-            text if isinstance(text, bytes) else text.encode("utf-8", "replace")
-            for text in texts
-        ],
-        tf.string,
-    )
+    encoded = [
+        x if isinstance(x, bytes) else x.encode("utf-8", "replace")
+        for x in texts
+    ]
+    return tf.constant(encoded, tf.string)
 
 
 def token_rows(texts: Iterable, tokenizer, **options) -> Iterator[list[bytes]]:
@@ -114,18 +112,15 @@ _ELISION = (
 )
 
 
-def _abbreviations(language):
-    return _ABBREVIATIONS.get(language, _ABBREVIATIONS["other"])
-
-
 def _lexer(language):
     """Returns the regular expression of one token."""
+    abbreviations = _ABBREVIATIONS.get(language, _ABBREVIATIONS["other"])
     alternatives = [
         f"[{KEPT}]",
         _URL,
         r"<unk>",
         r"[:;]-[)(DPp|]",
-        rf"(?:{_ACRONYM}|(?:{_abbreviations(language)})\.)(?:{_WORD})?",
+        rf"(?:{_ACRONYM}|(?:{abbreviations})\.)(?:{_WORD})?",
         _WORD,
         r"\.\.+",
         _EMOJI,
@@ -220,10 +215,8 @@ def _cuts(mode, language, blanks):
         return [(f"[{blanks}]", r" \0 ")] if blanks else []
     # A full stop before a lower-case word ends an abbreviation.
     stop = rf"\1{STOP}\2"
-    rules = [
-        (rf"([\pL\pM\pN])\.([ {KEPT}]\p{{Ll}})", stop),
-        (_BEFORE_FIGURE, stop),
-    ]
+    before_lower = rf"([\pL\pM\pN])\.([ {KEPT}]\p{{Ll}})"
+    rules = [(before_lower, stop), (_BEFORE_FIGURE, stop)]
     if language == "en":
         before = rf"([\pL\pM\pN.])({_APOSTROPHE})({_CONTRACTION})"
         after = rf"([^\pL\pM\pN\p{{Cf}}]|[{KEPT}]|$)"
@@ -316,8 +309,6 @@ def lower(words):
     Returns:
         The same shape. `İ` becomes `i` and a combining dot.
     """
-    if isinstance(words, tf.RaggedTensor):
-        return words.with_flat_values(lower(words.flat_values))
     # With a Turkish locale, TensorFlow would lower `I` to `ı`: a served model
     # must not depend on the locale.
     words = tf.strings.regex_replace(words, "I", "i")
@@ -465,11 +456,7 @@ def tokenize_with_offsets(text, tokenizer: Tokenizer):
     last = tf.cumsum(lengths) - 1
     starts = tf.gather(places.flat_values, last - lengths + 1)
     ends = tf.gather(places.flat_values, last) + 1
-    return (
-        tokens,
-        tokens.with_flat_values(starts),
-        tokens.with_flat_values(ends),
-    )
+    return tokens, *map(tokens.with_flat_values, (starts, ends))
 
 
 def cut_out(text, starts, ends, first, last):
@@ -486,20 +473,28 @@ def cut_out(text, starts, ends, first, last):
         String tensor of shape `(B,)`; `""` where the span has no token.
     """
     last = tf.minimum(last, tf.cast(starts.row_lengths(), tf.int32))
-    is_empty = last <= first
-    rows = tf.cast(starts.row_starts(), tf.int32)
-    begins, stops = (
-        # One more, so that there is a value even without any token.
-        tf.gather(
-            tf.concat([offsets.flat_values, [0]], 0),
-            tf.where(is_empty, 0, rows + place),
-        )
-        for offsets, place in ((starts, first), (ends, last - 1))
-    )
-    begins = tf.where(is_empty, 0, begins)
-    stops = tf.where(is_empty, 0, stops)
+    begins = offset_at(starts, first, last <= first)
+    stops = offset_at(ends, last - 1, last <= first)
     text = tf.strings.unicode_transcode(text, "UTF-8", "UTF-8")
     return tf.strings.substr(text, begins, stops - begins, unit="UTF8_CHAR")
+
+
+def offset_at(offsets, place, is_absent):
+    """Returns the offset of a token of each text.
+
+    Args:
+        offsets: Ragged, `(B, None)`, from `tokenize_with_offsets`.
+        place: int32 `(B,)`, the number of the token.
+        is_absent: bool `(B,)`, whether there is none.
+
+    Returns:
+        int32 `(B,)`; 0 where there is none.
+    """
+    place = tf.cast(offsets.row_starts(), tf.int32) + place
+    # One more, so that there is a value even without any token.
+    values = tf.concat([offsets.flat_values, [0]], 0)
+    found = tf.gather(values, tf.where(is_absent, 0, place))
+    return tf.where(is_absent, 0, found)
 
 
 def find_covering_span(
@@ -544,10 +539,8 @@ def _keep_first_blanks(is_kept, places):
     values = is_kept.flat_values
     after_kept = tf.concat([[False], values[:-1]], 0) & (places.flat_values > 0)
     # The last one of each text, or -1.
-    last = tf.reduce_max(
-        places.with_flat_values(tf.where(values, places.flat_values, -1)),
-        axis=1,
-    )
+    kept = tf.where(values, places.flat_values, -1)
+    last = tf.reduce_max(places.with_flat_values(kept), axis=1)
     last = tf.gather(last, rows_of(places))
     return is_kept.with_flat_values(
         values | (after_kept & (places.flat_values < last))
@@ -596,9 +589,6 @@ def readable_text(text, tokenizer, count: int):
             lambda: tf.constant(False),
         )
 
-    (size,) = tf.while_loop(
-        goes_on,
-        lambda size: [size * _GROWTH],
-        [tf.constant(_BYTES * (count + tokenizer.reach), tf.int64)],
-    )
+    first = tf.constant(_BYTES * (count + tokenizer.reach), tf.int64)
+    (size,) = tf.while_loop(goes_on, lambda size: [size * _GROWTH], [first])
     return beginning(size)

@@ -98,8 +98,7 @@ class Vocabulary:
     @property
     def fingerprint(self) -> str:
         """Changes with any word, and with their order."""
-        text = "\n".join(self.words)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return hashlib.sha256("\n".join(self.words).encode()).hexdigest()[:16]
 
     @property
     def size(self) -> int:
@@ -133,23 +132,27 @@ class Vocabulary:
         """
         if self._table is None:
             with tf.init_scope():
-                self._table = tf.lookup.StaticHashTable(
-                    self._initializer(), default_value=special.UNK
-                )
+                self._table = self._make_table(special.UNK)
         return self._table
 
-    def _initializer(self):
+    def words_by_id(self) -> tf.lookup.StaticHashTable:
+        """Makes the table of an export, from ids to words; `<unk>` by default.
+
+        It reads the vocabulary's file, if it has one.
+        """
+        unknown = special.SPECIAL_TOKENS[special.UNK]
+        return self._make_table(unknown, order=-1)
+
+    def _make_table(self, default, order=1):
         if self.path is None:
-            return tf.lookup.KeyValueTensorInitializer(
-                tf.constant(self.words), tf.range(self.size, dtype=tf.int64)
-            )
-        return tf.lookup.TextFileInitializer(
-            self.path,
-            tf.string,
-            tf.lookup.TextFileIndex.WHOLE_LINE,
-            tf.int64,
-            tf.lookup.TextFileIndex.LINE_NUMBER,
-        )
+            columns = self.words, tf.range(self.size, dtype=tf.int64)
+            initializer = tf.lookup.KeyValueTensorInitializer(*columns[::order])
+        else:
+            word = tf.string, tf.lookup.TextFileIndex.WHOLE_LINE
+            number = tf.int64, tf.lookup.TextFileIndex.LINE_NUMBER
+            key, value = (word, number)[::order]
+            initializer = tf.lookup.TextFileInitializer(self.path, *key, *value)
+        return tf.lookup.StaticHashTable(initializer, default)
 
     def lookup(self, words):
         """Looks up the ids of words.
@@ -167,23 +170,18 @@ class Vocabulary:
         return tf.where(ids < len(special.SPECIAL_TOKENS), special.UNK, ids)
 
 
-def table(items: Mapping, dtype=tf.string, nothing="", default=0):
-    """Makes a look-up table of a graph, from words or numbers to others.
+def table(items: Mapping, default=0):
+    """Makes a look-up table of a graph, from words to words or numbers.
 
     Args:
         items: The values by their keys.
-        dtype: Dtype of the keys.
-        nothing: A key that means no word.
-        default: The value of `nothing`, and of unknown keys.
+        default: The value of `""`, and of unknown keys.
     """
-    items = {nothing: default, **items}  # TensorFlow refuses an empty table.
-    keys, values = list(items), list(items.values())
-    of_values = tf.string if isinstance(default, str) else tf.int32
+    items = {"": default, **items}  # TensorFlow refuses an empty table.
+    kind = tf.string if isinstance(default, str) else tf.int32
+    values = tf.constant([*items.values()], kind)
     return tf.lookup.StaticHashTable(
-        tf.lookup.KeyValueTensorInitializer(
-            tf.constant(keys, dtype), tf.constant(values, of_values)
-        ),
-        default,
+        tf.lookup.KeyValueTensorInitializer([*items], values), default
     )
 
 
@@ -225,12 +223,9 @@ def count_words(
         return [(w.numpy().tolist(), c.numpy().tolist()) for w, c in counted]
 
     counters = [collections.Counter() for _ in tokenizers]
+    title = "Counting words"
     for counted in map_chunks(
-        count_chunk,
-        pairs,
-        total=total,
-        description="Counting words",
-        progress=progress,
+        count_chunk, pairs, total=total, description=title, progress=progress
     ):
         for counter, (words, counts) in zip(counters, counted):
             get = counter.get

@@ -62,8 +62,7 @@ class RequestedDefinitions(tf.Module):
         # What an export has to track.
         self._vocabulary_table = vocabulary.table()
         with tf.init_scope():
-            irregular = dict.fromkeys(served.definitions.lemmas, 1)
-            self._irregular = table(irregular)
+            self._irregular = table(dict.fromkeys(served.definitions.lemmas, 1))
 
     @tf.function(input_signature=_LINES, autograph=False)
     def read(self, lines) -> Requested:

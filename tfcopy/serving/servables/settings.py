@@ -150,10 +150,9 @@ def _parsers(content) -> dict[str, Callable]:
             for side in ("source", "target")
         ]
         glossary = functools.partial(Glossary.load, languages=languages)
-        fields = dataclasses.fields(SearchOptions)
         parsers = {
             x.name: _flag(NonNegativeInt if x.type is int else x.type)
-            for x in fields
+            for x in dataclasses.fields(SearchOptions)
             if x.name not in _DERIVED
         } | {
             "max_source_length": _flag(_Length),
@@ -177,8 +176,7 @@ def _parsers(content) -> dict[str, Callable]:
 
 def _cell_options(config):
     """Returns the options of the decoder cell in the config of a model."""
-    cell = config["config"].get("cell") or {}
-    return cell.get("config", {})
+    return (config["config"].get("cell") or {}).get("config", {})
 
 
 def _definition_files(content):

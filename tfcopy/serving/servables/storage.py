@@ -25,14 +25,8 @@ from typing import Any, NamedTuple
 import keras
 import numpy as np
 
-from tfcopy import filesystem, keras_internals
+from tfcopy import checked_files, filesystem, keras_internals
 from tfcopy.atomic_files import write_atomically
-from tfcopy.checked_files import (
-    DamagedFileError,
-    check_fields,
-    read_json,
-    write_json,
-)
 from tfcopy.data.definitions import (
     DefinitionFeatures,
     DefinitionLookup,
@@ -51,12 +45,7 @@ from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.decoding import Ensemble, SearchOptions
 from tfcopy.models import rarest_word_model  # noqa: F401 registers classes
 from tfcopy.serving.run_folder import SERVABLE_NAME, RunError, checkpoints_of
-from tfcopy.serving.servables import settings
-from tfcopy.serving.servables.text_model import (
-    AnswerFinder,
-    EntailmentClassifier,
-    WordPredictor,
-)
+from tfcopy.serving.servables import settings, text_model
 from tfcopy.serving.servables.translator import Translator
 from tfcopy.training.checkpoint_arrays import get_values, set_values
 from tfcopy.training.checkpoints import CheckpointError
@@ -72,7 +61,12 @@ _FIELDS = (
 )
 KINDS = {
     kind.__name__: kind
-    for kind in (AnswerFinder, EntailmentClassifier, Translator, WordPredictor)
+    for kind in (
+        text_model.AnswerFinder,
+        text_model.EntailmentClassifier,
+        Translator,
+        text_model.WordPredictor,
+    )
 }
 
 
@@ -134,7 +128,9 @@ def save(
         "model": _model_config(own_model),
         "trained_model": trained,
     }
-    write_json(os.path.join(os.fspath(folder), FILE_NAME), content)
+    checked_files.write_json(
+        os.path.join(os.fspath(folder), FILE_NAME), content
+    )
 
 
 def load(
@@ -176,8 +172,7 @@ def load(
             name: decode(x) for name, x in content["arguments"].items()
         }
         arguments.pop("xla", None)  # of runs that began when it was an option
-        identity = content.get("identity", {})
-        _load_weights(trained, folder, checkpoint, identity)
+        _load_weights(trained, folder, checkpoint, content.get("identity", {}))
         if trained is not model:
             set_values(model, get_values(trained))
         arguments = settings.change_arguments(arguments, values)
@@ -232,7 +227,7 @@ def convert_to_float32(model):
 def _content_of(path):
     """Reads a file, and checks its format."""
     try:
-        content = read_json(path)
+        content = checked_files.read_json(path)
         number, kind = content["format"], content["kind"]
         if number != FORMAT or str(kind) not in KINDS:
             raise RunError(
@@ -240,13 +235,13 @@ def _content_of(path):
                 f"kind {kind!r}; this one reads format {FORMAT} of "
                 f"{', '.join(KINDS)}). Update tfcopy."
             )
-        check_fields(path, content, *_FIELDS)
+        checked_files.check_fields(path, content, *_FIELDS)
     except FileNotFoundError:
         raise RunError(
             f"{path}: no such file. Repeat the recipe's command: it writes the "
             "file, and exports a finished run without training it again."
         ) from None
-    except DamagedFileError as error:
+    except checked_files.DamagedFileError as error:
         raise RunError(str(error)) from error
     except KeyError as error:
         raise _make_error(path, error) from error
@@ -279,8 +274,7 @@ def _reason(error):
 def _load_weights(model, folder, checkpoint, identity):
     """Loads the weights of a checkpoint into a model."""
     checkpoints = checkpoints_of(folder)
-    info = checkpoints.newest_info() or {}
-    there = info.get("identity", {})
+    there = (checkpoints.newest_info() or {}).get("identity", {})
     for name in identity.keys() & there.keys():
         if identity[name] != there[name]:
             raise CheckpointError(

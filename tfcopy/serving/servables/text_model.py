@@ -21,13 +21,11 @@ from tfcopy.data.definitions.features import DefinitionFeatures
 from tfcopy.data.text.tokenization import (
     Tokenizer,
     cut_out,
+    offset_at,
     tokenize_with_offsets,
 )
 from tfcopy.decoding import joint_spans
-from tfcopy.serving.servables.text_reader import (
-    Read,
-    TextReader,
-)
+from tfcopy.serving.servables.text_reader import Read, TextReader
 
 
 @dataclasses.dataclass(eq=False, repr=False)
@@ -148,8 +146,7 @@ class TextModel:
     @property
     def resources(self) -> list:
         """Variables and tables, which a SavedModel must hold."""
-        weights = [v.value for v in self.model.variables]
-        return weights + self._reader.resources
+        return [v.value for v in self.model.variables] + self._reader.resources
 
     @property
     def config(self) -> dict:
@@ -164,9 +161,7 @@ class TextModel:
                 f"{name}_vocabulary_size": vocabulary.size
                 for name, vocabulary in self._vocabularies.items()
             },
-            "num_headwords": len(self.definitions.headwords)
-            if self.definitions
-            else 0,
+            "num_headwords": len(getattr(self.definitions, "headwords", ())),
         }
         if self.takes_dictionary:
             tokenizer = self.definition_tokenizer
@@ -192,9 +187,8 @@ class TextModel:
         def ask(**texts):
             return _ask(reader, self.texts[0], texts, say)
 
-        return tf.function(ask, autograph=False).get_concrete_function(
-            **{x: _spec(x) for x in inputs}
-        )
+        specs = {x: _spec(x) for x in inputs}
+        return tf.function(ask, autograph=False).get_concrete_function(**specs)
 
     def with_files(self, folder) -> "TextModel":
         """Returns a copy whose vocabularies are files, saved in a folder."""
@@ -296,15 +290,11 @@ class AnswerFinder(TextModel):
         first, last, score = self._spans(read)
         is_blank = starts.row_lengths() == 0
         first, last = (tf.where(is_blank, 0, x) for x in (first, last))
-        start, end = (
-            _value_at(offsets, place, is_blank)
-            for offsets, place in ((starts, first), (ends, last - 1))
-        )
         return {
             "text": cut_out(context, starts, ends, first, last),
             "score": tf.where(is_blank, 0.0, score),
-            "start": start,
-            "end": end,
+            "start": offset_at(starts, first, is_blank),
+            "end": offset_at(ends, last - 1, is_blank),
         }
 
     def _spans(self, read):
@@ -318,26 +308,12 @@ class AnswerFinder(TextModel):
         return first, last, score + tf.gather(end, last, batch_dims=1)
 
     def _analyse(self, texts, read):
-        probabilities = {
-            f"{name}_probability": tf.nn.softmax(read.outputs[name])
-            for name in ("start", "end")
-        }
-        outputs = {
-            **self._answer(texts, read),
-            **self._reader.list_words(read),
-            **probabilities,
-        }
+        outputs = self._answer(texts, read) | self._reader.list_words(read)
+        for name in ("start", "end"):
+            outputs[f"{name}_probability"] = tf.nn.softmax(read.outputs[name])
         if "coattention" in read.details:
             outputs["attention"] = read.details["coattention"][1]
         return outputs
-
-
-def _value_at(offsets, place, is_blank):
-    """Returns the offset at a place of each row, `(B,)`; 0 if blank."""
-    rows = tf.cast(offsets.row_starts(), tf.int32)
-    values = tf.concat([offsets.flat_values, [0]], 0)
-    picked = tf.gather(values, tf.where(is_blank, 0, rows + place))
-    return tf.where(is_blank, 0, picked)
 
 
 # In the order of `tfcopy.data.corpora.nli`.

@@ -253,10 +253,8 @@ class TextReader:
             return self._core(inputs)
         spellings = None
         if "spelling_ids" in inputs:
-            spellings = {
-                "slots": self._select_inputs(inputs, "spelling_slots"),
-                "ids": inputs["spelling_ids"],
-            }
+            slots = self._select_inputs(inputs, "spelling_slots")
+            spellings = {"slots": slots, "ids": inputs["spelling_ids"]}
         ids = self._select_inputs(inputs, "ids")
         vectors = self._embedding(
             ids,
@@ -285,13 +283,9 @@ class TextReader:
         """Returns the words of each text with marks, and their headwords."""
         about = {}
         for name, words in read.words.items():
-            begin, end = (
-                [tf.fill([words.nrows(), 1], mark)] * is_there
-                for mark, is_there in (
-                    (_BOS_WORD, self._features.begin),
-                    (_EOS_WORD, self._features.end),
-                )
-            )
+            column = [words.nrows(), 1]
+            begin = [tf.fill(column, _BOS_WORD)] * self._features.begin
+            end = [tf.fill(column, _EOS_WORD)] * self._features.end
             parts = tf.concat([*begin, words, *end], axis=1)
             about[f"{name}_tokens"] = parts.to_tensor("")
             if self._table is not None:
@@ -307,12 +301,8 @@ def _cut_middles(words):
     values = words.flat_values
     lengths = tf.strings.length(values)
     half = tf.fill(tf.shape(lengths), _LONGEST_WORD // 2)
-    ends = tf.strings.join(
-        [
-            tf.strings.substr(values, tf.zeros_like(half), half),
-            tf.strings.substr(values, tf.maximum(lengths - half, 0), half),
-        ]
-    )
-    return words.with_flat_values(
-        tf.where(lengths > _LONGEST_WORD, ends, values)
-    )
+    first = tf.strings.substr(values, tf.zeros_like(half), half)
+    last = tf.strings.substr(values, tf.maximum(lengths - half, 0), half)
+    ends = tf.strings.join([first, last])
+    values = tf.where(lengths > _LONGEST_WORD, ends, values)
+    return words.with_flat_values(values)

@@ -77,8 +77,7 @@ def mark_terms(text, glossary: Glossary | None, lines, tokenizer):
     own = [tf.reshape(x, [-1]) for x in terms.fields_of(lines)]
     numbers = tf.size(own[0]) + tf.range(tf.size(all_terms.phrases))
     text = terms.mark(text, all_terms.phrases, protect, numbers)
-    both = zip(own, all_terms)
-    return text, RequestedTerms(*(tf.concat(x, 0) for x in both))
+    return text, RequestedTerms(*(tf.concat(x, 0) for x in zip(own, all_terms)))
 
 
 def program_lengths(
@@ -169,30 +168,25 @@ def read_sources(translator, text, rows, must_have=None) -> Sources:
     longest = tf.cast(ids.bounding_shape(axis=1), tf.int32)
     width = -(-longest // POSITIONS) * POSITIONS
     ids = ids.to_tensor(special.PAD, shape=tf.stack([tf.size(is_blank), width]))
+    shape = tf.shape(ids)
     protected = None
     if needed is not None:
-        protected = _read(tf.cast(needed, tf.int32), translator, tf.shape(ids))
+        protected = _read(tf.cast(needed, tf.int32), translator, shape)
     keys = None
     if translator.entities is not None:
-        keys = translator.entities.source(words)
-        keys = keys.to_tensor("", shape=tf.shape(ids))
+        keys = translator.entities.source(words).to_tensor("", shape=shape)
         words = translator.entities.surfaces(words)
     inputs = {}
     if translator.definitions is not None:
         inputs = translator.definitions.source_inputs(
-            words.to_tensor("", shape=tf.shape(ids)), ids
+            words.to_tensor("", shape=shape), ids
         )
     if translator.append_eos:
         words = append(words, _EOS_WORD)
+    words = words.to_tensor("", shape=shape)
+    copy_ids = copy_ids.to_tensor(special.NO_COPY, shape=shape)
     return Sources(
-        ids,
-        copy_ids.to_tensor(special.NO_COPY, shape=tf.shape(ids)),
-        words.to_tensor("", shape=tf.shape(ids)),
-        keys,
-        protected,
-        is_blank,
-        inputs,
-        longest,
+        ids, copy_ids, words, keys, protected, is_blank, inputs, longest
     )
 
 
@@ -277,11 +271,8 @@ class Shortlist:
         places = tf.gather(place_of, tf.where(is_word, found, 0))
         places = tf.where(is_word, places, 0)
         owners = tf.repeat(tf.range(rows), tf.shape(places)[1])
-        hits = tf.scatter_nd(
-            tf.stack([owners, tf.reshape(places, [-1])], axis=1),
-            tf.ones_like(owners),
-            [rows, count],
-        )
+        pairs = tf.stack([owners, tf.reshape(places, [-1])], axis=1)
+        hits = tf.scatter_nd(pairs, tf.ones_like(owners), [rows, count])
         allowed = (hits > 0) | (tf.range(count) < first)
         return Candidates(ids, tf.where(allowed, 0.0, MASKED))
 
@@ -331,7 +322,7 @@ class HypothesisWriter:
         vocabulary = translator.target_vocabulary
         self._size = vocabulary.size
         self._replace_unk = translator.replace_unk
-        self._target_words = _words_by_id(vocabulary)
+        self._target_words = vocabulary.words_by_id()
         self._emission = None
         if translator.dictionary is not None:
             words = vocabulary.words
@@ -364,11 +355,8 @@ class HypothesisWriter:
         known_ids = tf.where(is_word & (ids < size), ids, special.PAD)
         generated = self._target_words.lookup(tf.cast(known_ids, tf.int64))
         if source.keys is not None:
-            restored = restore(
-                tf.reshape(generated, [tf.shape(ids)[0], -1]),
-                source.keys,
-                source.words,
-            )
+            flat = tf.reshape(generated, [tf.shape(ids)[0], -1])
+            restored = restore(flat, source.keys, source.words)
             generated = tf.reshape(restored, tf.shape(ids))
         # Which of the word's positions, if search does not say: the first.
         copied_from = result.copied_from[:, :, :longest]
@@ -397,21 +385,3 @@ class HypothesisWriter:
             pointed = emit(pointed, self._emission)
         words = tf.where(copied_from >= 0, pointed, generated)
         return tf.where(is_word, words, ""), copied_from, lengths
-
-
-def _words_by_id(vocabulary):
-    """Makes the table from int64 id to word, from the file if there is one."""
-    if vocabulary.path is None:
-        initializer = tf.lookup.KeyValueTensorInitializer(
-            tf.range(vocabulary.size, dtype=tf.int64),
-            tf.constant(vocabulary.words),
-        )
-    else:
-        initializer = tf.lookup.TextFileInitializer(
-            vocabulary.path,
-            tf.int64,
-            tf.lookup.TextFileIndex.LINE_NUMBER,
-            tf.string,
-            tf.lookup.TextFileIndex.WHOLE_LINE,
-        )
-    return tf.lookup.StaticHashTable(initializer, default_value=_UNK_WORD)

@@ -196,10 +196,7 @@ class Translator:
         functions = {"serving_default": self.translate, "analyse": self.analyse}
         if self.protects:
             functions["with_glossary"] = self.translate_with_glossary
-        return {
-            name: function.get_concrete_function()
-            for name, function in functions.items()
-        }
+        return {k: f.get_concrete_function() for k, f in functions.items()}
 
     @property
     def config(self) -> dict:
@@ -319,8 +316,7 @@ class Translator:
         Returns:
             A `Translation` for each text, in the order of `texts`.
         """
-        answers = self._all(texts, batch_size, progress, 1)
-        return [best for (best,) in answers]
+        return [best for (best,) in self._all(texts, batch_size, progress, 1)]
 
     def n_best_all(
         self,
@@ -389,11 +385,8 @@ class Translator:
     def _answers(self, text, options):
         """Runs `_answer` as a graph, made once for equal options."""
         if options not in self._graphs:
-            graph = tf.function(
-                functools.partial(self._answer, options),
-                input_signature=_TEXT,
-                autograph=False,
-            )
+            answer = functools.partial(self._answer, options)
+            graph = tf.function(answer, input_signature=_TEXT, autograph=False)
             # Several threads may come at once.
             self._graphs.setdefault(options, graph)
         return self._graphs[options](text)
@@ -465,18 +458,16 @@ class Translator:
         if terms is not None:
             texts, words = map(terms.insert_translations, (texts, words))
             source_words = terms.insert_phrases(source_words)
+        probs = result.generate_probs
+        generate = tf.where(is_word, probs[:, :, :longest], 0.0)
         outputs = {
             "texts": texts,
             "scores": result.scores,
             "tokens": words,
             "copied_from": copied_from,
-            "generate_probability": tf.where(
-                is_word, result.generate_probs[:, :, :longest], 0.0
-            ),
+            "generate_probability": generate,
             # Before each word and EOS, `(B, N, L)`; -1 after them.
-            "emission_probs": tf.where(
-                result.ids != special.PAD, result.generate_probs, -1.0
-            ),
+            "emission_probs": tf.where(result.ids != special.PAD, probs, -1.0),
         }
         if options.return_attention:
             attention = result.attention[:, :, :longest, : source.longest]

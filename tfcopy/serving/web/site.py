@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import html
 import json
 import pathlib
 from collections.abc import Mapping, Sequence
@@ -163,9 +162,3 @@ def _summary(config):
     if "created" in config:
         parts.append(f"exported {config['created'][:10]}")
     return " · ".join(filter(None, parts))
-
-
-def licence_of(name: str, version: str, address: str, licence: str) -> str:
-    """Returns HTML about the licence of other software."""
-    link = f'<a href="{html.escape(address)}">{html.escape(name)}</a>'
-    return f"With {link} {html.escape(version)} ({html.escape(licence)})."

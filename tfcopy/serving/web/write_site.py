@@ -1,13 +1,17 @@
-"""The command `web`: a folder that answers in the browser, without a server.
+"""Writes a page on which translators answer in the browser.
 
-LiteRT.js comes from the packages of npm that `package-lock.json` names. Its
-WebAssembly has 9 MB, which only such folders need: packages are downloaded when
-the first is written, and kept in the user's cache.
+It is a folder of files that any web server serves; copied words are in colours.
+Texts stay in the browser. EXPORT has programs of LiteRT: export it with
+--set litert=int8.
+
+LiteRT.js comes from npm, once; the page loads nothing but the folder's files,
+and answers without a connection after the first answer.
 """
 
 import contextlib
 import dataclasses
 import gzip
+import html
 import http.client
 import io
 import json
@@ -19,27 +23,13 @@ import sys
 import tarfile
 import urllib.request
 
-from tfcopy import checked_files, filesystem, terminal
-from tfcopy.atomic_files import (
-    make_folder,
-    publish_folder,
-    scratch_folder,
-    write_atomically,
-)
+from tfcopy import atomic_files, checked_files, filesystem, terminal
 from tfcopy.flags import Parser
 from tfcopy.runtime import litert_engine, text_functions
 from tfcopy.runtime.local_model import LocalModel
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving.web import site
 from tfcopy.terminal import one_line
-
-_DESCRIPTION = """\
-Writes a folder of files that any web server serves: a page on which translators
-answer in the browser, with their copied words in colours. Texts stay in the
-browser. EXPORT has programs of LiteRT: export it with --set litert=int8.
-
-LiteRT.js comes from npm, once; the page loads nothing but the folder's files,
-and answers without a connection after the first answer."""
 
 _EXAMPLES = """\
 examples:
@@ -68,7 +58,7 @@ class Options:
 
 def main(arguments=None):
     """Runs the command, and returns its exit status."""
-    options = Parser(Options, _DESCRIPTION, _EXAMPLES).parse(arguments)
+    options = Parser(Options, __doc__, _EXAMPLES).parse(arguments)
     return terminal.run("web", lambda: write_site(options.exports, options.to))
 
 
@@ -113,12 +103,8 @@ def write_site(exports, to) -> None:
     if not models:
         raise ModelError(" ".join(left_out))
     hashes = {name: site.integrity(x) for name, x in files.items()}
-    about = site.licence_of(
-        "LiteRT.js",
-        _read_lock("@litertjs/core")["version"],
-        "https://github.com/google-ai-edge/LiteRT",
-        "Apache License 2.0",
-    )
+    version = html.escape(_read_lock("@litertjs/core")["version"])
+    about = f"With {_LINK} {version} (Apache License 2.0)."
     files["service_worker.js"] = site.service_worker(hashes)
     files["index.html"] = site.index(models, page, hashes, about, folder)
     _write(files, to)
@@ -184,21 +170,22 @@ def _write(files, to):
     parent = os.path.dirname(filesystem.abspath(to))
     try:
         if not filesystem.is_url(to):
-            make_folder(parent)
-        with scratch_folder(parent, ".site-") as folder:
+            atomic_files.make_folder(parent)
+        with atomic_files.scratch_folder(parent, ".site-") as folder:
             made = os.path.join(folder, "site")
             for name, content in files.items():
                 path = os.path.join(made, name)
                 os.makedirs(os.path.dirname(path), exist_ok=True)
                 with open(path, "wb") as file:
                     file.write(content)
-            publish_folder(made, to, "index.html")
+            atomic_files.publish_folder(made, to, "index.html")
     except OSError as error:
         reason = error.strerror or error
         raise OSError(f"--to: cannot write {to} ({reason}).") from error
 
 
 _LOCK = pathlib.Path(__file__).with_name("package-lock.json")
+_LINK = '<a href="https://github.com/google-ai-edge/LiteRT">LiteRT.js</a>'
 _REGISTRY = "https://registry.npmjs.org"
 _VARIABLE = "NPM_CONFIG_REGISTRY"
 _TIMEOUT = 60  # seconds
@@ -220,6 +207,10 @@ _FILES = {
 
 def litert_files() -> dict[str, bytes]:
     """Returns the files of LiteRT.js that a site needs, by name.
+
+    They come from the packages of npm that `package-lock.json` names. Its
+    WebAssembly has 9 MB, which only such folders need: packages are downloaded
+    when the first is written, and kept in the user's cache.
 
     Raises:
         ModelError: If a package can be neither read nor downloaded, or is not
@@ -261,7 +252,7 @@ def _archive(package):
         )
     with contextlib.suppress(OSError):  # A cache may be read-only.
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        write_atomically(path, lambda file: file.write(content))
+        atomic_files.write_atomically(path, lambda file: file.write(content))
     return content
 
 

@@ -31,26 +31,19 @@ export function attentionMap(rows, columns, weights, options) {
     if (weight < LEAST_WEIGHT && framed === undefined)
       return element("td", { class: gap(k) });
     const title = `${shortened(rows[i])} → ${shortened(columns[j])}: ${weight.toFixed(3)}`;
-    const kind = [gap(k), framed !== undefined && "framed"]
-      .filter(Boolean)
-      .join(" ");
+    const frame = framed !== undefined && "framed";
+    const kind = [gap(k), frame].filter(Boolean).join(" ");
     const style = `--p:${Math.min(1, weight).toFixed(3)};--h:${framed}`;
     return element("td", { class: kind, title }, element("i", { style }));
   };
-  const body = rows.slice(0, MOST_ROWS).map((word, i) =>
-    element(
-      "tr",
-      {},
-      element("th", { scope: "row" }, element("span", ofRow(i), label(word))),
-      kept.map((j, k) => cell(i, j, k)),
-    ),
-  );
-  const table = element(
-    "table",
-    { class: "map" },
-    element("thead", {}, element("tr", {}, element("td"), head)),
-    element("tbody", {}, body),
-  );
+  const body = rows.slice(0, MOST_ROWS).map((word, i) => {
+    const name = element("span", ofRow(i), label(word));
+    const cells = kept.map((j, k) => cell(i, j, k));
+    return element("tr", {}, element("th", { scope: "row" }, name), cells);
+  });
+  const first = element("thead", {}, element("tr", {}, element("td"), head));
+  const others = element("tbody", {}, body);
+  const table = element("table", { class: "map" }, first, others);
   const region = {
     class: "scroll",
     tabindex: 0,

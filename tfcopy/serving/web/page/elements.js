@@ -111,12 +111,10 @@ export function runningText(text, words, decorate) {
     nodes.push(text.slice(place, start), decorate(i, text.slice(start, end)));
     place = end;
   });
-  const rest = text.slice(place);
+  let rest = text.slice(place);
   const title = "too long: this was not read";
-  return [
-    ...nodes,
-    rest.trim() ? element("span", { class: "faint", title }, rest) : rest,
-  ];
+  if (rest.trim()) rest = element("span", { class: "faint", title }, rest);
+  return [...nodes, rest];
 }
 
 /** Returns names with bars, one below the other. */

@@ -8,55 +8,34 @@ const LOWEST_SCORE = -1e8;
 
 /** Returns the hypotheses, the best first. */
 export function readHypotheses(outputs, pieces = {}) {
-  const source = outputs.source_tokens.filter(Boolean);
-  const isOne = (text, i) => {
-    const score = outputs.scores[i];
-    return i === 0 || (score > LOWEST_SCORE && (text || score));
-  };
-  return [...outputs.texts.keys()]
-    .filter((i) => isOne(outputs.texts[i], i))
-    .map((i) => {
-      const words = outputs.tokens[i].filter(Boolean);
-      const upTo = (x) => x[i].slice(0, words.length);
-      return joined(
-        {
-          text: outputs.texts[i],
-          score: outputs.scores[i],
-          words,
-          source,
-          copiedFrom: upTo(outputs.copied_from),
-          generate: upTo(outputs.generate_probability),
-          attention: upTo(outputs.attention).map((x) =>
-            x.slice(0, source.length),
-          ),
-        },
-        pieces,
-      );
-    });
+  const { texts, scores } = outputs;
+  return [...texts.keys()]
+    .filter((i) => !i || (scores[i] > LOWEST_SCORE && (texts[i] || scores[i])))
+    .map((i) => hypothesis(outputs, i, pieces));
 }
 
-/** Joins subwords to words. */
-function joined(hypothesis, pieces) {
-  const rows = spans(hypothesis.words, pieces.target);
-  const columns = spans(hypothesis.source, pieces.source);
-  const attention = rows.map(([first, end]) =>
-    columns.map(([a, b]) =>
-      mean(
-        hypothesis.attention.slice(first, end).map((x) => sum(x.slice(a, b))),
-      ),
-    ),
-  );
+/** Returns one of them, its subwords joined to words. */
+function hypothesis(outputs, i, pieces) {
+  const tokens = outputs.tokens[i].filter(Boolean);
+  const read = outputs.source_tokens.filter(Boolean);
+  const generate = outputs.generate_probability[i];
+  const rows = spans(tokens, pieces.target);
+  const columns = spans(read, pieces.source);
   const owner = (j) => columns.findIndex(([a, b]) => a <= j && j < b);
   return {
-    ...hypothesis,
-    words: rows.map((x) => text(hypothesis.words, x, pieces.target)),
-    source: columns.map((x) => text(hypothesis.source, x, pieces.source)),
+    text: outputs.texts[i],
+    score: outputs.scores[i],
+    words: rows.map((x) => text(tokens, x, pieces.target)),
+    source: columns.map((x) => text(read, x, pieces.source)),
     copiedFrom: rows.map((x) => {
-      const places = hypothesis.copiedFrom.slice(...x);
+      const places = outputs.copied_from[i].slice(...x);
       return Math.min(...places) < 0 ? -1 : owner(places[0]);
     }),
-    generate: rows.map((x) => mean(hypothesis.generate.slice(...x))),
-    attention,
+    generate: rows.map((x) => mean(generate.slice(...x))),
+    attention: rows.map((x) => {
+      const weights = outputs.attention[i].slice(...x);
+      return columns.map((y) => mean(weights.map((z) => sum(z.slice(...y)))));
+    }),
   };
 }
 

@@ -40,9 +40,8 @@ async function attempt(message, task) {
 async function choose(name) {
   const model = models.find((x) => x.name === name) ?? models[0];
   if (!model) return say("There are no models. Export one, and reload.", true);
-  state.backend = model.folder
-    ? new InBrowser(model, files)
-    : new OnServer(model);
+  const Backend = model.folder ? InBrowser : OnServer;
+  state.backend = new Backend(model, files);
   state.facts = null;
   at("model").value = model.name;
   at("facts").textContent = "";
@@ -116,9 +115,8 @@ function readLines() {
 async function ask(texts, chosen = 0) {
   if (!state.facts) return;
   if (texts) fields().forEach((area, i) => (area.value = texts[i] ?? ""));
-  const given = Object.fromEntries(
-    fields().map((x, i) => [state.facts.texts[i], x.value]),
-  );
+  const pairs = fields().map((x, i) => [state.facts.texts[i], x.value]);
+  const given = Object.fromEntries(pairs);
   const { backend, facts } = state;
   const size = Math.ceil(facts.bytes / 1e6);
   const message =
@@ -185,9 +183,8 @@ async function reloadIfReplaced() {
   } else if (!isReplaced && history.state) history.replaceState(null, "");
 }
 
-at("model").replaceChildren(
-  ...models.map(({ name }) => element("option", { value: name }, name)),
-);
+const option = ({ name }) => element("option", { value: name }, name);
+at("model").replaceChildren(...models.map(option));
 at("model").onchange = () => choose(at("model").value);
 at("form").onsubmit = (event) => {
   event.preventDefault();

@@ -30,6 +30,8 @@ const POSIX = {
   word: "0-9A-Za-z_",
   xdigit: "0-9A-Fa-f",
 };
+// Characters that (?i) also matches for letters of ASCII.
+const FOLDED = { K: "\u212a", k: "\u212a", S: "\u017f", s: "\u017f" };
 const CONTROLS = { a: 7, f: 12, t: 9, n: 10, r: 13, v: 11 };
 const either = (...all) => new RegExp(all.map((x) => x.source).join("|"), "uy");
 const SETS = either(
@@ -189,27 +191,18 @@ function single(n, flags) {
 
 /** Returns what brackets hold of the characters from one to another. */
 function members(first, last, flags) {
-  const parts = [];
-  const add = (a, b) => {
-    if (a <= b)
-      parts.push(a === b ? written(a) : `${written(a)}-${written(b)}`);
-  };
-  add(first, Math.min(last, 0xd7ff));
-  add(Math.max(first, 0xe000), last);
-  if (flags.i) {
-    const shift = (a, b, by) =>
-      add(Math.max(first, a) + by, Math.min(last, b) + by);
-    shift(0x41, 0x5a, 32);
-    shift(0x61, 0x7a, -32);
-    if (last > 0x7f) throw new Error("(?i) is for ASCII alone");
-    for (const [letter, folded] of [
-      [0x4b, 0x212a],
-      [0x53, 0x17f],
-    ])
-      if ([letter, letter + 32].some((x) => first <= x && x <= last))
-        add(folded, folded);
-  }
-  return parts.join("");
+  const range = (a, b) => (a <= b ? `${written(a)}-${written(b)}` : "");
+  const found =
+    range(first, Math.min(last, 0xd7ff)) + range(Math.max(first, 0xe000), last);
+  if (!flags.i) return found;
+  if (last > 0x7f) throw new Error("(?i) is for ASCII alone");
+  const shifted = (a, b, by) =>
+    range(Math.max(first, a) + by, Math.min(last, b) + by);
+  const letters = Object.keys(FOLDED).filter(
+    (letter) => first <= code(letter) && code(letter) <= last,
+  );
+  const folded = letters.map((letter) => FOLDED[letter]).join("");
+  return found + shifted(0x41, 0x5a, 32) + shifted(0x61, 0x7a, -32) + folded;
 }
 
 /** Returns a class in brackets, from its first member, and its end. */

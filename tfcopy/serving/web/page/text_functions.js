@@ -14,10 +14,7 @@ const wordsOf = (bytes) => {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   return decoder.decode(bytes).replace(/\n$/, "").split("\n");
 };
-const idsOf = (words) => {
-  const all = words.map((word, i) => [word, i]);
-  return new Map(all.slice(FIRST));
-};
+const idsOf = (words) => new Map(words.map((x, i) => [x, i]).slice(FIRST));
 
 export class TextFunctions {
   /**
@@ -88,10 +85,8 @@ export class TextFunctions {
       const copied = this.targetIds.get(word) ?? size + first.get(word);
       return word === UNK_WORD ? NO_COPY : copied;
     });
-    return {
-      ids: append_eos ? [...ids, EOS] : ids,
-      copy_ids: append_eos ? [...copy_ids, NO_COPY] : copy_ids,
-    };
+    if (!append_eos) return { ids, copy_ids };
+    return { ids: [...ids, EOS], copy_ids: [...copy_ids, NO_COPY] };
   }
 
   /** Returns which tokens are required; not a span that is cut off. */
@@ -116,20 +111,16 @@ export class TextFunctions {
     const found = Array.from({ length: count }, (_, i) =>
       this.hypothesis(source, result, i, beside),
     );
-    const score = (i) => (source.isBlank ? 0 : result.scores[i]);
-    if (signature !== "analyse") return { text: found[0].text, score: score(0) };
-    const isAgain = found.map((x, i) =>
-      found.slice(0, i).some((y) => y.text === x.text),
-    );
-    const kept = found.map((x, i) => ({ ...x, score: score(i) }));
-    const all = [
-      ...kept.filter((_, i) => !isAgain[i]),
-      ...kept
-        .filter((_, i) => isAgain[i])
-        .map(() => ({ text: "", score: MASKED, words: [], places: [], steps: [] })),
-    ];
+    const { text, score } = found[0];
+    if (signature !== "analyse") return { text, score };
+    const texts = found.map((x) => x.text);
+    const all = found.filter((x, i) => texts.indexOf(x.text) === i);
+    const again = { text: "", score: MASKED, words: [] };
+    all.push(...new Array(count - all.length).fill(again));
     const longest = Math.max(...found.map((x) => x.words.length));
     const width = source.ids.length;
+    const { generate_probs, attention } = result;
+    const none = new Array(width).fill(0);
     const each = (f, rest) =>
       all.map((x) =>
         Array.from({ length: longest }, (_, t) =>
@@ -137,8 +128,8 @@ export class TextFunctions {
         ),
       );
     return {
-      text: all[0].text,
-      score: all[0].score,
+      text,
+      score,
       texts: all.map((x) => x.text),
       scores: all.map((x) => x.score),
       tokens: each((x, t) => x.words[t], ""),
@@ -146,30 +137,23 @@ export class TextFunctions {
         .map((x) => this.shown(source, this.source.unmark(x), 0))
         .concat(new Array(width - source.tokens.length).fill("")),
       copied_from: each((x, t) => x.places[t], GENERATE),
-      generate_probability: each(
-        (x, t) => result.generate_probs[x.number][t],
-        0,
-      ),
-      attention: each(
-        (x, t) => result.attention[x.number][t].slice(0, width),
-        new Array(width).fill(0),
-      ),
+      generate_probability: each((x, t) => generate_probs[x.number][t], 0),
+      attention: each((x, t) => attention[x.number][t].slice(0, width), none),
     };
   }
 
   /** Returns a hypothesis: its text, its words, and where they come from. */
   hypothesis(source, result, number, beside) {
-    const tokens = [];
-    const places = [];
-    const ids = source.isBlank ? [] : result.ids[number];
-    for (let t = 0; t < ids.length && ids[t] !== PAD && ids[t] !== EOS; t++) {
-      const [token, place] = this.wordAt(source, result, number, t);
-      tokens.push(token);
-      places.push(place);
-    }
+    const ids = source.isBlank ? [] : [...result.ids[number], EOS];
+    const end = ids.findIndex((id) => id === PAD || id === EOS);
+    const found = ids
+      .slice(0, end)
+      .map((_, t) => this.wordAt(source, result, number, t));
+    const [tokens, places] = [0, 1].map((side) => found.map((x) => x[side]));
     const text = this.target.detokenize(tokens, beside);
     const words = tokens.map((x) => this.shown(source, this.source.unmark(x), 1));
-    return { number, text: this.shown(source, text, 1), words, places };
+    const score = source.isBlank ? 0 : result.scores[number];
+    return { number, text: this.shown(source, text, 1), score, words, places };
   }
 
   wordAt(source, result, number, t) {

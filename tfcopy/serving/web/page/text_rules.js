@@ -19,9 +19,7 @@ export class Pattern {
 
   /** Returns whether all of a text matches. */
   matches(text) {
-    const expression = compiled(this.pattern, true);
-    expression.lastIndex = 0;
-    return expression.test(text);
+    return text.search(compiled(this.pattern, true)) === 0;
   }
 
   /** Replaces matches as RE2 does: none is empty at the end of the last one. */
@@ -130,23 +128,15 @@ export class Glossary {
     const pattern = new Pattern(
       longest.map((x) => this.escape(this.delimited(x))).join("|"),
     );
-    const numbered = (part) => {
+    const marked = ([part]) => {
       const plain = part.replaceAll("\x04", "");
       const number = numbers.get(this.blanks.normalize(plain));
       return number === undefined ? plain : this.open + number + this.close;
     };
-    return this.tokenizer
-      .cut(this.kept.normalize(text))
-      .map((part, i) => (i % 2 ? part : this.delimited(part)))
-      .map((part, i) =>
-        i % 2
-          ? part
-          : pattern
-              .split(part)
-              .map((x, j) => (j % 2 ? numbered(x) : x.replaceAll("\x04", "")))
-              .join(""),
-      )
-      .join("");
+    const outside = (part) =>
+      pattern.replace(this.delimited(part), marked).replaceAll("\x04", "");
+    const parts = this.tokenizer.cut(this.kept.normalize(text));
+    return parts.map((x, i) => (i % 2 ? x : outside(x))).join("");
   }
 
   delimited(text) {

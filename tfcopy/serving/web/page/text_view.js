@@ -81,6 +81,7 @@ function spanAnswer(given) {
   const large = paragraph([shown], outputs.text);
   large.classList.add("large");
   const { start_probability: starts, end_probability: ends } = outputs;
+  const hasMap = outputs.attention && tokens.length;
   const hint = `probability ${percent(chance(outputs.score))}`;
   return [
     pair(section("Answer", hint, large), plainText("question", given)),
@@ -99,9 +100,7 @@ function spanAnswer(given) {
       // The text ends before the word with this probability.
       edges("Ends with", tokens.slice(0, -1), ends.slice(1)),
     ),
-    ...(outputs.attention && tokens.length
-      ? [coattention(tokens, outputs)]
-      : []),
+    ...(hasMap ? [coattention(tokens, outputs)] : []),
   ];
 }
 
@@ -136,13 +135,9 @@ function edges(name, tokens, probabilities) {
     .sort((i, j) => probabilities[j] - probabilities[i])
     .slice(0, MOST_EDGES)
     .filter((i, rank) => !rank || probabilities[i] >= LEAST_EDGE);
-  return barChart(
-    name,
-    best.map((i) => tokens[i]),
-    best.map((i) => probabilities[i]),
-    0,
-    best.map((i) => `word ${i + 1}`),
-  );
+  const notes = best.map((i) => `word ${i + 1}`);
+  const pick = (all) => best.map((i) => all[i]);
+  return barChart(name, pick(tokens), pick(probabilities), 0, notes);
 }
 
 function coattention(tokens, outputs) {
@@ -151,18 +146,14 @@ function coattention(tokens, outputs) {
     (_, i) => outputs.start_probability[i] + outputs.end_probability[i],
   );
   const best = chances.indexOf(Math.max(...chances));
+  const weightsOf = (i) => tokens.map((_, j) => outputs.attention[j][i]);
+  const weights = question.map((_, i) => weightsOf(i));
+  const names = ["words of the question", "words of the context"];
+  const importance = tokens.map((_, j) => -Math.abs(j - best));
   return section(
     "Attention",
     "of each word of the context (columns) to the question (rows)",
-    ...attentionMap(
-      question,
-      tokens,
-      question.map((_, i) => tokens.map((_, j) => outputs.attention[j][i])),
-      {
-        names: ["words of the question", "words of the context"],
-        importance: tokens.map((_, j) => -Math.abs(j - best)),
-      },
-    ),
+    ...attentionMap(question, tokens, weights, { names, importance }),
   );
 }
 
@@ -172,11 +163,9 @@ function labelAnswer(given) {
   const names = facts.labels ?? probabilities.map((_, i) => `label ${i}`);
   const best = probabilities.indexOf(Math.max(...probabilities));
   const shown = element("p", { class: "text large" }, outputs.label);
+  const chart = barChart("Probabilities", names, probabilities, best);
   return [
-    pair(
-      section("Label", "", shown),
-      barChart("Probabilities", names, probabilities, best),
-    ),
+    pair(section("Label", "", shown), chart),
     pair(...Object.keys(texts).map((name) => plainText(name, given))),
     legend(given),
   ];

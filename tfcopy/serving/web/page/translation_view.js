@@ -91,12 +91,8 @@ function copiedAttributes(found, hue, j, generate) {
         : `copied from word ${j + 1}, ${shortened(found.source[j])}, ` +
           `with probability ${copying.toFixed(2)}`;
   }
-  return {
-    class: "copied",
-    style: `--h:${hue.get(j)}`,
-    "data-from": j + 1,
-    title,
-  };
+  const style = `--h:${hue.get(j)}`;
+  return { class: "copied", style, "data-from": j + 1, title };
 }
 
 function summary({ copiedFrom, words, score }) {
@@ -123,12 +119,10 @@ function legend(found) {
 function nBest(hypotheses, chosen, answer, choose) {
   const items = hypotheses.map((x, i) => {
     const content = x.text.trim() ? answer(x) : [faint("(empty)")];
-    const button = element(
-      "button",
-      { type: "button", "aria-pressed": String(i === chosen) },
-      element("span", { class: "score" }, decimal(x.score)),
-      element("span", { dir: "auto" }, content),
-    );
+    const attributes = { type: "button", "aria-pressed": String(i === chosen) };
+    const score = element("span", { class: "score" }, decimal(x.score));
+    const shown = element("span", { dir: "auto" }, content);
+    const button = element("button", attributes, score, shown);
     button.onclick = () => choose(i);
     return element("li", {}, button);
   });
@@ -146,13 +140,10 @@ function switches(found, copied) {
     const attributes = j < 0 ? {} : copied(j, found.generate[i]);
     const style = `--p:${copying.toFixed(3)}`;
     const title = `copy ${percent(copying)}, generate ${percent(1 - copying)}`;
-    return element(
-      "li",
-      {},
-      element("span", attributes, label(word)),
-      element("i", { class: "switch", style, title }),
-      element("small", {}, `${Math.round(100 * copying)}%`),
-    );
+    const shown = element("span", attributes, label(word));
+    const bar = element("i", { class: "switch", style, title });
+    const share = element("small", {}, `${Math.round(100 * copying)}%`);
+    return element("li", {}, shown, bar, share);
   });
   const more = found.words.length - items.length;
   return [
@@ -166,23 +157,20 @@ function switches(found, copied) {
 }
 
 function map(found, hue, copied) {
-  const places = new Map(
-    found.copiedFrom.map((j, i) => [i, j]).filter(([, j]) => j >= 0),
-  );
-  const used = new Set(places.values());
+  const { copiedFrom: places, generate } = found;
+  const used = new Set(places);
+  const weightsOf = (j) => found.attention.map((row) => row[j]);
   return section(
     "Attention",
     "rows: the answer, columns: the source; copied words are framed",
     ...attentionMap(found.words, found.source, found.attention, {
       names: ["words of the answer", "words of the source"],
       importance: found.source.map(
-        (_, j) =>
-          used.has(j) + Math.max(...found.attention.map((row) => row[j])),
+        (_, j) => used.has(j) + Math.max(...weightsOf(j)),
       ),
-      ofRow: (i) =>
-        places.has(i) ? copied(places.get(i), found.generate[i]) : {},
+      ofRow: (i) => (places[i] < 0 ? {} : copied(places[i], generate[i])),
       ofColumn: (j) => (used.has(j) ? copied(j) : {}),
-      hue: (i, j) => (places.get(i) === j ? hue.get(j) : undefined),
+      hue: (i, j) => (places[i] === j ? hue.get(j) : undefined),
     }),
   );
 }
