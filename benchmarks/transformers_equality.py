@@ -1,10 +1,15 @@
-"""Networks of checkpoints beside transformers' own, with random weights.
+"""Checkpoints beside transformers' own: networks with random weights, tokens.
 
     python benchmarks/transformers_equality.py make FOLDER   # has transformers
     python -m benchmarks.transformers_equality compare FOLDER     # has tfcopy
+    python benchmarks/transformers_equality.py make_tokens FOLDER TEXTS
+    python -m benchmarks.transformers_equality compare_tokens FOLDER TEXTS
 
 The first command writes checkpoints of 44 configs by transformers' own
-`save_pretrained`, and its logits; the second prints the largest difference.
+`save_pretrained`, and its logits; the second prints the largest difference. The
+third learns the subwords of the lines of a file and writes a tokenizer, and the
+ids of each line by `MarianTokenizer`; the fourth counts the lines whose ids
+differ, with and without spans in place.
 """
 
 import itertools
@@ -102,5 +107,60 @@ def compare(folder):
     print(worst)
 
 
+def make_tokens(folder, texts):
+    import sentencepiece
+    import transformers
+
+    folder = pathlib.Path(folder)
+    folder.mkdir(exist_ok=True)
+    pieces = {"</s>": 0, "<unk>": 1, ">>fra<<": 2}
+    for side in ("source", "target"):
+        sentencepiece.SentencePieceTrainer.train(
+            input=texts, model_prefix=str(folder / side), vocab_size=2000
+        )
+        path = (folder / f"{side}.model").rename(folder / f"{side}.spm")
+        model = sentencepiece.SentencePieceProcessor(model_file=str(path))
+        for i in range(3, len(model)):
+            # Some pieces of a model are not in the vocabulary.
+            if i % 50:
+                pieces.setdefault(model.id_to_piece(i), len(pieces))
+    pieces["<pad>"] = len(pieces)
+    (folder / "vocab.json").write_text(json.dumps(pieces))
+    files = [
+        str(folder / x) for x in ("source.spm", "target.spm", "vocab.json")
+    ]
+    tokenizer = transformers.MarianTokenizer(*files)
+    lines = pathlib.Path(texts).read_text("utf-8").split("\n")
+    ids = [tokenizer(f">>fra<<{x}").input_ids for x in lines]
+    (folder / "ids.json").write_text(json.dumps(ids))
+
+
+def compare_tokens(folder, texts):
+    import tensorflow as tf
+
+    from tfcopy.serving.published import published_tokens
+
+    folder = pathlib.Path(folder)
+    ids = json.loads((folder / "ids.json").read_text())
+    lines = pathlib.Path(texts).read_text("utf-8").split("\n")
+    size = len(json.loads((folder / "vocab.json").read_text()))
+    config = dict(vocab_size=size, pad_token_id=size - 1, eos_token_id=0)
+    config |= dict(decoder_start_token_id=size - 1)
+    for protect in ((), ("printf", "brace", "tags", "rst")):
+        tokens = published_tokens.read_marian(
+            folder, config, folder, "fra", protect
+        )
+        special = tokens.special_ids
+        rows = [*special, *(x for x in range(size) if x not in special)]
+        tokenizer = tokens.tokenizers[0]
+        cut = tokenizer.fold(tokenizer.tokenize(tf.constant(lines)))
+        found = tokens.vocabularies[0].lookup(cut).to_list()
+        # A text without tokens has no language, either.
+        found = [[*(rows[x] for x in row), 0] for row in found]
+        pairs = [*zip(lines, found, ids, strict=True)]
+        differ = [x for x in pairs if x[1] != x[2] and x[2] != [2, 0]]
+        print(protect, len(differ), "of", len(lines), differ[:3])
+
+
 if __name__ == "__main__":
-    {"make": make, "compare": compare}[sys.argv[1]](sys.argv[2])
+    globals()[sys.argv[1]](*sys.argv[2:])

@@ -4,6 +4,9 @@ import json
 import struct
 
 import numpy as np
+import sentencepiece
+
+from tests.data.text.hub_tokenizers import train_sentencepiece
 
 ROWS, UNITS, HEADS, INNER = 12, 8, 2, 12
 MARIAN = {
@@ -156,3 +159,19 @@ def compute_logits(config, weights, source, target):
     table = next(x for x in tables if x is not None)
     bias = weights.get("final_logits_bias", np.zeros((1, len(table))))
     return hidden @ table.T + bias[0]
+
+
+def write_tokens(folder, more=()):
+    """Writes the models of SentencePiece and `vocab.json` of a checkpoint."""
+    ids = {"</s>": 0, "<unk>": 1, **{x: i for i, x in enumerate(more, 2)}}
+    for side in ("source", "target"):
+        model = train_sentencepiece(
+            45, "unigram", normalization_rule_name="nmt_nfkc"
+        )
+        (folder / f"{side}.spm").write_bytes(model)
+        processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+        for i in range(3, len(processor) - 1):  # not its last piece
+            ids.setdefault(processor.id_to_piece(i), len(ids))
+    ids["<pad>"] = len(ids)
+    (folder / "vocab.json").write_text(json.dumps(ids))
+    return folder
