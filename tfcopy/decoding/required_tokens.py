@@ -459,14 +459,18 @@ def places(words, kinds, following, copied, source):
 
     Returns:
         `(within, nowhere, copied)`: boolean `(B, N)`, tokens that are part of a
-        run of several tokens; boolean `(B, N)`, tokens outside of runs that the
-        source holds only in such runs; and `copied` with about `MASKED` at
-        positions that are not allowed.
+        run of several tokens, or of any if nothing points; boolean `(B, N)`,
+        tokens outside of runs that the source holds only in such runs; and
+        `copied` with less than `MASKED` at positions that are not allowed.
     """
     runs, kinds = source.runs, ops.expand_dims(kinds, 2)
     longer = ops.logical_and(runs.starts, ops.logical_not(runs.ends))
+    # A head that never points: a run of one token, too, is the source's.
+    alone = ops.all(copied <= MASKED / 2, axis=2, keepdims=True)
+    alone = ops.logical_and(alone, ops.expand_dims(runs.starts, 1))
+    begins = ops.logical_or(alone, ops.expand_dims(longer, 1))
     here = ops.logical_or(
-        ops.logical_and(kinds == BEGINS, ops.expand_dims(longer, 1)),
+        ops.logical_and(kinds == BEGINS, begins),
         ops.logical_and(kinds == CONTINUES, following == CONTINUES),
     )
     holds = ops.expand_dims(source.ids, 1) == ops.expand_dims(words, 2)
@@ -481,7 +485,8 @@ def places(words, kinds, following, copied, source):
         ops.squeeze(is_plain, 2), ops.logical_not(ops.any(outside, axis=2))
     )
     other = ops.logical_or(other, in_run)
-    return within, nowhere, ops.where(other, MASKED, copied)
+    # Lower than where nothing points.
+    return within, nowhere, ops.where(other, 1.5 * MASKED, copied)
 
 
 def exempt(bans, kinds):

@@ -55,6 +55,10 @@ class _Tokenizer:
         """Removes the mark of a span's subword."""
         return token
 
+    def is_tie(self, tokens, others) -> bool:
+        """Returns whether a text is equally well cut in another way."""
+        return False
+
 
 class Words(_Tokenizer):
     """Words by ordered rules, or characters; see `Tokenizer`."""
@@ -127,6 +131,14 @@ class SentencePieces(_Tokenizer):
             last = first + len(piece)
             yield piece.encode(), ends[places[first]], ends[places[last]]
             first = last
+
+    def is_tie(self, tokens, others):
+        scores = [
+            sum(self._model.get_score(self._model.piece_to_id(x)) for x in cut)
+            for cut in (tokens, others)
+        ]
+        is_same_text = b"".join(tokens) == b"".join(others)
+        return is_same_text and abs(scores[0] - scores[1]) < 1e-3
 
     def detokenize(self, tokens):
         join_texts(tokens)  # refuses what becomes too long
@@ -314,6 +326,10 @@ class Spans(_Tokenizer):
         if not self.in_pieces or not self._is_piece(token):
             return token
         return token[1:].partition(_SURFACE)[0]
+
+    def is_tie(self, tokens, others):
+        cuts = ([*map(self.unmark, x)] for x in (tokens, others))
+        return self._inner.is_tie(*cuts)
 
     def _is_piece(self, token):
         return token[:1] in (self._first, self._first_in_turn, self._later)

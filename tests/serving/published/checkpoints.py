@@ -175,3 +175,15 @@ def write_tokens(folder, more=()):
     ids["<pad>"] = len(ids)
     (folder / "vocab.json").write_text(json.dumps(ids))
     return folder
+
+
+def write_marian(folder, seed=0, more=(), **changes):
+    """Writes a whole checkpoint of Marian; returns config and weights."""
+    write_tokens(folder, more)
+    size = len(json.loads((folder / "vocab.json").read_text()))
+    ids = {"vocab_size": size, "pad_token_id": size - 1}
+    ids["decoder_start_token_id"] = size - 1
+    config = {**MARIAN, **ids, "num_beams": 2, **changes}
+    weights = make_weights(config, seed)
+    write(folder, config, weights)
+    return config, weights
