@@ -123,6 +123,7 @@ def read_search(folder, config: dict, must_copy: bool):
         length_penalty=1.0 if penalty is None else penalty,
         no_repeat_ngram=values.get("no_repeat_ngram_size") or 0,
         refill=True,
+        patient=True,
         forbid_unk=True,
         must_copy=must_copy,
     )
