@@ -31,7 +31,7 @@ examples:
   %(prog)s opus-mt-en-fr --to savedmodels/en_fr --set num_beams=1
 
 Try it: tfcopy ask FOLDER, or tfcopy translate_po FOLDER my.po"""
-_PROTECT = ("links", "html", "placeholders")
+PROTECT = ("links", "html", "placeholders")
 _FILES = ["*.json", "*.spm", "*.safetensors", "tf_model.h5", "README.md"]
 # Answered by each precision, if there are no texts of a test set.
 _TEXTS = ("Hello, world!", "3 × 4 = 12", "%s: <b>{name}</b> (%d %%)", "OK")
@@ -55,7 +55,7 @@ class Options:
         version: version number (default: one more than the highest)
     """
 
-    positional = {"model": "MODEL"}
+    command, positional = "import", {"model": "MODEL"}
 
     model: str
     to: Folder
@@ -63,7 +63,7 @@ class Options:
     source_language: str | None = None
     target_language: str | None = None
     protect: list[str] = flag(
-        list(_PROTECT),
+        list(PROTECT),
         f"formats of spans that answers must keep: {CHOICES}; none if empty",
     )
     set: list[Setting] = flag(
@@ -125,7 +125,7 @@ def import_model(
     revision: str | None = None,
     source_language: str | None = None,
     target_language: str | None = None,
-    protect: Sequence[str] = _PROTECT,
+    protect: Sequence[str] = PROTECT,
     settings: Mapping | None = None,
     litert: str = "int8",
     pairs: Sequence[tuple[str, str]] = (),

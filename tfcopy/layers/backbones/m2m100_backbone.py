@@ -18,15 +18,10 @@ class M2M100Backbone(MarianBackbone):
     ```
 
     Args:
-        vocabulary_size: As in `MarianBackbone`, like all others.
-        num_layers: Number of layers of the encoder.
-        num_heads: Number of heads of each attention.
-        hidden_dim: Size of the states, D.
-        intermediate_dim: Size inside the feed-forward networks.
-        activation: Activation of the feed-forward networks.
-        normalize_first: Whether sublayers normalise their inputs.
-        max_sequence_length: Number of positions.
-        **kwargs: Other arguments.
+        vocabulary_size: Number of tokens.
+        **kwargs: The other arguments of `MarianBackbone`, by name. Defaults
+            are the activation `"relu"`, `normalize_first=True` and 1,024
+            positions.
 
     Reference:
         [Fan et al., 2020](https://arxiv.org/abs/2010.11125);
@@ -37,26 +32,7 @@ class M2M100Backbone(MarianBackbone):
 
     _positions = {"offset": 2, "shortened": True}
 
-    def __init__(
-        self,
-        vocabulary_size,
-        num_layers,
-        num_heads,
-        hidden_dim,
-        intermediate_dim,
-        activation="relu",
-        normalize_first=True,
-        max_sequence_length=1024,
-        **kwargs,
-    ):
-        super().__init__(
-            vocabulary_size,
-            num_layers,
-            num_heads,
-            hidden_dim,
-            intermediate_dim,
-            activation=activation,
-            normalize_first=normalize_first,
-            max_sequence_length=max_sequence_length,
-            **kwargs,
-        )
+    def __init__(self, vocabulary_size: int, **kwargs):
+        defaults = {"activation": "relu", "max_sequence_length": 1024}
+        defaults["normalize_first"] = True
+        super().__init__(vocabulary_size, **{**defaults, **kwargs})

@@ -119,20 +119,20 @@ class MarianBackbone(keras_hub.models.Backbone):
 
     def __init__(
         self,
-        vocabulary_size,
-        num_layers,
-        num_heads,
-        hidden_dim,
-        intermediate_dim,
-        num_decoder_layers=None,
-        decoder_vocabulary_size=None,
-        tie_weights=True,
-        activation="silu",
-        normalize_first=False,
-        scale_embedding=True,
-        dropout=0.1,
-        max_sequence_length=512,
-        dtype=None,
+        vocabulary_size: int,
+        num_layers: int,
+        num_heads: int,
+        hidden_dim: int,
+        intermediate_dim: int,
+        num_decoder_layers: int | None = None,
+        decoder_vocabulary_size: int | None = None,
+        tie_weights: bool = True,
+        activation: str = "silu",
+        normalize_first: bool = False,
+        scale_embedding: bool = True,
+        dropout: float = 0.1,
+        max_sequence_length: int = 512,
+        dtype: str | keras.DTypePolicy | None = None,
         **kwargs,
     ):
         config = {
@@ -141,20 +141,19 @@ class MarianBackbone(keras_hub.models.Backbone):
             if name not in ("self", "dtype", "kwargs", "__class__")
         }
         # === Layers ===
-        self.token_embedding = self.decoder_token_embedding = _embedding(
-            vocabulary_size,
-            hidden_dim,
-            tie_weights or decoder_vocabulary_size is not None,
-            dtype,
-            "token_embedding",
-        )
-        if decoder_vocabulary_size is not None:
-            self.decoder_token_embedding = _embedding(
-                decoder_vocabulary_size,
-                hidden_dim,
-                tie_weights,
-                dtype,
-                "decoder_token_embedding",
+        is_shared = decoder_vocabulary_size is None
+
+        def embed(rows, is_output, name):
+            tied = tie_weights or not is_output
+            return keras_hub.layers.ReversibleEmbedding(
+                rows, hidden_dim, tied, dtype=dtype, name=name
+            )
+
+        table = embed(vocabulary_size, is_shared, "token_embedding")
+        self.token_embedding = self.decoder_token_embedding = table
+        if not is_shared:
+            self.decoder_token_embedding = embed(
+                decoder_vocabulary_size, True, "decoder_token_embedding"
             )
         scale = hidden_dim**0.5 if scale_embedding else 1.0
         options = {
@@ -191,12 +190,11 @@ class MarianBackbone(keras_hub.models.Backbone):
                 for i in range(count)
             ]
             setattr(self, f"{side}_transformer_layers", blocks)
-            name, norm = f"{side}_layer_norm", None
-            if normalize_first:
-                norm = keras.layers.LayerNormalization(
-                    epsilon=1e-5, dtype=dtype, name=name
-                )
-            setattr(self, name, norm)
+            name = f"{side}_layer_norm"
+            norm = keras.layers.LayerNormalization(
+                epsilon=1e-5, dtype=dtype, name=name
+            )
+            setattr(self, name, norm if normalize_first else None)
 
         # === Functional Model ===
         inputs = {
@@ -241,9 +239,3 @@ class MarianBackbone(keras_hub.models.Backbone):
     def get_config(self):
         own = {name: getattr(self, name) for name in self._config_names}
         return {**super().get_config(), **own}
-
-
-def _embedding(size, units, tie_weights, dtype, name):
-    return keras_hub.layers.ReversibleEmbedding(
-        size, units, tie_weights, dtype=dtype, name=name
-    )
