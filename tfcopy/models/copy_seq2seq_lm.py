@@ -387,8 +387,8 @@ for _name in ("Bart", "T5", "T5Gemma", "T5Gemma2"):
     globals()[f"Copy{_name}Seq2SeqLM"] = make_task(
         CopySeq2SeqLM, _name, _preprocessor
     )
-for _networks in (marian_backbone, m2m100_backbone):
-    _name = "M2M100" if _networks is m2m100_backbone else "Marian"
+_OWN = {"Marian": marian_backbone, "M2M100": m2m100_backbone}
+for _name, _networks in _OWN.items():
     _preprocessor = keras_hub.models.Seq2SeqLMPreprocessor
     globals()[f"Copy{_name}Seq2SeqLM"] = make_task(
         CopySeq2SeqLM, _name, _preprocessor, _networks

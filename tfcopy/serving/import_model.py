@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from tfcopy import terminal
+from tfcopy.data.corpora.text_pairs import iter_lines
 from tfcopy.data.text.span_patterns import CHOICES, check_flag
-from tfcopy.flags import File, Folder, Parser, PositiveInt, flag, name_flag
+from tfcopy.flags import File, Folder, Parser, PositiveInt, flag
 from tfcopy.runtime.litert_engine import LITERT_PRECISIONS
 from tfcopy.runtime.versions import read_config
 from tfcopy.serving.export import Setting, split_settings
@@ -86,36 +87,20 @@ def main(arguments=None):
 
 
 def _import(options):
-    pairs = []
-    if options.test is not None:
-        sides = []
-        for path in options.test:
-            with (
-                name_flag("--test", path),
-                open(path, encoding="utf-8") as file,
-            ):
-                sides.append(file.read().splitlines())
-        if len(sides[0]) != len(sides[1]):
-            raise ValueError(
-                "--test: the files have different numbers of lines."
-            )
-        pairs = [*zip(*sides)]
-    path = import_model(
-        options.model,
-        options.to,
-        revision=options.revision,
-        source_language=options.source_language,
-        target_language=options.target_language,
-        protect=options.protect,
-        settings=split_settings(options.set),
-        litert=options.litert,
-        pairs=pairs,
-        version=options.version,
-    )
+    sides = [[*iter_lines(path)] for path in options.test or ()]
+    if len({*map(len, sides)}) > 1:
+        raise ValueError("--test: the files have different numbers of lines.")
+    arguments = {
+        "pairs": [*zip(*sides)],
+        "settings": split_settings(options.set),
+    }
+    languages = "source_language", "target_language"
+    for name in ("revision", "protect", "litert", "version", *languages):
+        arguments[name] = getattr(options, name)
+    path = import_model(options.model, options.to, **arguments)
     print(f"{options.model}: {path}")
     print(f"Engines: {read_config(path)['engines']}")
-    folder = shlex.quote(os.path.dirname(path))
-    print(f"Ask it: tfcopy ask {folder}")
+    print(f"Ask it: tfcopy ask {shlex.quote(os.path.dirname(path))}")
 
 
 def import_model(

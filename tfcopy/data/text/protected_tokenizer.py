@@ -160,12 +160,13 @@ class ProtectedTokenizer:
         begin = tf.cumsum(tf.strings.length(text), exclusive=True)
         rows = rows_of(tokens)
         begin = tf.gather(tf.cast(begin, tf.int64), rows)
-        first_span, last_span = _find_overlapping(
-            begin + starts.flat_values,
-            begin + ends.flat_values,
-            tf.boolean_mask(tf.cumsum(lengths, exclusive=True), is_span),
-            tf.boolean_mask(tf.cumsum(lengths), is_span),
+        span_ends = tf.boolean_mask(tf.cumsum(lengths), is_span)
+        span_starts = span_ends - tf.boolean_mask(lengths, is_span)
+        # The spans that overlap each token; the last is less if there are none.
+        first_span = tf.searchsorted(
+            span_ends, begin + starts.flat_values, side="right"
         )
+        last_span = tf.searchsorted(span_starts, begin + ends.flat_values) - 1
         is_within = first_span <= last_span
         values = tokens.flat_values
         owner = tf.gather(tf.concat([spans, [""]], 0), first_span)
@@ -461,18 +462,6 @@ def unmark(words):
         return words.with_flat_values(unmark(words.flat_values))
     marks = f"(?s)^{_ANY_MARK}|{SURFACE}.*"
     return tf.strings.regex_replace(words, marks, "")
-
-
-def _find_overlapping(starts, ends, span_starts, span_ends):
-    """Finds the spans that overlap each token.
-
-    Returns:
-        `(first, last)`: their numbers; the last is smaller if there are none.
-    """
-    return (
-        tf.searchsorted(span_ends, starts, side="right"),
-        tf.searchsorted(span_starts, ends, side="left") - 1,
-    )
 
 
 def _split(text, spans):

@@ -29,6 +29,7 @@ _OPTIONAL = {
     "share_encoder_decoder_embeddings": bool,
     "tie_word_embeddings": bool,
 }
+_LARGEST = 1 << 16  # positions
 # Of architectures that other programs have under the same name.
 _ABSENT = "normalize_before", "normalize_embedding", "add_final_layer_norm"
 
@@ -68,7 +69,8 @@ def read_config(folder) -> dict:
     check("model_type", kind in kinds, f"one of {', '.join(kinds)}")
     checked_files.check_fields(path, config, _FIELDS, _OPTIONAL)
     for name in _SIZES:
-        check(name, 0 < config[name] < 1 << 24, "positive")
+        most = _LARGEST if name == "max_position_embeddings" else 1 << 24
+        check(name, 0 < config[name] <= most, f"from 1 to {most}")
     for name in _IDS:
         rows = config["vocab_size"]
         check(name, 0 <= config[name] < rows, f"a row of {rows}")
@@ -102,6 +104,15 @@ def load(folder) -> Checkpoint:
     is_shared = config.get("share_encoder_decoder_embeddings", True)
     rows = config.get("decoder_vocab_size") or config["vocab_size"]
     arrays = CheckpointArrays(folder)
+    units, layers = config["d_model"], config["encoder_layers"]
+    layers += config["decoder_layers"]
+    least = units * (config["vocab_size"] + layers * 4 * units)
+    least += layers * 2 * units * config["encoder_ffn_dim"]
+    if least > arrays.size:  # before anything of this size is made
+        raise ValueError(
+            f"{arrays.path}: expected at least {least:,} weights by "
+            f"config.json. Received: {arrays.size:,}."
+        )
     backbone = (MarianBackbone if is_marian else M2M100Backbone)(
         vocabulary_size=config["vocab_size"],
         num_layers=config["encoder_layers"],

@@ -51,6 +51,11 @@ class CheckpointArrays:
     def __contains__(self, name):
         return name in self._arrays
 
+    @property
+    def size(self) -> int:
+        """The number of weights in all arrays."""
+        return sum(x.size for x in self._arrays.values())
+
     def take(self, name: str, shape: tuple) -> np.ndarray:
         """Returns an array as float32, and forgets it.
 
