@@ -100,9 +100,9 @@ def test_a_language_is_the_first_token(tmp_path):
             read(folder, tmp_path, language)
 
 
-def test_a_single_language_needs_no_name(folder, tmp_path):
-    with pytest.raises(ValueError, match="single target language"):
-        read(folder, tmp_path, "fra")
+def test_a_single_language_is_no_token(folder, tmp_path):
+    tokens = (read(folder, tmp_path, x).tokenizers[0] for x in ("fr", None))
+    assert len({x.prefix for x in tokens}) == 1
 
 
 def test_pieces_that_are_no_words_of_a_file_are_rows(tmp_path):

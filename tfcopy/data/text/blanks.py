@@ -27,7 +27,7 @@ def spaces(kept: str = KEPT) -> str:
         kept: The blanks that are no spaces, some of `KEPT`, or `TYPED`.
     """
     if kept == TYPED:
-        return "[\x00-\x20\x7f]+"
+        return "[\x00-\x20\x7f-\x9f]+"
     others = "".join(x for x in KEPT if x not in kept)
     return f"[{_SPACES}{others}]+"
 

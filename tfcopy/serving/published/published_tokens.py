@@ -115,14 +115,9 @@ def _find_specials(path, pieces, config):
 def _find_prefix(path, pieces, language):
     """Returns the first token of sources, which names their translations'."""
     found = [x for x in pieces if x.startswith(">>") and x.endswith("<<")]
-    prefix = "" if language is None else f">>{language}<<"
-    if prefix in (found or [""]):
-        return prefix
-    if not found:
-        raise ValueError(
-            f"--target_language {language}: the checkpoint has a single target "
-            "language. Leave the flag out."
-        )
+    prefix = f">>{language}<<"
+    if prefix in found or not found:
+        return prefix if found else ""
     codes = ", ".join(sorted(x[2:-2] for x in found))
     given = "none" if language is None else repr(language)
     raise ValueError(
