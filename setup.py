@@ -48,6 +48,7 @@ TRAIN = [
     "tensorflow-datasets>=4.9.10,<5",
     # TensorFlow Datasets imports it without asking for it.
     "importlib_resources>=6",
+    "huggingface-hub>=0.34,<3",
     # Once named keras-nlp.
     "keras-hub>=0.32,<0.33",
     # TensorFlow 2.21 no longer brings it.

@@ -40,6 +40,10 @@ PlanAttention reads_words=True use_bias=True
 PointerSoftmaxHead switch_bias=1.0
 StateReduction parts=2
 TransformerCell positions='sinusoidal'
+MarianBackbone activation='silu' decoder_vocabulary_size=None dropout=0.1
+    dtype=None max_sequence_length=512 normalize_first=False
+    num_decoder_layers=None
+    scale_embedding=True tie_weights=True
 CopyCausalLM normalize=True num_heads=None
 CopySeq2SeqLM normalize=True num_heads=None
 coattention dropout=0.2 kernel_initializer='uniform'

@@ -3,6 +3,7 @@
     tfcopy.load        loads an exported model, from a folder or a server
     tfcopy.Translator  answers texts by a model of your own
     tfcopy.export      exports it
+    tfcopy.import_model  exports a published translator
 
 The parts are modules: `tfcopy.layers`, `tfcopy.models`, `tfcopy.losses`,
 `tfcopy.training`, `tfcopy.decoding`, `tfcopy.data`; `tfcopy.recipes` holds the
@@ -23,6 +24,7 @@ _NAMES = {
     "Translation": "tfcopy.runtime.translation_records",
     "Translator": "tfcopy.serving.servables.translator",
     "export": "tfcopy.serving.saved_model",
+    "import_model": "tfcopy.serving.import_model",
     "load": "tfcopy.runtime.loading",
 }
 __all__ = ["__version__", *_MODULES, *_NAMES]

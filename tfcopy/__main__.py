@@ -19,6 +19,10 @@ COMMANDS = {
     "recipes": ("", "list the recipes"),
     "worker": ("tfcopy.worker", "run a recipe as one of several machines"),
     "export": ("tfcopy.serving.export", "export another system of a run"),
+    "import": (
+        "tfcopy.serving.import_model",
+        "export a published translator, such as OPUS-MT's",
+    ),
     "ask": (
         "tfcopy.serving.ask",
         "ask an exported model, in a folder or on a server, line by line",

@@ -32,8 +32,8 @@ _AROUND = re.compile(
 )
 # Extras, and the packages that they install and not everything needs.
 _EXTRAS = {
-    "train": "keras keras_hub rouge_score sacrebleu tensorboard tensorflow "
-    "tensorflow_datasets tensorflow_text yaml",
+    "train": "huggingface_hub keras keras_hub rouge_score sacrebleu "
+    "tensorboard tensorflow tensorflow_datasets tensorflow_text yaml",
     "serve": "fastapi_offline limits prometheus_client py3langid "
     "python_multipart regex",
     "beam": "apache_beam",

@@ -29,6 +29,7 @@ EDGE, WORD_EDGE = "\x03", "\x04"  # where a text is cut
 # Before the subwords of a span: the first one, the first of a span whose
 # order counts, and a later one.
 PIECE_MARKS = "\x05", "\x06", "\x07"
+SURFACE = "\x08"  # between such a subword and the characters that it stands for
 
 # Pointer labels that are not a source position.
 GENERATE = -1

@@ -59,6 +59,63 @@ def authors_search(model, row, options):
     return [(average(x), x[1][1:]) for x in best]
 
 
+def transformers_search(model, row, options):
+    """The same, from the best score, as `transformers` finds them.
+
+    Reference: `GenerationMixin._beam_search` of transformers 5, with
+    `early_stopping=False`.
+    """
+    beams, penalty = options.num_beams, options.length_penalty
+    live, finished = [(0.0, [tokens.BOS])], []
+    for step in range(options.max_length):
+        candidates = []
+        for log_prob, ids in live:
+            previous = ids[-1] if ids[-1] < V else tokens.UNK
+            p = probabilities(model, row, step, previous, COPY_IDS[row])
+            candidates += [
+                (log_prob + np.log(x), [*ids, word])
+                for word, x in enumerate(p)
+                if x > 0
+            ]
+        candidates.sort(key=lambda x: -x[0])
+        ended = [x for x in candidates[:beams] if x[1][-1] == tokens.EOS]
+        live = [x for x in candidates if x[1][-1] != tokens.EOS][:beams]
+        length = (step + 1) ** penalty
+        finished += [(x / length, ids[1:]) for x, ids in ended]
+        finished = sorted(finished, key=lambda x: -x[0])[:beams]
+        if len(finished) == beams and live[0][0] / length <= finished[-1][0]:
+            break
+    return finished
+
+
+@settings(max_examples=EXAMPLES)
+@given(
+    seed=st.integers(0, 2**20),
+    num_beams=st.integers(1, 4),
+    penalty=st.sampled_from([0.0, 0.5, 1.0, 2.0]),
+    eos_logit=st.sampled_from([-1.0, 1.0, 3.0]),
+)
+def test_a_patient_search_finds_what_transformers_finds(
+    seed, num_beams, penalty, eos_logit
+):
+    options = SearchOptions(
+        num_beams=num_beams,
+        max_length=6,
+        length_penalty=penalty,
+        refill=True,
+        patient=True,
+    )
+    model = random_model(seed, SOURCE_IDS, 6, V, eos_logit)
+    result = search(model, options)
+    for row in range(2):
+        if expected := transformers_search(model, row, options)[:1]:
+            actual = unpadded(result.ids[row, 0])
+            assert (result.scores[row, 0], actual) == (
+                pytest.approx(expected[0][0], abs=1e-4),
+                expected[0][1],
+            )
+
+
 def search(model, options, rows=slice(None)):
     return search_sources(model, SOURCE_IDS[rows], COPY_IDS[rows], options)
 

@@ -28,6 +28,12 @@ _TWO_SPECIALS = {"vocabulary_size": ROWS - 1}
 # The class of each, and options of its own.
 ENCODER_DECODERS = {
     "bart": ("Bart", {"max_sequence_length": 9}),
+    "marian": ("Marian", {"max_sequence_length": 9}),
+    "marian_apart": (
+        "Marian",
+        {"decoder_vocabulary_size": ROWS, "tie_weights": False},
+    ),
+    "m2m100": ("M2M100", {"num_decoder_layers": 1}),
     "t5": ("T5", {"key_value_dim": 3, "tie_embedding_weights": True}),
     "t5_untied": ("T5", {"key_value_dim": 3, "tie_embedding_weights": False}),
     "t5gemma": ("T5Gemma", _T5GEMMA),
@@ -60,10 +66,14 @@ DECODERS = {
     "qwen": ("Qwen", {**_GROUPED, **_ONE_SPECIAL}),
     "qwen3": ("Qwen3", {"head_dim": 4, **_GROUPED, **_TWO_SPECIALS}),
 }
+OWN = "Marian", "M2M100"
 KINDS = {**ENCODER_DECODERS, **DECODERS}
 # The rows of PAD, UNK, BOS and EOS, written by hand.
 SPECIAL_IDS = {
     "bart": (1, 3, 2, 2),
+    "marian": (1, 3, 2, 2),
+    "marian_apart": (1, 3, 2, 2),
+    "m2m100": (1, 3, 2, 2),
     "t5": (0, 2, 0, 1),
     "t5_untied": (0, 2, 0, 1),
     "t5gemma": (0, 3, 2, 1),
@@ -115,11 +125,12 @@ def make_backbone(kind, seed=3, **options):
         del sizes["num_heads"]
     if name.startswith("T5Gemma"):
         sizes = _of_both_sides(sizes)
-    backbone = getattr(keras_hub.models, f"{name}Backbone")(**sizes)
+    own_or_published = models if name in OWN else keras_hub.models
+    backbone = getattr(own_or_published, f"{name}Backbone")(**sizes)
     # Gemma adds 1 to its scales itself.
     ones = ("gamma", "weight", *(() if "Gemma" in name else ("scale",)))
     rng = np.random.default_rng(seed)
-    for weight in backbone.weights:
+    for weight in backbone.trainable_weights:
         # Larger ones would make rounding errors visible.
         scale = 0.3 if len(weight.shape) > 1 else 0.1
         values = rng.normal(size=weight.shape) * scale

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import pathlib
 
 import numpy as np
 import tensorflow as tf
@@ -11,9 +12,11 @@ from tests.serving.servables.translators import SOURCE, TARGET, Copier
 from tfcopy import tokens
 from tfcopy.data import Dictionary, Tokenizer, Vocabulary, hub_pieces
 from tfcopy.data.text.blanks import is_word
+from tfcopy.data.text.byte_pair_tokenizer import SPAN_PIECE
 from tfcopy.data.text.entities import Entities
 from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
+from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
 from tfcopy.data.text.span_patterns import PATTERNS
 from tfcopy.decoding import SearchOptions
 from tfcopy.runtime.text_functions import FILE_NAME, TextFunctions
@@ -48,6 +51,8 @@ TOKENIZERS = {
 
 
 def tokenizer_of(case, folder):
+    if case == "published":
+        return published_tokenizer(folder)
     kind, *more = case.split(" ")
     if kind not in hub_tokenizers.TOKENIZERS:
         return TOKENIZERS[case]
@@ -55,7 +60,18 @@ def tokenizer_of(case, folder):
     return protected(pieces, in_pieces="in" in more) if more else pieces
 
 
-HUB = ("t5 protected", "t5gemma protected", "bart protected")
+def published_tokenizer(folder):
+    """Cuts as a published model of SentencePiece does, with spans in place."""
+    model = hub_tokenizers.train_sentencepiece(
+        45, "unigram", normalization_rule_name="nmt_nfkc"
+    )
+    path = pathlib.Path(folder, "published.model")
+    path.write_bytes(model + SPAN_PIECE)
+    inner = SentencepieceTokenizer(str(path), as_typed=True, prefix=">>fra<<")
+    return protected(inner, in_pieces=True, in_place=True)
+
+
+HUB = ("published", "t5 protected", "t5gemma protected", "bart protected")
 HUB += ("t5gemma in pieces", "bart in pieces")
 TERMS = Glossary([("the session", "la séance"), ("is", "``est``"), ("É", "%s")])
 KEPT = dict.fromkeys(SIDES, protected(Tokenizer("space")))

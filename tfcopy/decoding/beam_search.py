@@ -380,8 +380,9 @@ def _grow(
         log_probs = take_each(total, chosen)
     else:
         log_probs, chosen = top_k(total, beams)
-        # With `refill`, the last place decides which hypotheses end.
-        if options.must_copy and not (options.refill and beams > 1):
+        # With `refill`, the last place may decide which hypotheses end.
+        decides = options.refill and not options.patient and beams > 1
+        if options.must_copy and not decides:
             left = ops.reshape(continuations.left, (-1, beams * number))
             chosen = required_tokens.reserve_place(chosen, total, left)
             log_probs = take_each(total, chosen)
@@ -449,7 +450,8 @@ def _finish_and_refill(grow, score, ends, finished, records, options):
     """Refills the beams of finished hypotheses, until K have finished.
 
     It goes through all continuations from the best to the worst. Those with EOS
-    are set aside, and all others continue, until there are K of either kind.
+    are set aside, and all others continue, until there are K of either kind; or
+    if it is `patient`, those with EOS among the best K are set aside.
 
     Args:
         grow: As in `_finish`.
@@ -465,12 +467,22 @@ def _finish_and_refill(grow, score, ends, finished, records, options):
     parents, words, alive, records = grow(records, ~ends)
     _, _, ended, records = grow(records, ends)
     rank = ops.arange(words.shape[1], dtype="int32")
-    reached = ended.log_probs > alive.log_probs[:, -1:]
-    places = rank < words.shape[1] - count(finished)
-    reached = reached & places & (ended.log_probs > EMPTY)
+    if options.patient:
+        others = ops.expand_dims(alive.log_probs, 1)
+        others = others > ops.expand_dims(ended.log_probs, 2)
+        others = ops.sum(ops.cast(others, "int32"), axis=2)
+        reached = rank + others < words.shape[1]
+    else:
+        reached = ended.log_probs > alive.log_probs[:, -1:]
+        reached = reached & (rank < words.shape[1] - count(finished))
+    reached = reached & (ended.log_probs > EMPTY)
     finished = _add(ended, reached, finished, score, options)
     # Otherwise results would depend on the length of other sentences.
-    alive = only(alive, count(finished) < words.shape[1])
+    goes_on = count(finished) < words.shape[1]
+    if options.patient:
+        best = ops.max(score(alive), axis=1, keepdims=True)
+        goes_on = goes_on | (best > finished.scores[:, -1:])
+    alive = only(alive, goes_on)
     return parents, words, alive, finished, records
 
 

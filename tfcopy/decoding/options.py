@@ -28,6 +28,9 @@ class SearchOptions:
         refill: Whether K hypotheses continue when others finish, until K have
             finished, as in See et al. Otherwise each finished hypothesis leaves
             one beam less.
+        patient: With `refill`, whether the search goes on after that, until the
+            best of the others is no better, at its present length, than the
+            worst of those that have finished, as in `transformers`.
         coverage_penalty: Weight of `sum_j log min(1, attention on j)`, added
             to a finished hypothesis (Wu et al., 2016, eq. 14); j are the
             source positions without the padding.
@@ -79,6 +82,7 @@ class SearchOptions:
     length_penalty: float = 0.0
     length_offset: int = 0
     refill: bool = False
+    patient: bool = False
     coverage_penalty: float = 0.0
     no_repeat_ngram: int = 0
     forbid_unk: bool = False

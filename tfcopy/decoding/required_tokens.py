@@ -428,13 +428,16 @@ def places(words, kinds, following, copied, source):
 
     Returns:
         `(within, nowhere, copied)`: boolean `(B, N)`, tokens that are part of a
-        run of several tokens; boolean `(B, N)`, tokens outside of runs that the
-        source holds only in such runs; and `copied` with about `MASKED` at
-        positions that are not allowed.
+        run of several tokens, or of any if nothing points; boolean `(B, N)`,
+        tokens outside of runs that the source holds only in such runs; and
+        `copied` with less than `MASKED` at positions that are not allowed.
     """
     runs, kinds = source.runs, ops.expand_dims(kinds, 2)
     longer = runs.starts & ~runs.ends
-    begins = (kinds == BEGINS) & ops.expand_dims(longer, 1)
+    # A head that never points: a run of one token, too, is the source's.
+    alone = ops.all(copied <= MASKED / 2, axis=2, keepdims=True)
+    alone = alone & ops.expand_dims(runs.starts, 1)
+    begins = (kinds == BEGINS) & (alone | ops.expand_dims(longer, 1))
     continues = (kinds == CONTINUES) & (following == CONTINUES)
     holds = matches(words, source.ids)
     here = (begins | continues) & holds
@@ -444,7 +447,8 @@ def places(words, kinds, following, copied, source):
     in_run = is_plain & ops.expand_dims(longer | runs.inner, 1)
     outside = holds & ~in_run
     nowhere = ops.squeeze(is_plain, 2) & ~ops.any(outside, axis=2)
-    return within, nowhere, ops.where(other | in_run, MASKED, copied)
+    # Lower than where nothing points.
+    return within, nowhere, ops.where(other | in_run, 1.5 * MASKED, copied)
 
 
 def exempt(bans, kinds):

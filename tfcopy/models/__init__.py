@@ -42,12 +42,17 @@ from tfcopy.models.translation_model import translator
 
 
 def __getattr__(name):
-    """Imports tasks when they are used, since KerasHub takes seconds."""
-    modules = {"Seq2SeqLM": "copy_seq2seq_lm", "CausalLM": "copy_causal_lm"}
+    """Imports what needs KerasHub when it is used, since that takes seconds."""
+    backbones = "tfcopy.layers.backbones"
+    modules = {
+        "Seq2SeqLM": f"{__name__}.copy_seq2seq_lm",
+        "CausalLM": f"{__name__}.copy_causal_lm",
+        "MarianBackbone": f"{backbones}.marian_backbone",
+        "M2M100Backbone": f"{backbones}.m2m100_backbone",
+    }
     for end, module in modules.items():
         if name.endswith(end):
-            module = importlib.import_module(f"{__name__}.{module}")
-            return getattr(module, name)
+            return getattr(importlib.import_module(module), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -55,6 +60,8 @@ __all__ = [
     "CopyCausalLM",
     "CopyModel",
     "CopySeq2SeqLM",
+    "M2M100Backbone",
+    "MarianBackbone",
     "Perplexity",
     "Seq2Seq",
     "coattention",

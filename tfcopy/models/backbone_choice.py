@@ -53,10 +53,10 @@ def from_backbone(
     Args:
         backbone: A `keras_hub.models.BartBackbone`, `T5Backbone`,
             `T5GemmaBackbone`, or `T5Gemma2Backbone` without a vision encoder;
-            or a decoder-only one: `GPT2Backbone`, `GemmaBackbone`,
-            `Gemma3Backbone`, `LlamaBackbone`, `Llama3Backbone`,
-            `MistralBackbone`, `OPTBackbone`, `Phi3Backbone`, `QwenBackbone` or
-            `Qwen3Backbone`.
+            a `MarianBackbone` or `M2M100Backbone`; or a decoder-only one:
+            `GPT2Backbone`, `GemmaBackbone`, `Gemma3Backbone`, `LlamaBackbone`,
+            `Llama3Backbone`, `MistralBackbone`, `OPTBackbone`, `Phi3Backbone`,
+            `QwenBackbone` or `Qwen3Backbone`.
         head: A name of `tokens.HEADS`, such as `"softmax"` (the backbone
             alone), or a head layer that is `tied`.
         vocabulary_size: V; by default all rows of the table are used.

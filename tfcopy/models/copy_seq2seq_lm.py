@@ -15,7 +15,11 @@ from keras import ops, tree
 from tfcopy import tokens
 from tfcopy.decoding.hypotheses import add_beams
 from tfcopy.keras_internals import all_layers, forbid_imports
-from tfcopy.layers.backbones import hub_backbone
+from tfcopy.layers.backbones import (
+    hub_backbone,
+    m2m100_backbone,
+    marian_backbone,
+)
 from tfcopy.layers.copying import CopyDistribution, word_log_probs
 from tfcopy.layers.loop import reserve_room
 from tfcopy.layers.products import Product
@@ -358,19 +362,20 @@ class CopySeq2SeqLM(CopyTask, keras_hub.models.Seq2SeqLM):
     preprocessor_cls = keras_hub.models.Seq2SeqLMPreprocessor
 
 
-def make_task(base, name, preprocessor):
+def make_task(base, name, preprocessor, networks=keras_hub.models):
     """Makes and registers the task for a network of KerasHub.
 
     Args:
         base: `CopySeq2SeqLM` or `CopyCausalLM`.
         name: Name of the network, such as `"Bart"`.
         preprocessor: Class of its preprocessor.
+        networks: Module of the network's class.
     """
     kind = base.__name__.removeprefix("Copy")
     contents = {
         "__doc__": f"A `{base.__name__}` with {name}.",
         "__module__": base.__module__,
-        "network": getattr(keras_hub.models, f"{name}Backbone"),
+        "network": getattr(networks, f"{name}Backbone"),
         "preprocessor_cls": preprocessor,
     }
     task = type(f"Copy{name}{kind}", (base,), contents)
@@ -381,6 +386,12 @@ for _name in ("Bart", "T5", "T5Gemma", "T5Gemma2"):
     _preprocessor = getattr(keras_hub.models, f"{_name}Seq2SeqLMPreprocessor")
     globals()[f"Copy{_name}Seq2SeqLM"] = make_task(
         CopySeq2SeqLM, _name, _preprocessor
+    )
+_OWN = {"Marian": marian_backbone, "M2M100": m2m100_backbone}
+for _name, _networks in _OWN.items():
+    _preprocessor = keras_hub.models.Seq2SeqLMPreprocessor
+    globals()[f"Copy{_name}Seq2SeqLM"] = make_task(
+        CopySeq2SeqLM, _name, _preprocessor, _networks
     )
 
 

@@ -147,6 +147,10 @@ class TextFunctions:
             outputs = _ANALYSIS if name == "analyse" else ("score", "text")
             self.signatures[name] = Signature(inputs, outputs)
 
+    def is_tie(self, tokens, others) -> bool:
+        """Returns whether two ways to cut a source are equally probable."""
+        return self._source.is_tie(tokens, others)
+
     def _make_error(self, what, error):
         return checked_files.DamagedFileError(
             f"{self._path} is damaged: it {what} ({type(error).__name__}: "

@@ -4,6 +4,8 @@ Each has the methods of its twin in `tfcopy.data.text`, for one text: there it
 is a graph, here plain Python. Texts and tokens are bytes of UTF-8.
 """
 
+import bisect
+import itertools
 import json
 import re
 from collections.abc import Mapping
@@ -19,9 +21,10 @@ from tfcopy.runtime.text_rules import (
     join_texts,
     lower,
 )
-from tfcopy.tokens import BLANK, EDGE, LOST, SPAN, START
+from tfcopy.tokens import BLANK, EDGE, LOST, SPAN, START, SURFACE
 
 _SPAN, _EDGE, _LOST = SPAN.encode(), EDGE.encode(), LOST.encode()
+_SURFACE = SURFACE.encode()
 _BLANK, _START = BLANK.encode(), START.encode()
 
 
@@ -51,6 +54,10 @@ class _Tokenizer:
     def unmark(self, token: bytes) -> bytes:
         """Removes the mark of a span's subword."""
         return token
+
+    def is_tie(self, tokens, others) -> bool:
+        """Returns whether a text is equally well cut in another way."""
+        return False
 
 
 class Words(_Tokenizer):
@@ -96,7 +103,10 @@ class SentencePieces(_Tokenizer):
     def __init__(self, facts, files):
         import sentencepiece  # late: exports of words need none
 
-        self.blanks = Blanks(facts)
+        self.blanks, self.prefix = (
+            Blanks(facts),
+            facts.get("prefix", "").encode(),
+        )
         self._model = sentencepiece.SentencePieceProcessor()
         try:
             self._model.LoadFromSerializedProto(files[facts["file"]])
@@ -105,7 +115,30 @@ class SentencePieces(_Tokenizer):
 
     def tokenize(self, text):
         text = self.blanks.normalize(text).decode()
-        return [x.encode() for x in self._model.encode(text, out_type=str)]
+        tokens = [x.encode() for x in self._model.encode(text, out_type=str)]
+        return [self.prefix, *tokens] if self.prefix and tokens else tokens
+
+    def tokenize_with_offsets(self, text):
+        """Cuts a normalised text; yields each token with `start, end` in it."""
+        text, first = text.decode(), 0
+        pieces = self._model.encode(text, out_type=str)
+        # The pieces of a text are its normalised form.
+        _, places = self._model.normalize(text, with_offsets=True)
+        if self.prefix and pieces:
+            yield self.prefix, 0, 0
+        ends = [0, *itertools.accumulate(len(x.encode()) for x in text)]
+        for piece in pieces:
+            last = first + len(piece)
+            yield piece.encode(), ends[places[first]], ends[places[last]]
+            first = last
+
+    def is_tie(self, tokens, others):
+        scores = [
+            sum(self._model.get_score(self._model.piece_to_id(x)) for x in cut)
+            for cut in (tokens, others)
+        ]
+        is_same_text = b"".join(tokens) == b"".join(others)
+        return is_same_text and abs(scores[0] - scores[1]) < 1e-3
 
     def detokenize(self, tokens):
         join_texts(tokens)  # refuses what becomes too long
@@ -184,6 +217,7 @@ class Spans(_Tokenizer):
             self._inner.cuts_words,
         )
         self.in_pieces = facts["in_pieces"]
+        self._in_place = facts.get("in_place", False)
         self._ascii = [
             (x.encode(), y.encode()) for x, y in facts["ascii"].items()
         ]
@@ -216,6 +250,8 @@ class Spans(_Tokenizer):
         text = self.blanks.normalize(text).replace(_SPAN, _LOST)
         parts = self.cut(text)
         spans = parts[1::2]
+        if self._in_place:
+            return [*self._find_runs(parts)]
         if not self.in_pieces:
             parts[1::2] = [_SPAN] * len(spans)
             spans = iter(spans)
@@ -227,6 +263,34 @@ class Spans(_Tokenizer):
             for x, span in zip(is_term, spans)
         ]
         return [*self._mark_runs(self._separate(b"".join(parts)), spans)]
+
+    def _find_runs(self, parts):
+        """Yields tokens, with marks before those that overlap spans."""
+        shown = [
+            _SPAN if i % 2 and self._is_term(x) else x
+            for i, x in enumerate(parts)
+        ]
+        ends = [*itertools.accumulate(map(len, shown))]
+        starts, ends, last_before = ends[:-1:2], ends[1::2], -1
+        text, prefix = b"".join(shown), self._inner.prefix
+        tokens = self._inner.tokenize_with_offsets(text)
+        for place, (token, start, end) in enumerate(tokens):
+            first = bisect.bisect_right(ends, start)
+            last = bisect.bisect_left(starts, end) - 1
+            if first > last:
+                yield token
+            elif token == _SPAN:
+                yield parts[2 * first + 1]
+            else:
+                is_ordered = self._is["ordered"](parts[2 * first + 1])
+                mark = self._first_in_turn if is_ordered else self._first
+                if first <= last_before:
+                    mark = self._later
+                # Only the text's first piece has a blank without characters.
+                has_blank = place == bool(prefix) and token.startswith(_BLANK)
+                surface = b" " * has_blank + text[start:end]
+                yield mark + token + _SURFACE + surface
+            last_before = last
 
     def _separate(self, text):
         """Tokenizes a text, and separates spans from words around them."""
@@ -259,7 +323,13 @@ class Spans(_Tokenizer):
                 mark = self._later
 
     def unmark(self, token):
-        return token[1:] if self.in_pieces and self._is_piece(token) else token
+        if not self.in_pieces or not self._is_piece(token):
+            return token
+        return token[1:].partition(_SURFACE)[0]
+
+    def is_tie(self, tokens, others):
+        cuts = ([*map(self.unmark, x)] for x in (tokens, others))
+        return self._inner.is_tie(*cuts)
 
     def _is_piece(self, token):
         return token[:1] in (self._first, self._first_in_turn, self._later)
@@ -335,12 +405,28 @@ class Spans(_Tokenizer):
         """Returns the texts around spans, and the spans after them."""
         rest, spans = [], []
         for token, is_span in self._with_whole_spans(tokens):
-            rest.append(_SPAN if is_span else token)
+            blank = b""
+            if is_span and self._in_place and token.startswith(b" "):
+                blank, token = _BLANK, token[1:]
+            rest.append(blank + _SPAN if is_span else token)
             spans += [token] * is_span
         parts = self._inner.detokenize(rest).split(_SPAN, len(spans))
         # Bytes may form the character that stands for a span.
         parts[-1] = parts[-1].replace(_SPAN, b"")
+        if self._in_place:
+            parts, spans = self._cut_runs(parts, spans)
         return parts, [*spans, b""]
+
+    def _cut_runs(self, texts, runs):
+        """Returns the texts around the spans of runs, and these."""
+        parts, spans = texts[:1], []
+        for run, text in zip(runs, texts[1:]):
+            first, *others = self.cut(run)
+            parts[-1] += first
+            spans += others[::2]
+            parts += others[1::2]
+            parts[-1] += text
+        return parts, spans
 
     def _with_whole_spans(self, tokens):
         """Yields tokens, runs of marked pieces joined, and which are spans."""
@@ -360,7 +446,10 @@ class Spans(_Tokenizer):
         for run in runs:
             pieces = [self.unmark(x) for x in run]
             if run[0][:1] in (self._first, self._first_in_turn):
-                yield self._inner.detokenize(pieces), True
+                whole = b"".join(x.partition(_SURFACE)[2] for x in run)
+                if not self._in_place:
+                    whole = self._inner.detokenize(pieces)
+                yield whole, True
             else:
                 yield pieces[0], self._is_term(pieces[0])
 

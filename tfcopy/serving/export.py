@@ -44,7 +44,7 @@ may be moved.
 Try the export: tfcopy ask FOLDER"""
 
 
-_Setting = make_matching("NAME=VALUE", "(?s).*=.*")
+Setting = make_matching("NAME=VALUE", "(?s).*=.*")
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -63,7 +63,7 @@ class Options:
     positional = {"runs": "RUN"}
 
     runs: list[str]
-    set: list[_Setting] = flag(
+    set: list[Setting] = flag(
         [], "search options that replace the run's", action="extend"
     )
     list: bool = False
@@ -94,13 +94,7 @@ def _export(options):
     if not directory:
         raise ValueError(f"{runs[0].folder} names no folder: pass --to.")
 
-    changes = {}
-    for setting in options.set:
-        name, value = setting.removeprefix("--").split("=", 1)
-        if name in changes:
-            raise ValueError(f"--set {name} is given twice. Give it once.")
-        changes[name] = value
-
+    changes = split_settings(options.set)
     # Imported here, so that wrong flags are reported at once.
     from tfcopy.serving import saved_model
     from tfcopy.serving.servables import litert_export, settings, storage
@@ -143,6 +137,17 @@ def _export(options):
     print(f"Engines: {read_config(path)['engines']}")
     folder = shlex.quote(os.path.dirname(path))
     print(f"Ask it: python -m tfcopy.serving.ask {folder}")
+
+
+def split_settings(settings) -> dict:
+    """Returns the values of `--set NAME=VALUE` by their names."""
+    changes = {}
+    for setting in settings:
+        name, value = setting.removeprefix("--").split("=", 1)
+        if name in changes:
+            raise ValueError(f"--set {name} is given twice. Give it once.")
+        changes[name] = value
+    return changes
 
 
 def _scores(runs, system, options):

@@ -73,6 +73,10 @@ Engines: {_text(config.get("engines", "TensorFlow."))}"""
 
 
 def _origin(config):
+    if "imported" in config:
+        facts = (f"{k} {_code(x)}" for k, x in config["imported"].items())
+        count = f"\n\nParameters: {config['parameters']:,}"
+        return f"## Origin\n\nImported from: {', '.join(facts)}{count}"
     if "flags" not in config:
         return None
     origin = config.get("origin", {})

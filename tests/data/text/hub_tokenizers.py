@@ -101,8 +101,8 @@ TOKENIZERS = {
 }
 
 
-def _of_sentencepiece(name, size, **options):
-    import keras_hub
+def train_sentencepiece(size, model_type="bpe", **options):
+    """The content of a model's file."""
     import sentencepiece
 
     model = io.BytesIO()
@@ -110,8 +110,15 @@ def _of_sentencepiece(name, size, **options):
         sentence_iterator=iter(SENTENCES),
         model_writer=model,
         vocab_size=size,
-        model_type="bpe",
+        model_type=model_type,
         minloglevel=2,
         **options,
     )
-    return getattr(keras_hub.models, name)(proto=model.getvalue())
+    return model.getvalue()
+
+
+def _of_sentencepiece(name, size, **options):
+    import keras_hub
+
+    proto = train_sentencepiece(size, **options)
+    return getattr(keras_hub.models, name)(proto=proto)

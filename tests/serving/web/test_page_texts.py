@@ -26,6 +26,7 @@ if shutil.which("node") is None:
 HERE = pathlib.Path(__file__).parent
 CASES = ["must copy", "must copy and glossary", "moses zh", "characters en"]
 CASES += ["common entities", "dictionary", "replace_unk", "bart in pieces"]
+CASES += ["published"]
 # Those before contain their operations.
 SLOW = ["lowercase", "moses fr", "entities", "append_eos"]
 ALPHABET = [

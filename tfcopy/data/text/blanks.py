@@ -9,8 +9,11 @@ import re
 
 # The blanks that carry meaning.
 KEPT = "\u00a0\u202f\u200b\u3000"
-# They, as blanks of ASCII, which are `\s` to all patterns.
-IN_ASCII = dict(zip(KEPT, "\t\r\f\n"))
+# All blanks of Unicode, for models whose own rules normalise them; "\ufeff"
+# stands for those that are not in `KEPT`.
+TYPED = KEPT + "\ufeff"
+# They, as blanks of ASCII; those of `KEPT` are `\s` to all patterns.
+IN_ASCII = dict(zip(TYPED, "\t\r\f\n\v"))
 # Blanks that end a line or a column, within brackets of a regular expression.
 BREAKS = "\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029"
 # All that are not kept, within brackets of a regular expression.
@@ -21,8 +24,10 @@ def spaces(kept: str = KEPT) -> str:
     """Returns the regular expression of a run of spaces, for `re` and RE2.
 
     Args:
-        kept: The blanks that are no spaces, some of `KEPT`.
+        kept: The blanks that are no spaces, some of `KEPT`, or `TYPED`.
     """
+    if kept == TYPED:
+        return "[\x00-\x20\x7f-\x9f]+"
     others = "".join(x for x in KEPT if x not in kept)
     return f"[{_SPACES}{others}]+"
 
@@ -48,7 +53,7 @@ def normalize(text: str, kept: str = KEPT) -> str:
 
 def to_ascii(text: str) -> str:
     """Replaces `KEPT` by blanks of ASCII, as `glossary.to_ascii` in graphs."""
-    return text.translate(str.maketrans(IN_ASCII))
+    return text.translate(str.maketrans({x: IN_ASCII[x] for x in KEPT}))
 
 
 def is_word(text: str) -> bool:

@@ -336,7 +336,7 @@ def _byte_pairs(tokenizer, folder):
 # One piece more for a model of SentencePiece, whose fields may be written one
 # after the other: `pieces` (1), with SPAN as its `piece` (1) and USER_DEFINED
 # (4) as its `type` (3). Source: sentencepiece_model.proto of SentencePiece.
-_SPAN_PIECE = b"\x0a\x07\x0a\x03" + SPAN.encode() + b"\x18\x04"
+SPAN_PIECE = b"\x0a\x07\x0a\x03" + SPAN.encode() + b"\x18\x04"
 
 
 def _sentencepiece(tokenizer, folder):
@@ -353,7 +353,7 @@ def _sentencepiece(tokenizer, folder):
     own = SentencepieceTokenizer(os.path.join(folder, "pieces.model"))
     model = tokenizer.proto
     if "<0x00>" in words:  # It would spell `SPAN` as bytes.
-        model += _SPAN_PIECE
+        model += SPAN_PIECE
     return own, model, words, (padding, unknown, start, end)
 
 

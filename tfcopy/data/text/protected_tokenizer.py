@@ -4,7 +4,9 @@ A span is a match of a pattern: code, a link, a placeholder, a tag. It is one
 token: one character that no text has replaces it, the rest is cut into words or
 pieces, and the span replaces the character again. Or it is a run of pieces,
 which a pretrained model can read, separate from the text around it; marks
-distinguish them from other pieces. Either way it comes back to the letter.
+distinguish them from other pieces. Or, for a published translator, it is the
+run of those pieces of the text that overlap it, with the characters that they
+stand for. Either way it comes back to the letter.
 
 Shapes: B texts; tokens are ragged, (B, None).
 """
@@ -20,7 +22,7 @@ from tfcopy.data.text.blanks import IN_ASCII, KEPT
 from tfcopy.data.text.glossary import MARK, cut, to_ascii
 from tfcopy.data.text.span_patterns import NOTHING, ORDERED, pattern_of
 from tfcopy.data.text.tokenization import normalize_blanks
-from tfcopy.tokens import BLANK, EDGE, LOST, PIECE_MARKS, SPAN
+from tfcopy.tokens import BLANK, EDGE, LOST, PIECE_MARKS, SPAN, SURFACE
 
 _LETTER = r"[\pL\pN_]"
 _ENDS_WORD, _BEGINS_WORD = rf"(?s).*{_LETTER}", rf"(?s){_LETTER}.*"
@@ -66,11 +68,15 @@ class ProtectedTokenizer:
         protect: Names of `PATTERNS`, or regular expressions of RE2.
         in_pieces: Whether the other tokenizer cuts spans, too, each apart from
             the text around it; otherwise a span is one token.
+        in_place: With `in_pieces`, whether the other tokenizer, a
+            `SentencepieceTokenizer`, cuts the text as if it had no spans. A
+            span is then the run of pieces that overlap it.
     """
 
     inner: Any
     protect: tuple[str, ...]
     in_pieces: bool = False
+    in_place: bool = False
 
     @property
     def reach(self) -> int:
@@ -106,6 +112,8 @@ class ProtectedTokenizer:
 
         Subwords of spans have marks; see `unmark`.
         """
+        if self.in_place:
+            return self._find_runs(text)
         if self.in_pieces:
             return self._cut_runs(text)
         rest, spans = cut_out(text, self._names, self.blanks)
@@ -139,6 +147,53 @@ class ProtectedTokenizer:
         values = tf.where(is_within, tf.strings.join([mark, values]), values)
         values = tf.where(is_edge, tf.gather(spans, owner), values)
         return keep(tokens.with_values(values), ~is_edge | is_term)
+
+    def _find_runs(self, text):
+        """Cuts text into tokens, with marks at those that overlap spans."""
+        parts, is_span, spans = _parts(text, self._names, self.blanks)
+        is_term = is_span & _matches(parts.values, MARK)
+        shown = tf.where(is_term, SPAN, parts.values)
+        lengths = tf.cast(tf.strings.length(shown), tf.int64)
+        text = join(parts.with_values(shown))
+        tokens, starts, ends = self.inner.tokenize_with_offsets(text)
+        # Places in all texts, one after the other.
+        begin = tf.cumsum(tf.strings.length(text), exclusive=True)
+        rows = rows_of(tokens)
+        begin = tf.gather(tf.cast(begin, tf.int64), rows)
+        span_ends = tf.boolean_mask(tf.cumsum(lengths), is_span)
+        span_starts = span_ends - tf.boolean_mask(lengths, is_span)
+        # The spans that overlap each token; the last is less if there are none.
+        first_span = tf.searchsorted(
+            span_ends, begin + starts.flat_values, side="right"
+        )
+        last_span = tf.searchsorted(span_starts, begin + ends.flat_values) - 1
+        is_within = first_span <= last_span
+        values = tokens.flat_values
+        owner = tf.gather(tf.concat([spans, [""]], 0), first_span)
+        is_mark = is_within & (values == SPAN)
+        goes_on = is_within[1:] & (first_span[1:] <= last_span[:-1])
+        goes_on = tf.concat([[False], goes_on], 0)[: tf.size(values)]
+        mark = tf.where(_matches(owner, ORDERED), _FIRST_IN_TURN, _FIRST)
+        mark = tf.where(goes_on, _LATER, mark)
+        # Only the text's first piece has a blank without characters.
+        places = tf.ragged.range(tokens.row_lengths()).flat_values
+        blank = (places == bool(self.inner.prefix)) & _begin_with(values, BLANK)
+        found = tf.where(is_within)[:, 0]
+        surfaces = tf.strings.substr(
+            tf.gather(text, tf.gather(rows, found)),
+            tf.gather(starts.flat_values, found),
+            tf.gather(ends.flat_values - starts.flat_values, found),
+        )
+        runs = tf.strings.join(
+            [
+                *(tf.gather(x, found) for x in (mark, values)),
+                SURFACE,
+                tf.where(tf.gather(blank, found), " ", ""),
+                surfaces,
+            ]
+        )
+        values = tf.tensor_scatter_nd_update(values, found[:, None], runs)
+        return tokens.with_values(tf.where(is_mark, owner, values))
 
     def _separate(self, tokens):
         """Separates spans from words that were cut together with them."""
@@ -249,21 +304,29 @@ class ProtectedTokenizer:
             tokens, is_span = self._join_runs(tokens)
         else:
             is_span = self.is_span(tokens.flat_values)
-        values = tokens.flat_values
-        rest = tokens.with_flat_values(tf.where(is_span, SPAN, values))
-        text = tf.strings.split(self.inner.detokenize(rest), SPAN)
-        # The span after each part, or nothing at the end.
-        spans = append(keep(tokens, is_span), "")
-        # Bytes may form the character that stands for a span: the parts after
-        # the last span are one.
-        rows = rows_of(text)
-        places = tf.range(tf.size(rows, tf.int64))
-        places += tf.gather(spans.row_splits[:-1] - text.row_splits[:-1], rows)
-        places = tf.minimum(places, tf.gather(spans.row_splits[1:], rows) - 1)
-        parts = tf.strings.unsorted_segment_join(
-            text.values, places, tf.size(spans.values)
+        values, sign = tokens.flat_values, SPAN
+        if self.in_place:
+            has_blank = is_span & _begin_with(values, " ")
+            sign = tf.where(has_blank, BLANK + SPAN, SPAN)
+            after = tf.strings.regex_replace(values, "^ ", "")
+            values = tf.where(has_blank, after, values)
+        rest = tokens.with_flat_values(tf.where(is_span, sign, values))
+        text = self.inner.detokenize(rest)
+        tokens = tokens.with_flat_values(values)
+        parts, spans = _split(text, keep(tokens, is_span))
+        if not self.in_place:
+            return parts, spans
+        # A run may have other characters besides its spans.
+        inner, is_span = cut(spans, f"(?:{self.pattern})", self.blanks)
+        rest = join(inner.with_values(tf.where(is_span, SPAN, inner.values)))
+        rest = tf.strings.join([parts.values, rest])
+        owners = tf.gather(rows_of(parts), rows_of(keep(inner, is_span)))
+        return _split(
+            join(parts.with_values(rest)),
+            tf.RaggedTensor.from_value_rowids(
+                tf.boolean_mask(inner.values, is_span), owners, parts.nrows()
+            ),
         )
-        return spans.with_values(parts), spans.values
 
     def _join_runs(self, tokens):
         """Joins each marked run to its span; returns which tokens are spans."""
@@ -274,12 +337,18 @@ class ProtectedTokenizer:
         follows = tf.concat([[False], follows], 0)[: tf.size(values)]
         goes_on = _begin_with(values, _LATER) & follows
         is_first = has_mark & ~_begin_with(values, _LATER)
+        pieces = unmark(values)
+        if self.in_place:
+            pieces = tf.strings.regex_replace(
+                values, f"^[^{SURFACE}]*{SURFACE}", ""
+            )
         groups = tf.RaggedTensor.from_value_rowids(
-            unmark(values), tf.cumsum(tf.cast(~goes_on, tf.int64)) - 1
+            pieces, tf.cumsum(tf.cast(~goes_on, tf.int64)) - 1
         )
         whole = keep(tokens.with_flat_values(unmark(values)), ~goes_on)
         is_run = tf.boolean_mask(is_first, ~goes_on)
-        texts = self.inner.detokenize(tf.ragged.boolean_mask(groups, is_run))
+        runs = tf.ragged.boolean_mask(groups, is_run)
+        texts = join(runs) if self.in_place else self.inner.detokenize(runs)
         places = tf.where(is_run)
         values = tf.tensor_scatter_nd_update(whole.flat_values, places, texts)
         return whole.with_flat_values(values), is_run | _matches(values, MARK)
@@ -371,6 +440,7 @@ class ProtectedTokenizer:
         }
         return {
             **{"kind": "spans", "inner": inner, "in_pieces": self.in_pieces},
+            "in_place": self.in_place,
             **{"span": f"(?:{self.pattern})", "mark": MARK},
             "matches": matches,
             "ascii": {x: IN_ASCII[x] for x in self.blanks},
@@ -382,7 +452,7 @@ class ProtectedTokenizer:
     @property
     def fingerprint(self) -> str:
         """Changes whenever a text may get other tokens."""
-        pieces = "-in-pieces" * self.in_pieces
+        pieces = "-in-pieces" * self.in_pieces + "-in-place" * self.in_place
         return f"{self.inner.fingerprint}-protect-{self.pattern}{pieces}"
 
 
@@ -390,7 +460,30 @@ def unmark(words):
     """Removes the marks of a span's subwords from words of any shape."""
     if isinstance(words, tf.RaggedTensor):
         return words.with_flat_values(unmark(words.flat_values))
-    return tf.strings.regex_replace(words, f"^{_ANY_MARK}", "")
+    marks = f"(?s)^{_ANY_MARK}|{SURFACE}.*"
+    return tf.strings.regex_replace(words, marks, "")
+
+
+def _split(text, spans):
+    """Returns ragged texts around spans, and the span after each, `(N,)`.
+
+    Args:
+        text: Strings `(B,)`, with `SPAN` for each span.
+        spans: Ragged strings, `(B, None)`.
+    """
+    text = tf.strings.split(text, SPAN)
+    # The span after each part, or nothing at the end.
+    spans = append(spans, "")
+    # Bytes may form the character that stands for a span: the parts after the
+    # last span are one.
+    rows = rows_of(text)
+    places = tf.range(tf.size(rows, tf.int64))
+    places += tf.gather(spans.row_splits[:-1] - text.row_splits[:-1], rows)
+    places = tf.minimum(places, tf.gather(spans.row_splits[1:], rows) - 1)
+    parts = tf.strings.unsorted_segment_join(
+        text.values, places, tf.size(spans.values)
+    )
+    return spans.with_values(parts), spans.values
 
 
 def _begin_with(words, pattern):

@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfcopy import filesystem
-from tfcopy.data.text.blanks import KEPT, facts
+from tfcopy.data.text.blanks import KEPT, TYPED, facts
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.data.text.tokenization import Tokenizer, names_of, normalize_blanks
 from tfcopy.terminal import quiet
@@ -61,14 +61,41 @@ class SentencepieceTokenizer(PieceTokenizer):
     Args:
         model_file: The file that SentencePiece wrote, `<name>.model`.
         keeps: The blanks that may be kept; see `tokenization.adapt`.
+        as_typed: Whether the model itself normalises the blanks of Unicode, as
+            published ones do.
+        prefix: First token of each text that has any, such as a language's.
     """
 
     model_file: str
     keeps: str = KEPT
+    as_typed: bool = False
+    prefix: str = ""
 
     def tokenize(self, text):
         """Cuts text of shape `(B,)` into ragged tokens, `(B, None)`."""
-        return self._functions[0](normalize_blanks(text, self.blanks))
+        tokens = self._functions[0](normalize_blanks(text, self.blanks))
+        return self._begin(tokens, self.prefix)
+
+    def tokenize_with_offsets(self, text):
+        """Cuts normalised text of shape `(B,)` into tokens with positions.
+
+        Returns:
+            `(tokens, starts, ends)`, ragged, `(B, None)`: the tokens, and int64
+            offsets of their characters in bytes. A character that becomes
+            several tokens belongs to the last of them.
+        """
+        tokens, *offsets = self._functions[2](text)
+        offsets = (self._begin(x, np.int64(0)) for x in offsets)
+        return self._begin(tokens, self.prefix), *offsets
+
+    def _begin(self, tokens, first):
+        """Prepends a token, or its offset, to ragged ones of each text."""
+        if not self.prefix:
+            return tokens
+        counts = tf.minimum(tokens.row_lengths(), 1)
+        firsts = tf.fill([tf.reduce_sum(counts)], first)
+        firsts = tf.RaggedTensor.from_row_lengths(firsts, counts, False)
+        return tf.concat([firsts, tokens], axis=1)
 
     def detokenize(self, tokens):
         """Joins ragged tokens, `(B, None)`, to text of shape `(B,)`."""
@@ -80,11 +107,13 @@ class SentencepieceTokenizer(PieceTokenizer):
     def fingerprint(self) -> str:
         """Changes whenever a text may get other tokens."""
         digest = hashlib.sha256(self.model).hexdigest()[:16]
-        return f"sentencepiece-{digest}{names_of(self.blanks)}"
+        return f"sentencepiece-{digest}{names_of(self.blanks)}{self.prefix}"
 
     @functools.cached_property
     def blanks(self) -> str:
-        """The blanks of `blanks.KEPT` that are kept."""
+        """The blanks of `blanks.KEPT` that are kept, or `blanks.TYPED`."""
+        if self.as_typed:
+            return TYPED
         import sentencepiece
 
         model = sentencepiece.SentencePieceProcessor(model_proto=self.model)
@@ -96,7 +125,8 @@ class SentencepieceTokenizer(PieceTokenizer):
         """Returns the facts of `SentencePieces`; adds its model to files."""
         name = f"pieces-{hashlib.sha256(self.model).hexdigest()[:16]}.model"
         files[name] = self.model
-        return {"kind": "sentencepiece", "file": name, **facts(self.blanks)}
+        own = {"kind": "sentencepiece", "file": name, "prefix": self.prefix}
+        return {**own, **facts(self.blanks)}
 
     @functools.cached_property
     def model(self) -> bytes:
@@ -128,6 +158,10 @@ class SentencepieceTokenizer(PieceTokenizer):
             )
             return processor().detokenize(tokens)
 
+        @tf.function(input_signature=[_STRINGS], autograph=False)
+        def tokenize_with_offsets(text):
+            return processor().tokenize_with_offsets(text)
+
         try:
             # Reads the model now, not later; TensorFlow Text prints errors,
             # too.
@@ -138,7 +172,7 @@ class SentencepieceTokenizer(PieceTokenizer):
                 f"{self.model_file}: not a model of SentencePiece. "
                 "`python -m tfcopy.data.train_sentencepiece` makes one."
             ) from None
-        return tokenize, detokenize
+        return tokenize, detokenize, tokenize_with_offsets
 
 
 def make_tokenizers(

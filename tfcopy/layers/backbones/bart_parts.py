@@ -72,19 +72,32 @@ class BartParts(BackboneParts):
         x = self._add_places(self.decoder_layers, words, history.steps)
         visible, rows = history.visible(), {}
         of_source = ops.expand_dims(mask, 1)
-        for block in self.backbone.decoder_transformer_layers:
-            name, layers = block.name, own_layers(block)
+
+        def read_target(y):
             attention = own_layers(layers.self_attention_layer)
-            new = _keys_and_values(attention, x)
-            rows[name] = history.add(history.rows[name], new)
-            x = x + _read(attention, x, rows[name], visible)
-            x = layers.self_attention_layer_norm(x)
+            new = _keys_and_values(attention, y)
+            rows[block.name] = history.add(history.rows[block.name], new)
+            return _read(attention, y, rows[block.name], visible)
+
+        def read_source(y):
             attention = own_layers(layers.cross_attention_layer)
-            x = x + _read(attention, x, caches[name], of_source)
-            x = layers.cross_attention_layer_norm(x)
-            y = map_all(layers.feedforward_intermediate_dense, x)
-            x = x + map_all(layers.feedforward_output_dense, y)
-            x = layers.feedforward_layer_norm(x)
+            return _read(attention, y, caches[block.name], of_source)
+
+        def feed_forward(y):
+            y = map_all(layers.feedforward_intermediate_dense, y)
+            return map_all(layers.feedforward_output_dense, y)
+
+        for block in self.backbone.decoder_transformer_layers:
+            layers = own_layers(block)
+            for norm, sublayer in (
+                (layers.self_attention_layer_norm, read_target),
+                (layers.cross_attention_layer_norm, read_source),
+                (layers.feedforward_layer_norm, feed_forward),
+            ):
+                if block.normalize_first:
+                    x = x + sublayer(norm(x))
+                else:
+                    x = norm(x + sublayer(x))
         return x, rows
 
     def _add_places(self, layers, words, places, training=False):

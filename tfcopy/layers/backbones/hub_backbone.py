@@ -25,6 +25,7 @@ from tfcopy.layers.backbones.causal_parts import (
     Qwen3Parts,
     QwenParts,
 )
+from tfcopy.layers.backbones.marian_parts import MarianParts
 from tfcopy.layers.backbones.t5_parts import T5Parts
 from tfcopy.layers.backbones.t5gemma_parts import T5Gemma2Parts, T5GemmaParts
 from tfcopy.layers.cells.decoder_cell import HistoryCell
@@ -33,6 +34,7 @@ from tfcopy.layers.tensors import or_all, take
 
 _KINDS = {
     "BartBackbone": BartParts,
+    "MarianBackbone": MarianParts,
     "T5Backbone": T5Parts,
     "T5GemmaBackbone": T5GemmaParts,
     "T5Gemma2Backbone": T5Gemma2Parts,
@@ -64,7 +66,7 @@ def parts_of(backbone):
         if kind.__name__ in _KINDS:
             return _KINDS[kind.__name__](backbone)
     raise ValueError(
-        f"`backbone` must be one of KerasHub's {', '.join(_KINDS)}. "
+        f"`backbone` must be one of {', '.join(_KINDS)}. "
         f"Received: {type(backbone).__name__}."
     )
 
@@ -130,8 +132,10 @@ def serialize_backbone(backbone):
 
 def deserialize_backbone(config):
     """Builds the backbone from the result of `serialize_backbone`."""
-    # Imported late, since it takes a second; it registers the classes.
+    # Imported late, since it takes a second; these register the classes.
     import keras_hub  # noqa: F401
+
+    from tfcopy.layers.backbones import m2m100_backbone  # noqa: F401
 
     backbone = keras.saving.deserialize_keras_object(config["backbone"])
     # Another layer of the model may share the backbone, with LoRA enabled.

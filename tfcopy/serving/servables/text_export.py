@@ -190,22 +190,38 @@ def compare(functions: TextFunctions, graphs: Graphs, texts: Iterable) -> None:
         texts: Texts, besides which odd ones are compared.
 
     Raises:
-        ValueError: Naming a text that they read or write in another way.
+        ValueError: Naming a text that they read or write in another way, unless
+            a model cuts it in two ways that are equally probable.
     """
     texts = [*odd_texts(), *(x.encode("utf-8", "replace") for x in texts)]
     for start in range(0, len(texts), _TEXTS):
         batch = texts[start : start + _TEXTS]
         if find_difference(functions, graphs, batch) is None:
             continue
+        ties = [text for text in batch if _is_tie(functions, graphs, text)]
         for text in batch:
             where = find_difference(functions, graphs, [text])
-            if where is not None:
+            if where is not None and text not in ties:
                 raise ValueError(
                     "Without TensorFlow the text "
                     f"{text[:200].decode(errors='replace')!r} has other "
                     f"{where}."
                 )
-        raise ValueError("Without TensorFlow a batch is encoded differently.")
+        if not ties:
+            raise ValueError(
+                "Without TensorFlow a batch is encoded differently."
+            )
+
+
+def _is_tie(functions, graphs, text):
+    """Returns whether a text is cut in two ways that are equally probable.
+
+    Releases of SentencePiece round the sums of scores in different ways.
+    """
+    (tokens,) = functions.read([text]).tokens
+    (words,) = graphs.read([text])["words"].numpy()
+    others = [x for x in words.tolist() if x]
+    return tokens != others and functions.is_tie(tokens, others)
 
 
 def odd_texts() -> list[bytes]:

@@ -59,22 +59,32 @@ class Normalizer {
     this.texts = rules.subarray(4 + size);
   }
 
-  normalize(input) {
-    if (!input) return "";
+  /** Fills `places` with the place in the input of each of its characters. */
+  normalize(input, places = []) {
     const parts = this.parts(input);
-    if (this.removes) while (parts[0] === " ") parts.shift();
+    if (this.removes) while (parts[0]?.part === " ") parts.shift();
     if (!parts.length) return "";
-    let found = this.prefix && !this.isSuffix ? this.space : "";
+    let found = "";
+    const add = (text, place) => {
+      found += text;
+      for (let i = 0; i < text.length; i++) places.push(place);
+    };
+    if (this.prefix && !this.isSuffix) add(this.space, parts[0].place);
     let isAfterBlank = this.removes;
-    for (const part of parts) {
+    for (const { part, place } of parts) {
       const kept = isAfterBlank ? part.replace(/^ +/, "") : part;
-      found += kept.replaceAll(" ", this.space);
+      add(kept.replaceAll(" ", this.space), place);
       if (kept && this.removes) isAfterBlank = kept.endsWith(" ");
     }
-    if (this.removes)
-      while (found.endsWith(this.space))
-        found = found.slice(0, -this.space.length);
-    return this.prefix && this.isSuffix ? found + this.space : found;
+    let end = input.length;
+    while (this.removes && found.endsWith(this.space)) {
+      found = found.slice(0, -this.space.length);
+      end = places[found.length];
+      places.length = found.length;
+    }
+    if (this.prefix && this.isSuffix) add(this.space, end);
+    places.push(end);
+    return found;
   }
 
   /** Returns the texts for the parts that rules replace, or characters. */
@@ -85,7 +95,7 @@ class Normalizer {
       const [size, part] = symbol
         ? [symbol.length, symbol]
         : this.rule(input, place);
-      found.push(part);
+      found.push({ part, place });
       place += size;
     }
     return found;
@@ -164,9 +174,9 @@ export class SentencePiece {
     if (!this.denormalizer?.units.length) this.denormalizer = null;
   }
 
-  /** Returns the subwords of a text. */
-  encode(input) {
-    const normalized = this.normalizer.normalize(input);
+  /** Returns the subwords of a text; `places` as in `normalize`. */
+  encode(input, places) {
+    const normalized = this.normalizer.normalize(input, places);
     const cut =
       this.model === BPE ? this.merged(normalized) : this.best(normalized);
     const found = [];

@@ -4,7 +4,7 @@
 import { SentencePiece } from "./sentencepiece.js";
 import { Blanks, Pattern, bytesOf, lower, ruled, strip } from "./text_rules.js";
 
-const [SPAN, BLANK, START] = ["\ue000", "▁", "⟨s⟩"];
+const [SPAN, BLANK, START, SURFACE] = ["\ue000", "▁", "⟨s⟩", "\b"];
 const SWAPPED = new Map([[" ", BLANK], [BLANK, BLANK + BLANK]]);
 const TYPED = new Map([...SWAPPED].map(([x, y]) => [y, x]));
 const BYTES = /^(<0x[0-9A-F]{2}>)+$/;
@@ -59,7 +59,20 @@ class SentencePieces extends Tokenizer {
   }
 
   tokenize(text) {
-    return this.model.encode(this.blanks.normalize(text));
+    return this.places(this.blanks.normalize(text)).map(([token]) => token);
+  }
+
+  /** Cuts a normalised text; returns each token, its start and its end. */
+  places(text) {
+    const places = [];
+    let first = 0;
+    const found = this.model.encode(text, places).map((token) => {
+      const start = first;
+      first += token.length;
+      return [token, places[start], places[first]];
+    });
+    const { prefix } = this.facts;
+    return prefix && found.length ? [[prefix, 0, 0], ...found] : found;
   }
 
   detokenize(tokens) {
@@ -153,6 +166,7 @@ export class Spans extends Tokenizer {
   tokenize(text) {
     const normal = this.blanks.normalize(text).replaceAll(SPAN, "\ufffd");
     const parts = this.cut(normal);
+    if (this.facts.in_place) return this.findRuns(parts);
     const spans = parts.filter((_, i) => i % 2);
     const held = (x) =>
       this.facts.in_pieces && !this.mark.matches(x) ? SPAN + x + SPAN : SPAN;
@@ -163,6 +177,31 @@ export class Spans extends Tokenizer {
     return this.facts.in_pieces
       ? this.markRuns(tokens, spans)
       : tokens.map((x) => (x === SPAN ? spans.shift() : x));
+  }
+
+  /** Returns tokens, with marks before those that overlap spans. */
+  findRuns(parts) {
+    const [first, firstInTurn, later] = this.facts.marks;
+    const shown = parts.map((x, i) => (i % 2 && this.mark.matches(x) ? SPAN : x));
+    let [place, last] = [0, null];
+    const spans = shown.flatMap((x, i) => {
+      const [start, end] = [place, (place += x.length)];
+      return i % 2 ? [{ start, end, text: parts[i] }] : [];
+    });
+    const text = shown.join("");
+    return this.inner.places(text).map(([token, start, end], i) => {
+      const within = spans.filter((x) => x.end > start && x.start < end);
+      const goesOn = last !== null && within[0] === last;
+      last = within.at(-1) ?? null;
+      if (!within.length) return token;
+      if (token === SPAN) return within[0].text;
+      const isOrdered = this.is.ordered(within[0].text);
+      const mark = goesOn ? later : isOrdered ? firstInTurn : first;
+      // Only the text's first piece has a blank without characters.
+      const isFirst = i === Number(Boolean(this.inner.facts.prefix));
+      const blank = isFirst && token.startsWith(BLANK) ? " " : "";
+      return mark + token + SURFACE + blank + text.slice(start, end);
+    });
   }
 
   /** Returns tokens, with marks before the pieces of spans. */
@@ -189,7 +228,7 @@ export class Spans extends Tokenizer {
   }
 
   unmark(token) {
-    return this.isPiece(token) ? token.slice(1) : token;
+    return this.isPiece(token) ? token.slice(1).split(SURFACE)[0] : token;
   }
 
   fold(word) {
@@ -256,15 +295,36 @@ export class Spans extends Tokenizer {
     const whole = runs.map((run) => {
       if (!this.facts.in_pieces) return [run[0], this.isSpan(run[0])];
       const pieces = run.map((x) => this.unmark(x));
-      return [first, firstInTurn].includes(run[0][0])
-        ? [this.inner.detokenize(pieces), true]
-        : [pieces[0], this.mark.matches(pieces[0])];
+      const text = run.map((x) => x.split(SURFACE)[1]);
+      if (![first, firstInTurn].includes(run[0][0]))
+        return [pieces[0], this.mark.matches(pieces[0])];
+      const isInPlace = this.facts.in_place;
+      return [isInPlace ? text.join("") : this.inner.detokenize(pieces), true];
     });
-    const rest = whole.map(([x, isSpan]) => (isSpan ? SPAN : x));
-    const spans = whole.filter(([, isSpan]) => isSpan).map(([x]) => x);
+    const isAfterBlank = (x) => this.facts.in_place && x.startsWith(" ");
+    const rest = whole.map(([x, isSpan]) =>
+      isSpan ? (isAfterBlank(x) ? BLANK + SPAN : SPAN) : x,
+    );
+    const spans = whole
+      .filter(([, isSpan]) => isSpan)
+      .map(([x]) => (isAfterBlank(x) ? x.slice(1) : x));
     const parts = this.inner.detokenize(rest).split(SPAN);
     // Bytes may form the character that stands for a span.
     parts.push(parts.splice(spans.length).join(""));
+    return this.facts.in_place
+      ? this.cutRuns(parts, spans)
+      : { parts, spans: [...spans, ""] };
+  }
+
+  /** Returns the texts around the spans of runs, and these. */
+  cutRuns(texts, runs) {
+    const [parts, spans] = [[texts[0]], []];
+    runs.forEach((run, i) => {
+      const [first, ...others] = this.cut(run);
+      parts.push(parts.pop() + first);
+      others.forEach((x, j) => (j % 2 ? parts : spans).push(x));
+      parts.push(parts.pop() + texts[i + 1]);
+    });
     return { parts, spans: [...spans, ""] };
   }
 

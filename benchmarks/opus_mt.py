@@ -1,0 +1,75 @@
+"""A published translator by transformers, and by tfcopy: free, and must copy.
+
+    python benchmarks/opus_mt.py generate CHECKPOINT TEXTS ANSWERS
+    python -m benchmarks.opus_mt CHECKPOINT TEXTS REFERENCES ANSWERS
+
+The first command needs transformers, and writes its answers with the
+checkpoint's own settings; the second prints a table of BLEU, chrF, the shares
+of spans kept and of answers that equal transformers'. CHECKPOINT is a folder;
+TEXTS and REFERENCES are files of lines.
+"""
+
+import json
+import pathlib
+import sys
+import tempfile
+
+LONGEST = 128
+
+
+def read(path):
+    return pathlib.Path(path).read_text("utf-8").splitlines()
+
+
+def generate(checkpoint, texts, answers):
+    import torch
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+    model = AutoModelForSeq2SeqLM.from_pretrained(checkpoint).eval()
+    texts, found = read(texts), []
+    for start in range(0, len(texts), 16):
+        batch = tokenizer(
+            texts[start : start + 16],
+            return_tensors="pt",
+            padding=True,
+            truncation=True,
+            max_length=LONGEST,
+        )
+        with torch.no_grad():
+            ids = model.generate(**batch, max_length=LONGEST)
+        found += tokenizer.batch_decode(ids, skip_special_tokens=True)
+    pathlib.Path(answers).write_text(json.dumps(found), "utf-8")
+
+
+def main(checkpoint, texts, references, answers, language=None):
+    from tfcopy.evaluation import translations
+    from tfcopy.serving.import_model import PROTECT
+    from tfcopy.serving.published.published_translator import make_translator
+
+    texts, references = read(texts), read(references)
+    theirs = json.loads(pathlib.Path(answers).read_text("utf-8"))
+    found = {"transformers": theirs}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, protect in (("free", ()), ("must copy", PROTECT)):
+            translator = make_translator(checkpoint, folder, language, protect)
+            rows = translator.translate_all(texts, batch_size=16)
+            found[name] = [x.text for x in rows]
+    print("| search | BLEU | chrF | spans kept, % | same |")
+    print("|---|---:|---:|---:|---:|")
+    for name, rows in found.items():
+        scores = [
+            translations.bleu(rows, references)["score"],
+            translations.chrf(rows, references)["score"],
+            translations.score_kept_markup(texts, rows, PROTECT)["spans_kept"],
+        ]
+        same = sum(x == y for x, y in zip(rows, theirs))
+        cells = " | ".join(f"{x:.2f}" for x in scores)
+        print(f"| {name} | {cells} | {same} of {len(rows)} |")
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "generate":
+        generate(*sys.argv[2:])
+    else:
+        main(*sys.argv[1:])

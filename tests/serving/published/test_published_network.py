@@ -1,0 +1,188 @@
+"""Checkpoints of others compute what plain NumPy does, or say why not."""
+
+import json
+import struct
+
+import h5py
+import numpy as np
+import pytest
+
+from tests import helpers
+from tests.serving.published import checkpoints
+from tfcopy.decoding import SearchOptions, beam_search
+from tfcopy.models import from_backbone
+from tfcopy.serving.published import published_network, published_weights
+
+APART = {"share_encoder_decoder_embeddings": False}
+CONFIGS = {
+    "tied": checkpoints.MARIAN,
+    "apart": {**checkpoints.MARIAN, **APART},
+    "untied": {**checkpoints.MARIAN, **APART, "tie_word_embeddings": False},
+    "m2m100": checkpoints.M2M100,
+}
+SOURCE, TARGET = [5, 7, 3, 0], [11, 4, 9]
+
+
+def run(checkpoint):
+    inputs = {"encoder_token_ids": [SOURCE], "decoder_token_ids": [TARGET]}
+    inputs = {name: np.array(x) for name, x in inputs.items()}
+    for side in ("encoder", "decoder"):
+        ids = inputs[f"{side}_token_ids"]
+        inputs[f"{side}_padding_mask"] = np.ones_like(ids)
+    outputs = checkpoint.backbone(inputs)["decoder_sequence_output"]
+    table = checkpoint.backbone.decoder_token_embedding
+    return table(outputs, reverse=True)[0] + checkpoint.logit_bias
+
+
+@pytest.mark.parametrize("kind", CONFIGS)
+def test_logits_are_those_of_the_checkpoint(kind, tmp_path):
+    config = CONFIGS[kind]
+    weights = checkpoints.make_weights(config)
+    checkpoint = published_network.load(
+        checkpoints.write(tmp_path, config, weights)
+    )
+    expected = checkpoints.compute_logits(config, weights, SOURCE, TARGET)
+    helpers.assert_close(run(checkpoint), expected, atol=1e-5)
+
+
+def test_a_search_steps_through_the_same_network(tmp_path):
+    """Steps with caches give the log-probabilities of whole targets."""
+    config = checkpoints.M2M100
+    weights = checkpoints.make_weights(config)
+    folder = checkpoints.write(tmp_path, config, weights)
+    backbone = published_network.load(folder).backbone
+    options = {"special_ids": (1, 3, 2, 2), "normalize": True}
+    model = from_backbone(backbone, head="softmax", **options)
+    source, target = np.array([[4, 6, 3]], "int32"), [5, 9]
+    rows = [1, 3, 2, 2, *(x for x in range(12) if x not in (1, 2, 3))]
+    expected = checkpoints.compute_logits(
+        config, weights, [rows[x] for x in source[0]], [2, rows[5], rows[9]]
+    )
+    options = SearchOptions(num_beams=1, max_length=3)
+    prefix = np.array([target], "int32")
+    result = beam_search(model, source, source, options, prefix=prefix)
+    expected -= np.log(np.exp(expected).sum(axis=1, keepdims=True))
+    ids = helpers.to_numpy(result.ids)[0, 0]
+    score = sum(expected[i, rows[x]] for i, x in enumerate(ids))
+    helpers.assert_close(result.scores[0, 0], score, atol=1e-5)
+
+
+def test_copies_of_a_shared_table_may_be_stored(tmp_path):
+    weights = checkpoints.make_weights(checkpoints.MARIAN)
+    table = weights["model.shared.weight"]
+    copies = "model.encoder.embed_tokens.weight", "lm_head.weight"
+    more = {**weights, **dict.fromkeys(copies, table)}
+    folder = checkpoints.write(tmp_path, checkpoints.MARIAN, more)
+    expected = checkpoints.compute_logits(
+        checkpoints.MARIAN, weights, SOURCE, TARGET
+    )
+    actual = run(published_network.load(folder))
+    helpers.assert_close(actual, expected, atol=1e-5)
+    more["lm_head.weight"] = table + 1
+    checkpoints.write(tmp_path, checkpoints.MARIAN, more)
+    with pytest.raises(ValueError, match="lm_head.weight: expected the same"):
+        published_network.load(folder)
+
+
+def test_halves_are_read(tmp_path):
+    values = np.array([[1.5, -2.0]], "float32")
+    halves = {
+        "F16": values.astype("float16").tobytes(),
+        "BF16": (values.view("uint32") >> 16).astype("uint16").tobytes(),
+    }
+    for kind, data in halves.items():
+        header = {"dtype": kind, "shape": [1, 2], "data_offsets": [0, 4]}
+        text = json.dumps({"x": header}).encode()
+        content = struct.pack("<Q", len(text)) + text + data
+        (tmp_path / "model.safetensors").write_bytes(content)
+        arrays = published_weights.CheckpointArrays(tmp_path)
+        assert arrays.take("x", (1, 2)).tolist() == values.tolist()
+
+
+def test_weights_of_tensorflow_are_read(tmp_path):
+    weights = checkpoints.make_weights(checkpoints.MARIAN)
+    checkpoints.write(tmp_path, checkpoints.MARIAN, weights)
+    (tmp_path / "model.safetensors").unlink()
+    prefix = "model/tf_marian_mt_model/model"
+    with h5py.File(tmp_path / "tf_model.h5", "w") as file:
+        for name, x in weights.items():
+            *place, kind = name.split(".")
+            place = "/".join(place[1:]).replace("layers/", "layers.")
+            if "norm" in name:
+                kind = {"weight": "gamma", "bias": "beta"}[kind]
+            elif kind == "weight" and "shared" not in name:
+                kind, x = "kernel", x.T
+            place = f"{prefix}/{place}/{kind}:0"
+            if "shared" in name:
+                place = "model/model.shared/shared/weight:0"
+            if "logits" in name:
+                place = "final_logits_bias/final_logits_bias:0"
+            file[place] = x
+    actual = run(published_network.load(tmp_path))
+    expected = checkpoints.compute_logits(
+        checkpoints.MARIAN, weights, SOURCE, TARGET
+    )
+    helpers.assert_close(actual, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "changes, reason",
+    [
+        ({"model_type": "t5"}, "model_type must be one of marian, m2m_100"),
+        ({"activation_function": "mish"}, "activation_function must be"),
+        ({"encoder_layers": "2"}, '"encoder_layers" must be an integer'),
+        ({"encoder_layers": 0}, "encoder_layers must be from 1 to"),
+        ({"encoder_layers": 1 << 20}, "expected at least .* weights"),
+        ({"vocab_size": 1 << 24}, "expected at least .* weights"),
+        ({"decoder_ffn_dim": 8}, "decoder_ffn_dim must be the same"),
+        ({"normalize_before": True}, "normalize_before must be false"),
+        ({"eos_token_id": 12}, "eos_token_id must be a row of 12"),
+        ({"d_model": 9}, "d_model must be a multiple"),
+        ({"encoder_layers": 3}, "no weight 'model.encoder.layers.2.self"),
+        ({"encoder_layers": 1}, "16 weights are of no use"),
+        ({"vocab_size": 13}, r"expected the shape \(13, 8\)"),
+        ({"scale_embedding": None}, 'has no "scale_embedding"'),
+    ],
+)
+def test_a_config_that_does_not_fit_is_named(changes, reason, tmp_path):
+    weights = checkpoints.make_weights(checkpoints.MARIAN)
+    config = {**checkpoints.MARIAN, **changes}
+    checkpoints.write(tmp_path, config, weights)
+    with pytest.raises(ValueError, match=reason) as error:
+        published_network.load(tmp_path)
+    assert str(tmp_path) in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "field, value, reason",
+    [
+        ("shape", [3, 2], "16 bytes for"),
+        ("shape", [-2, -2], "has the shape"),
+        ("shape", [1 << 40, 1 << 40], "bytes for"),
+        ("dtype", "I64", "type I64"),
+        ("data_offsets", [8, 24], "ends behind the file"),
+        ("data_offsets", None, "not readable"),
+    ],
+)
+def test_headers_are_not_believed(field, value, reason, tmp_path):
+    facts = {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]}
+    text = json.dumps({"x": {**facts, field: value}}).encode()
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(struct.pack("<Q", len(text)) + text + bytes(16))
+    with pytest.raises(ValueError, match=reason):
+        published_weights.CheckpointArrays(tmp_path)
+    path.write_bytes(struct.pack("<Q", 1 << 60) + text)
+    with pytest.raises(ValueError, match="a header of"):
+        published_weights.CheckpointArrays(tmp_path)
+
+
+def test_a_pickle_is_not_opened(tmp_path):
+    (tmp_path / "pytorch_model.bin").write_bytes(b"cos\nsystem\n")
+    with pytest.raises(ValueError, match="may run code"):
+        published_weights.CheckpointArrays(tmp_path)
+    (tmp_path / "model.safetensors.index.json").write_text(
+        json.dumps({"weight_map": {"x": "../other.safetensors"}})
+    )
+    with pytest.raises(ValueError, match="no name of a file"):
+        published_weights.CheckpointArrays(tmp_path)

@@ -1,0 +1,155 @@
+"""A published translator becomes an export that keeps spans to the letter."""
+
+import json
+import types
+
+import numpy as np
+import pytest
+
+import tfcopy
+from tests.serving.published import checkpoints
+from tfcopy.serving import import_model
+
+TEXTS = ["the session {ﬁ½…} is open", "%s", "a %d of %s%s", "open", ""]
+SPANS = ["{ﬁ½…}"], ["%s"], ["%d", "%s%s"], [], []
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("checkpoint")
+    checkpoints.write_marian(folder, more=[">>fra<<"])
+    (folder / "README.md").write_text("---\nlicense: cc-by-4.0\n---\n# OPUS\n")
+    (folder / "tokenizer_config.json").write_text('{"source_lang": "en"}')
+    return folder
+
+
+@pytest.fixture(scope="module")
+def exported(checkpoint, tmp_path_factory):
+    return import_model.import_model(
+        checkpoint,
+        tmp_path_factory.mktemp("exports") / "en_fr",
+        target_language="fra",
+        protect=("printf", "brace"),
+        litert="none",
+    )
+
+
+def test_spans_are_kept_without_training(exported):
+    model = tfcopy.load(exported)
+    for answer, spans in zip(model.translate(TEXTS), SPANS, strict=True):
+        assert all(answer.text.count(x) == 1 for x in spans), answer.text
+
+
+def test_the_export_says_where_it_is_from(exported, checkpoint):
+    config = tfcopy.load(exported).config
+    assert config["imported"] == {"model": checkpoint.name}
+    assert config["source_language"] == "en"
+    assert config["target_language"] == "fra"
+    assert config["search"]["num_beams"] == 2
+    with open(f"{exported}/README.md") as file:
+        card = file.read()
+    assert f"Imported from: model `{checkpoint.name}`" in card
+    assert card.endswith("## Licence\n\ncc-by-4.0\n")
+
+
+def test_free_answers_are_those_of_the_network(tmp_path):
+    """Greedy search, by plain NumPy: no padding, no `<unk>`, and an end."""
+    config, weights = checkpoints.write_marian(tmp_path, seed=3, num_beams=1)
+    path = import_model.import_model(
+        tmp_path,
+        tmp_path / "exports",
+        protect=(),
+        litert="none",
+        settings={"max_length": "7"},
+    )
+    ids = json.loads((tmp_path / "vocab.json").read_text())
+    pieces = sorted(ids, key=ids.get)
+    model = tfcopy.load(path)
+    for text in ("the session is open", "parliament", "Köln's 42nd"):
+        (answer,) = model.n_best([text])[0][:1]
+        source = [ids.get(x, 1) for x in answer.source_tokens[:-1]] + [0]
+        found = [ids["<pad>"]]
+        while len(found) < 8 and (len(found) == 1 or found[-1]):
+            logits = checkpoints.compute_logits(config, weights, source, found)
+            logits[:, [1, ids["<pad>"]]] = -np.inf
+            found.append(int(logits[-1].argmax()))
+        expected = [pieces[x] for x in found[1:] if x]
+        assert list(answer.tokens) == expected
+        assert expected, "a text that says nothing"
+
+
+def test_it_is_a_command(checkpoint, tmp_path, capsys):
+    arguments = [str(checkpoint), "--to", str(tmp_path / "x"), "--litert"]
+    arguments += ["none", "--target_language", "fra", "--set", "num_beams=1"]
+    assert import_model.main(arguments) == 0
+    assert "Ask it: tfcopy ask" in capsys.readouterr().out
+    assert tfcopy.load(tmp_path / "x").config["search"]["num_beams"] == 1
+
+
+@pytest.mark.parametrize(
+    "changes, reason",
+    [
+        ({"model_type": "m2m_100"}, "Import a checkpoint of marian"),
+        ({"bad_words_ids": [[3]]}, r"bad_words_ids: only the padding .* \[3\]"),
+        ({"repetition_penalty": 2.0}, "repetition_penalty: expected 1.0"),
+        ({"num_beams": "4"}, '"num_beams" must be an integer'),
+        ({"num_beams": 0.5}, '"num_beams" must be an integer'),
+    ],
+)
+def test_what_no_search_does_is_refused(changes, reason, tmp_path, capsys):
+    checkpoints.write_marian(tmp_path, **changes)
+    target = tmp_path / "exports"
+    assert import_model.main([str(tmp_path), "--to", str(target)]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    with pytest.raises(ValueError, match=reason):
+        raise ValueError(error)
+    assert not target.exists()
+
+
+@pytest.mark.parametrize(
+    "arguments, reason",
+    [
+        (["nowhere"], "no such folder, nor OWNER/NAME"),
+        (["a/b/c"], "no such folder, nor OWNER/NAME"),
+        (["."], "config.json"),
+        ([".", "--revision", "x"], "is a folder. Leave it out"),
+        ([".", "--set", "beams=3"], "config.json"),
+        ([".", "--test", "a"], "two files"),
+        ([".", "--protect", "nothing("], "nothing("),
+    ],
+)
+def test_wrong_names(arguments, reason, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    try:
+        status = import_model.main([*arguments, "--to", "exports"])
+    except SystemExit as error:
+        status = error.code
+    assert status == 2
+    assert reason in capsys.readouterr().err
+    assert not (tmp_path / "exports").exists()
+
+
+def test_a_name_is_downloaded(checkpoint, monkeypatch):
+    asked = []
+
+    def download(name, revision, allow_patterns):
+        asked.append((name, revision))
+        assert "pytorch_model.bin" not in allow_patterns
+        return f"{checkpoint}/0a1b"
+
+    hub = types.SimpleNamespace(snapshot_download=download)
+    monkeypatch.setitem(__import__("sys").modules, "huggingface_hub", hub)
+    folder, origin = import_model.find_checkpoint("Helsinki-NLP/x", "v1")
+    assert asked == [("Helsinki-NLP/x", "v1")]
+    assert origin == {"model": "Helsinki-NLP/x", "revision": "0a1b"}
+
+    def fail(*_, **__):
+        raise ConnectionError("no network\nat all")
+
+    hub.snapshot_download = fail
+    with pytest.raises(
+        ValueError, match="does not send it .no network"
+    ) as error:
+        import_model.find_checkpoint("Helsinki-NLP/x")
+    assert "\n" not in str(error.value)

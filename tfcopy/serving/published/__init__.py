@@ -1,0 +1,1 @@
+"""Translators that others have published, in the forms of their publishers."""

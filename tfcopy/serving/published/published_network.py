@@ -1,0 +1,231 @@
+"""Networks of checkpoints in Hugging Face's format: Marian and M2M-100.
+
+A checkpoint is a folder with `config.json` and weights. Whatever its config or
+its weights have that is not understood is an error.
+"""
+
+import os
+from typing import NamedTuple
+
+import numpy as np
+
+from tfcopy import checked_files
+from tfcopy.keras_internals import own_layers
+from tfcopy.serving.published.published_weights import CheckpointArrays
+
+_ACTIVATIONS = {"swish": "silu", "silu": "silu", "relu": "relu", "gelu": "gelu"}
+_SIZES = (
+    *("d_model", "encoder_layers", "decoder_layers", "encoder_ffn_dim"),
+    *("decoder_ffn_dim", "encoder_attention_heads", "decoder_attention_heads"),
+    *("max_position_embeddings", "vocab_size"),
+)
+_IDS = "pad_token_id", "eos_token_id", "decoder_start_token_id"
+_FIELDS = {
+    **{"activation_function": str, "scale_embedding": bool},
+    **dict.fromkeys((*_SIZES, *_IDS), int),
+}
+_OPTIONAL = {
+    **{"decoder_vocab_size": int, "dropout": float},
+    "share_encoder_decoder_embeddings": bool,
+    "tie_word_embeddings": bool,
+}
+_LARGEST = 1 << 16  # positions
+# Of architectures that other programs have under the same name.
+_ABSENT = "normalize_before", "normalize_embedding", "add_final_layer_norm"
+
+
+class Checkpoint(NamedTuple):
+    """The network of a checkpoint.
+
+    Attributes:
+        backbone: A `MarianBackbone` or an `M2M100Backbone`.
+        logit_bias: float32, by row of the target's table; 0 without one.
+        config: Content of `config.json`.
+    """
+
+    backbone: object
+    logit_bias: np.ndarray
+    config: dict
+
+
+def read_config(folder) -> dict:
+    """Reads and checks the `config.json` of a checkpoint.
+
+    Raises:
+        ValueError: In one line that names the file and the field.
+    """
+    path = os.path.join(folder, "config.json")
+    config = checked_files.read_json(path)
+    checked_files.check_fields(path, config, {"model_type": str})
+
+    def check(name, fits, wanted):
+        if not fits:
+            raise ValueError(
+                f"{path}: {name} must be {wanted}. Received: "
+                f"{config.get(name)!r}."
+            )
+
+    kind, kinds = config["model_type"], ("marian", "m2m_100")
+    check("model_type", kind in kinds, f"one of {', '.join(kinds)}")
+    checked_files.check_fields(path, config, _FIELDS, _OPTIONAL)
+    for name in _SIZES:
+        most = _LARGEST if name == "max_position_embeddings" else 1 << 24
+        check(name, 0 < config[name] <= most, f"from 1 to {most}")
+    for name in _IDS:
+        rows = config["vocab_size"]
+        check(name, 0 <= config[name] < rows, f"a row of {rows}")
+    activation = config["activation_function"]
+    check("activation_function", activation in _ACTIVATIONS, [*_ACTIVATIONS])
+    for name in ("attention_heads", "ffn_dim"):
+        same = config[f"decoder_{name}"] == config[f"encoder_{name}"]
+        check(f"decoder_{name}", same, "the same as in the encoder")
+    fits = config["d_model"] % config["encoder_attention_heads"] == 0
+    check("d_model", fits, "a multiple of the number of heads")
+    for name in _ABSENT if kind == "marian" else ():
+        check(name, not config.get(name), "false, as transformers reads it")
+    return config
+
+
+def load(folder) -> Checkpoint:
+    """Builds the network of a checkpoint, with its weights.
+
+    Args:
+        folder: A local folder.
+
+    Raises:
+        ValueError: In one line that names the file, if it cannot be read
+            whole.
+    """
+    from tfcopy.layers.backbones.m2m100_backbone import M2M100Backbone
+    from tfcopy.layers.backbones.marian_backbone import MarianBackbone
+
+    config = read_config(folder)
+    is_marian = config["model_type"] == "marian"
+    is_shared = config.get("share_encoder_decoder_embeddings", True)
+    rows = config.get("decoder_vocab_size") or config["vocab_size"]
+    arrays = CheckpointArrays(folder)
+    units, layers = config["d_model"], config["encoder_layers"]
+    layers += config["decoder_layers"]
+    least = units * (config["vocab_size"] + layers * 4 * units)
+    least += layers * 2 * units * config["encoder_ffn_dim"]
+    if least > arrays.size:  # before anything of this size is made
+        raise ValueError(
+            f"{arrays.path}: expected at least {least:,} weights by "
+            f"config.json. Received: {arrays.size:,}."
+        )
+    backbone = (MarianBackbone if is_marian else M2M100Backbone)(
+        vocabulary_size=config["vocab_size"],
+        num_layers=config["encoder_layers"],
+        num_decoder_layers=config["decoder_layers"],
+        num_heads=config["encoder_attention_heads"],
+        hidden_dim=config["d_model"],
+        intermediate_dim=config["encoder_ffn_dim"],
+        decoder_vocabulary_size=None if is_shared else rows,
+        tie_weights=config.get("tie_word_embeddings", True),
+        activation=_ACTIVATIONS[config["activation_function"]],
+        scale_embedding=config["scale_embedding"],
+        dropout=float(config.get("dropout", 0.1)),
+        max_sequence_length=config["max_position_embeddings"],
+    )
+    _Weights(backbone, arrays).assign()
+    bias = np.zeros(rows, "float32")
+    if is_marian:
+        bias = arrays.take("final_logits_bias", (1, rows))[0]
+    arrays.check_all_used()
+    return Checkpoint(backbone, bias, config)
+
+
+class _Weights:
+    """Moves the weights of a checkpoint into a backbone."""
+
+    def __init__(self, backbone, arrays):
+        self._backbone, self._arrays = backbone, arrays
+
+    def assign(self):
+        self._assign_tables()
+        for side in ("encoder", "decoder"):
+            blocks = getattr(self._backbone, f"{side}_transformer_layers")
+            for i, block in enumerate(blocks):
+                self._assign_block(
+                    own_layers(block), f"model.{side}.layers.{i}"
+                )
+            if norm := getattr(self._backbone, f"{side}_layer_norm"):
+                self._assign_norm(norm, f"model.{side}.layer_norm")
+            positions = getattr(self._backbone, f"{side}_position_embedding")
+            name = f"model.{side}.embed_positions.weight"
+            self._check_same(name, positions.table, 1e-5)
+
+    def _assign_tables(self):
+        backbone = self._backbone
+        source, target = (
+            backbone.token_embedding,
+            backbone.decoder_token_embedding,
+        )
+        places = {
+            f"model.{side}.embed_tokens.weight": table.embeddings
+            for side, table in (("encoder", source), ("decoder", target))
+        }
+        if source is target:
+            places = {"model.shared.weight": source.embeddings, **places}
+        if target.tie_weights:
+            places["lm_head.weight"] = target.embeddings
+        assigned = set()
+        for name, variable in places.items():
+            # Copies of a shared table may be stored or not.
+            if id(variable) in assigned:
+                self._check_same(name, variable)
+            elif name in self._arrays or name == _last(places, variable):
+                variable.assign(self._arrays.take(name, variable.shape))
+                assigned.add(id(variable))
+        if not target.tie_weights:
+            shape = target.reverse_embeddings.shape[::-1]
+            array = self._arrays.take("lm_head.weight", shape)
+            target.reverse_embeddings.assign(array.T)
+
+    def _check_same(self, name, variable, tolerance=0.0):
+        """Takes an array that must equal a variable, if it is there."""
+        if name not in self._arrays:
+            return
+        array = self._arrays.take(name, variable.shape)
+        if not np.allclose(array, variable, rtol=0, atol=tolerance):
+            raise ValueError(
+                f"{self._arrays.path}, {name}: expected the same as in "
+                f"{variable.path}, by config.json. Received: others."
+            )
+
+    def _assign_block(self, block, name):
+        attentions = {"self_attn": "self_attention_layer"}
+        if hasattr(block, "cross_attention_layer"):
+            attentions["encoder_attn"] = "cross_attention_layer"
+        for theirs, ours in attentions.items():
+            attention = own_layers(getattr(block, ours))
+            for x in ("query", "key", "value", "output"):
+                short = "out" if x == "output" else x[0]
+                dense = getattr(attention, f"{x}_dense")
+                self._assign_dense(dense, f"{name}.{theirs}.{short}_proj")
+            norm = getattr(block, f"{ours}_norm")
+            self._assign_norm(norm, f"{name}.{theirs}_layer_norm")
+        for theirs, ours in (("fc1", "intermediate"), ("fc2", "output")):
+            dense = getattr(block, f"feedforward_{ours}_dense")
+            self._assign_dense(dense, f"{name}.{theirs}")
+        norm = block.feedforward_layer_norm
+        self._assign_norm(norm, f"{name}.final_layer_norm")
+
+    def _assign_dense(self, dense, name):
+        kernel, bias = dense.kernel, dense.bias
+        # Keras's attentions have an axis of heads besides one of their size.
+        columns = int(np.prod(bias.shape))
+        rows = int(np.prod(kernel.shape)) // columns
+        weight = self._arrays.take(f"{name}.weight", (columns, rows))
+        kernel.assign(weight.T.reshape(kernel.shape))
+        array = self._arrays.take(f"{name}.bias", (columns,))
+        bias.assign(array.reshape(bias.shape))
+
+    def _assign_norm(self, norm, name):
+        for ours, theirs in ((norm.gamma, "weight"), (norm.beta, "bias")):
+            ours.assign(self._arrays.take(f"{name}.{theirs}", ours.shape))
+
+
+def _last(places, variable):
+    """Returns the last name of a variable, which is asked for in any case."""
+    return [name for name, x in places.items() if x is variable][-1]

@@ -1,0 +1,153 @@
+"""Translators of published checkpoints: network, tokens, search.
+
+The head is a softmax: a required span is a run of subwords that the search has
+the network generate, so that nothing is trained.
+"""
+
+import os
+import re
+from collections.abc import Sequence
+
+from tfcopy import checked_files, models
+from tfcopy.decoding import SearchOptions
+from tfcopy.serving.published import published_network, published_tokens
+from tfcopy.serving.servables.translator import Translator
+from tfcopy.tokens import BOS, PAD
+
+# Of a translation by default; searches get slower with them.
+_LONGEST = 128
+# Settings of a search that ours lacks, and the values that change nothing.
+_UNUSED = {
+    **{"do_sample": False, "num_beam_groups": 1, "repetition_penalty": 1.0},
+    **{"diversity_penalty": 0.0, "sequence_bias": None},
+}
+
+
+def make_translator(
+    folder,
+    write_to,
+    target_language: str | None = None,
+    protect: Sequence[str] = (),
+    litert: str | None = None,
+) -> Translator:
+    """Makes the translator of a checkpoint in Hugging Face's format.
+
+    Its search is that of `transformers` with the checkpoint's own settings, but
+    without `<unk>`, and up to 128 tokens.
+
+    Args:
+        folder: Folder of the checkpoint, of Marian.
+        write_to: Folder of the files of tokenizers, which must stay there.
+        target_language: Code of one of several target languages.
+        protect: As in `ProtectedTokenizer`; answers then must copy the spans.
+        litert: As in `Translator`.
+
+    Raises:
+        ValueError: In one line that names the file and the field.
+    """
+    config = published_network.read_config(folder)
+    if config["model_type"] != "marian":
+        raise ValueError(
+            f"{folder}: only the network of {config['model_type']} can be "
+            "loaded so far, not its tokens. Import a checkpoint of marian."
+        )
+    search, normalizes = read_search(folder, config, must_copy=bool(protect))
+    tokens = published_tokens.read_marian(
+        folder, config, write_to, target_language, protect
+    )
+    checkpoint = published_network.load(folder)
+    model = models.from_backbone(
+        checkpoint.backbone,
+        head="softmax",
+        special_ids=tokens.special_ids,
+        normalize=True,
+    )
+    bias = checkpoint.logit_bias[model.target_embedding.rows]
+    if normalizes:
+        bias[[PAD, BOS]] = -1e3
+    model.head.bias.assign(bias)
+    length = min(_LONGEST, config["max_position_embeddings"]) - 1
+    return Translator(
+        model,
+        *tokens.vocabularies,
+        source_tokenizer=tokens.tokenizers[0],
+        target_tokenizer=tokens.tokenizers[1],
+        options=search,
+        max_source_length=length,
+        litert=litert,
+    )
+
+
+def read_search(folder, config: dict, must_copy: bool):
+    """Reads the settings of a checkpoint's searches.
+
+    Args:
+        folder: Folder that may have a "generation_config.json".
+        config: From `published_network.read_config`; older checkpoints have
+            these settings there.
+        must_copy: As in `SearchOptions`.
+
+    Returns:
+        `(options, normalizes)`: `SearchOptions`, and whether padding, which is
+        forbidden, leaves its probability to the other tokens.
+
+    Raises:
+        ValueError: In one line that names the setting.
+    """
+    path, own = os.path.join(folder, "generation_config.json"), {}
+    if os.path.isfile(path):
+        own = checked_files.read_json(path)
+    values = {**config, **own}
+    numbers = {"num_beams": int, "length_penalty": float, "max_length": int}
+    lists = {"bad_words_ids": [[int]], "renormalize_logits": bool}
+    checked_files.check_fields(path, values, {}, {**numbers, **lists})
+    special = {PAD: "pad_token_id", BOS: "decoder_start_token_id"}
+    never = [[config[name]] for name in special.values()]
+    for words in values.get("bad_words_ids") or []:
+        if words not in never:
+            raise ValueError(
+                f"{path}, bad_words_ids: only the padding can be forbidden. "
+                f"Received: {words}."
+            )
+    for name, value in _UNUSED.items():
+        if values.get(name, value) not in (value, None):
+            raise ValueError(
+                f"{path}, {name}: expected {value}. Received: {values[name]}."
+            )
+    longest = min(_LONGEST, values.get("max_length") or _LONGEST)
+    penalty = values.get("length_penalty")
+    options = SearchOptions(
+        num_beams=values.get("num_beams") or 1,
+        # Transformers counts the start.
+        max_length=min(longest, config["max_position_embeddings"]),
+        length_penalty=1.0 if penalty is None else penalty,
+        no_repeat_ngram=values.get("no_repeat_ngram_size") or 0,
+        refill=True,
+        patient=True,
+        forbid_unk=True,
+        must_copy=must_copy,
+    )
+    return options, bool(values.get("renormalize_logits"))
+
+
+def read_facts(folder, target_language: str | None = None) -> dict:
+    """Reads the languages and the licence of a checkpoint, if it has them.
+
+    Returns:
+        Dict of `source_language`, `target_language` and `license`.
+    """
+    path, facts = os.path.join(folder, "tokenizer_config.json"), {}
+    if os.path.isfile(path):
+        values = checked_files.read_json(path)
+        for side in ("source", "target"):
+            if isinstance(language := values.get(f"{side}_lang"), str):
+                facts[f"{side}_language"] = language
+    if target_language is not None:
+        facts["target_language"] = target_language
+    path = os.path.join(folder, "README.md")
+    if os.path.isfile(path):
+        with open(path, encoding="utf-8", errors="replace") as file:
+            head = file.read(1 << 16).split("\n---", 1)[0]
+        if found := re.search(r"^license: *(\S.*)$", head, re.MULTILINE):
+            facts["license"] = found[1].strip()
+    return facts
