@@ -43,11 +43,9 @@ from tfcopy.models.translation_model import translator
 
 def __getattr__(name):
     """Imports tasks when they are used, since KerasHub takes seconds."""
-    modules = {"Seq2SeqLM": "copy_seq2seq_lm", "CausalLM": "copy_causal_lm"}
-    for end, module in modules.items():
-        if name.endswith(end):
-            module = importlib.import_module(f"{__name__}.{module}")
-            return getattr(module, name)
+    if name.endswith(("Seq2SeqLM", "CausalLM")):
+        module = importlib.import_module(f"{__name__}.copy_seq2seq_lm")
+        return getattr(module, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
