@@ -80,7 +80,7 @@ def test_errors_say_what_is_wrong(capsys, tmp_path, monkeypatch, without):
         port = taken.getsockname()[1]
         line = error(capsys, model, "--port", port)
     assert f"--port: {port} is taken on 127.0.0.1" in line
-    module = "tfcopy.serving.http_server.api_access"
+    module = "tfcopy.serving.http_server.translation_api"
     monkeypatch.delitem(sys.modules, module, raising=False)
     without("limits")
     line = error(capsys, model)
