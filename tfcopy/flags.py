@@ -377,6 +377,38 @@ def name_flag(flag, path, kind=None):
         raise (kind or ValueError)(f"{flag}: {error}") from error
 
 
+@contextlib.contextmanager
+def name_flags(**names):
+    """Names flags instead of arguments in the message of a ValueError.
+
+    Args:
+        **names: Flags by the arguments that have other names.
+    """
+
+    def flag(argument):
+        return f"--{names.get(argument[1], argument[1])}"
+
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(re.sub(r"`(\w+)`", flag, str(error))) from error
+
+
+def load_file(kind, path, flag, *arguments):
+    """Loads a vocabulary, a dictionary or the like from a flag's file.
+
+    Args:
+        kind: A class or module with `load`.
+        path: The file; if `None`, `None` is returned.
+        flag: Named in the message of an OSError or ValueError.
+        arguments: More arguments of `load`.
+    """
+    if path is None:
+        return None
+    with name_flag(flag, path):
+        return kind.load(path, *arguments)
+
+
 # === Types ===
 
 

@@ -10,11 +10,15 @@ from typing import ClassVar, Literal
 
 import pytest
 
+from tests.experiments.test_config import FILES, RECIPES
 from tfcopy import __main__ as tfcopy_command
 from tfcopy.experiments import command_line, config
 from tfcopy.flags import PositiveFloat, PositiveInt
 from tfcopy.recipes import europarl_ps
 
+# What names the training corpus, and is read first of all.
+CORPORA = """prepared train train_file tfds data_dir download bin_dir data
+    catalogs""".split()
 PRESETS = {"paper": {"units": 1024, "rate": 0.5}}
 
 
@@ -290,3 +294,31 @@ def test_signals_end_with_a_message(capsys, number, code):
     assert command_line.main(Config, run, []) == code
     assert "Repeat the command to resume." in capsys.readouterr().err
     assert signal.getsignal(number) is before
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_file_that_is_not_there_is_told_at_once(name, tmp_path):
+    recipe = importlib.import_module(f"tfcopy.recipes.{name}")
+    late = {"init_from", "glossary", "shortlist", "output_dictionary"}
+    late |= {*FILES.split()} - {*CORPORA}
+    made = recipe.Config(log_dir=f"{tmp_path}/logs", run="demo")
+    for field in dataclasses.fields(made):
+        path = f"{tmp_path}/no such"
+        if "list" in str(field.type):
+            path = [str(tmp_path), path]
+        if field.name in late:
+            wrong = dataclasses.replace(made, **{field.name: path})
+            with pytest.raises(OSError, match=f"^--{field.name}: .*no such"):
+                command_line.check_named_files(wrong)
+    assert not os.listdir(tmp_path)
+
+
+def test_what_is_there_is_not_opened(tmp_path):
+    """A pipe can be read only once, and a store has folders."""
+    recipe = importlib.import_module("tfcopy.recipes.europarl_ps")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    made = recipe.Config(
+        dictionary=str(pipe), init_from=str(tmp_path), shortlist="dictionary"
+    )
+    command_line.check_named_files(made)

@@ -370,3 +370,35 @@ def test_paths_that_exist_are_stored_absolute(tmp_path, monkeypatch):
     assert flags["train"] == [str(tmp_path / "a.en"), "nowhere.fr"]
     assert flags["catalogs"] == flags["init_from"] == str(tmp_path / "disk")
     assert flags["run"] == "disk"
+
+
+@config.configuration("my_recipe")
+class OwnConfig(europarl_ps.Config):
+    """A recipe with a corpus of its own."""
+
+    talks: str | None = config.corpus_file("Talks to read.", "folder")
+
+
+@pytest.mark.parametrize(
+    ("flags", "refused"),
+    [
+        ({}, None),
+        ({"talks": "a"}, None),
+        ({"tfds": "a", "data_dir": "b"}, None),
+        ({"data_dir": "b", "download": True}, None),
+        ({"talks": "a", "train": ["b", "c"]}, "--train, --talks."),
+        ({"talks": "a", "data_dir": "b"}, "--talks, --data_dir."),
+        ({"talks": "a", "tfds": "b"}, "--talks, --tfds."),
+        ({"prepared": "a", "catalogs": "b"}, "--prepared, --catalogs."),
+        ({"tfds": "a", "download": True, "train": ["b"]}, "--train, --tfds, "),
+    ],
+)
+def test_one_flag_alone_names_the_corpus(flags, refused):
+    made = OwnConfig(**flags)
+    if refused is None:
+        config.check_corpus(made)
+        return
+    with pytest.raises(ValueError, match="^Only one of --train,") as error:
+        config.check_corpus(made)
+    assert "--talks, --tfds, --data_dir and --download can" in str(error.value)
+    assert f"Received: {refused}" in str(error.value)

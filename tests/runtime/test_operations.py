@@ -6,9 +6,13 @@ import shutil
 import pytest
 import tensorflow as tf
 
-from tfcopy.runtime import operations
 from tfcopy.runtime.loading import load
 from tfcopy.runtime.signatures import ModelError
+from tfcopy.runtime.tensorflow_engine import (
+    LISTED,
+    disallowed_operations,
+    read_saved_model,
+)
 
 
 class Module(tf.Module):
@@ -57,7 +61,7 @@ def harmless(save):
 @pytest.fixture
 def model(harmless):
     """The message of a harmless SavedModel, which a test may change."""
-    return operations.read(harmless)
+    return read_saved_model(harmless)
 
 
 def function(model, part):
@@ -73,13 +77,13 @@ def node(function, op):
 def test_a_harmless_model_is_loaded_and_answers(harmless):
     with load(harmless) as model:
         assert [x["copied_from"] for x in model.answer(["a", "b"])] == [0, 1]
-    assert operations.disallowed_operations(operations.read(harmless)) == []
+    assert disallowed_operations(read_saved_model(harmless)) == []
 
 
 def test_what_is_listed_exists_and_does_nothing_else():
     import tensorflow_text
 
-    names = {x for x in operations.LISTED if "Sentencepiece" not in x}
+    names = {x for x in LISTED if "Sentencepiece" not in x}
     assert {x for x in names if not hasattr(tf.raw_ops, x)} == set()
     assert tensorflow_text is not None
     words = "File PyFunc Print Debug Dataset Save Restore Send Recv Remote Rpc"
@@ -125,19 +129,19 @@ def test_where_a_function_is_called_no_operation_is(model):
     asked = function(model, "signature_wrapper")
     call = node(asked, "StatefulPartitionedCall")
     call.attr["f"].func.name = "WriteFile"
-    assert operations.disallowed_operations(model) == ["WriteFile"]
+    assert disallowed_operations(model) == ["WriteFile"]
     call.attr["f"].func.name = function(model, "_ask_").signature.name
     call.attr["g"].list.func.add().name = "ReadFile"
-    assert operations.disallowed_operations(model) == ["ReadFile"]
+    assert disallowed_operations(model) == ["ReadFile"]
     call.attr["g"].placeholder = "a"
-    assert operations.disallowed_operations(model) == ["<a>"]
+    assert disallowed_operations(model) == ["<a>"]
 
 
 def test_a_function_has_no_name_of_an_operation(model):
     other = model.meta_graphs[0].graph_def.library.function.add()
     other.signature.name = "WriteFile"
     function(model, "_ask_").node_def.add().op = "WriteFile"
-    assert operations.disallowed_operations(model) == ["WriteFile"]
+    assert disallowed_operations(model) == ["WriteFile"]
 
 
 def test_of_functions_of_one_name_all_count(model):
@@ -145,7 +149,7 @@ def test_of_functions_of_one_name_all_count(model):
     name = library.function[0].signature.name
     library.function[0].node_def.add().op = "WriteFile"
     library.function.add().signature.name = name
-    assert operations.disallowed_operations(model) == ["WriteFile"]
+    assert disallowed_operations(model) == ["WriteFile"]
 
 
 @pytest.mark.parametrize("name", ["traced_save", "traced_restore"])
@@ -154,31 +158,31 @@ def test_variables_are_saved_by_the_saver_alone(model, name):
     call = node(function(model, "signature_wrapper"), "StatefulPartitionedCall")
     called = call.attr["f"].func.name
     call.attr["f"].func.name = saving
-    assert "RestoreV2" in operations.disallowed_operations(model)
+    assert "RestoreV2" in disallowed_operations(model)
     call.attr["f"].func.name = called
-    assert operations.disallowed_operations(model) == []
+    assert disallowed_operations(model) == []
     objects = model.meta_graphs[0].object_graph_def
     objects.concrete_functions[saving].SetInParent()
-    assert "RestoreV2" in operations.disallowed_operations(model)
+    assert "RestoreV2" in disallowed_operations(model)
     del objects.concrete_functions[saving]
     # A server runs this graph.
     graph = model.meta_graphs[0].graph_def
     graph.node.add(op="StatefulPartitionedCall", name="more")
     graph.node[-1].attr["f"].func.name = saving
-    assert "RestoreV2" in operations.disallowed_operations(model)
+    assert "RestoreV2" in disallowed_operations(model)
 
 
 def test_nothing_is_written_as_variables_are_read(model):
     saver = model.meta_graphs[0].saver_def
     saver.restore_op_name = saver.save_tensor_name.split(":")[0]
-    assert "SaveV2" in operations.disallowed_operations(model)
+    assert "SaveV2" in disallowed_operations(model)
 
 
 def test_nothing_takes_what_the_saver_gives(model):
     meta = model.meta_graphs[0]
     init = next(x for x in meta.graph_def.node if x.op == "NoOp")
     init.input.append(f"^{meta.saver_def.save_tensor_name.split(':')[0]}")
-    assert "SaveV2" in operations.disallowed_operations(model)
+    assert "SaveV2" in disallowed_operations(model)
 
 
 def test_a_table_is_read_from_an_asset_alone(model):
@@ -187,25 +191,23 @@ def test_a_table_is_read_from_an_asset_alone(model):
     (asset,) = meta.asset_file_def
     for name in ("../words.txt", "/etc/passwd"):
         asset.filename, kept = name, asset.filename
-        assert operations.disallowed_operations(model) == reading
+        assert disallowed_operations(model) == reading
         asset.filename = kept
     initializer = function(model, "initializer")
     table = node(initializer, reading[0])
     table.input[1], kept = "path:output:0", table.input[1]
-    assert operations.disallowed_operations(model) == reading
+    assert disallowed_operations(model) == reading
     table.input[1] = kept
-    assert operations.disallowed_operations(model) == []
+    assert disallowed_operations(model) == []
     meta.object_graph_def.concrete_functions[
         initializer.signature.name
     ].bound_inputs[:] = []
-    assert operations.disallowed_operations(model) == reading
+    assert disallowed_operations(model) == reading
 
 
 def test_a_graph_of_tensorflow_1_is_no_export(model):
     model.meta_graphs[0].ClearField("object_graph_def")
-    assert operations.disallowed_operations(model) == [
-        "a graph of TensorFlow 1"
-    ]
+    assert disallowed_operations(model) == ["a graph of TensorFlow 1"]
 
 
 def test_a_damaged_file_is_told(harmless, tmp_path):

@@ -14,8 +14,8 @@ from tests.serving.servables.translators import (
     random_translator,
     sentences,
 )
-from tfcopy.runtime import operations
 from tfcopy.runtime.local_model import LocalModel
+from tfcopy.runtime.tensorflow_engine import find_operations, read_saved_model
 from tfcopy.serving import saved_model
 from tfcopy.serving.saved_model import export
 from tfcopy.serving.servables import storage
@@ -155,7 +155,7 @@ def test_analyse_is_served_as_it_is(random, loaded):
 
 
 def test_the_graph_runs_on_a_plain_runtime(exported):
-    found = operations.collect_operations(operations.read(exported))
+    found = find_operations(read_saved_model(exported))
     words = ("Regex", "String", "Unicode", "Lookup", "HashTable", "Join")
     about_text = {name for name in found if any(word in name for word in words)}
     assert about_text <= TEXT_OPERATIONS

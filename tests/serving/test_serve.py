@@ -25,6 +25,7 @@ from tests.serving.servables.echo_model import serve as serve_tensorflow
 from tests.serving.servables.translators import copier
 from tfcopy.data import Tokenizer
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
+from tfcopy.runtime.exported_model import EvictableModel, ModelCache
 from tfcopy.runtime.local_model import LocalModel
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving import serve
@@ -33,7 +34,6 @@ from tfcopy.serving.http_server import (
     translation_api,
     translation_service,
 )
-from tfcopy.serving.http_server.model_cache import ModelCache
 from tfcopy.serving.http_server.served_models import (
     ModelLocation,
     load_all,
@@ -80,7 +80,7 @@ def test_errors_say_what_is_wrong(capsys, tmp_path, monkeypatch, without):
         port = taken.getsockname()[1]
         line = error(capsys, model, "--port", port)
     assert f"--port: {port} is taken on 127.0.0.1" in line
-    module = "tfcopy.serving.http_server.api_access"
+    module = "tfcopy.serving.http_server.translation_api"
     monkeypatch.delitem(sys.modules, module, raising=False)
     without("limits")
     line = error(capsys, model)
@@ -204,7 +204,7 @@ def test_a_model_that_loads_or_is_gone_holds_up_no_other():
     for name in ("fast", "slow", "gone"):
         model = Capitals()
         model.reopen = functools.partial(opened, name)
-        models[name] = served_models.EvictableModel(model, last)
+        models[name] = EvictableModel(model, last)
     assert ask("fast") == [b"A"]
     with ThreadPoolExecutor() as threads:
         slow = threads.submit(ask, "slow")

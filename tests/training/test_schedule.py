@@ -1,4 +1,4 @@
-"""Weights that are kept to be averaged."""
+"""Optimizers, learning rates, phases, and weights kept to be averaged."""
 
 import math
 import types
@@ -7,10 +7,15 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from keras.optimizers.schedules import CosineDecay, PolynomialDecay
+from keras.optimizers.schedules import (
+    CosineDecay,
+    ExponentialDecay,
+    PolynomialDecay,
+)
 
 from tests.training import standin
 from tests.training.running import (
+    assert_close,
     assert_same_bits,
     check_resuming,
     weights_of,
@@ -20,6 +25,49 @@ from tfcopy import training
 from tfcopy.training.schedule import Schedule
 
 UPDATES = np.arange(1, 41)  # counted from 1
+
+
+def update_repeatedly(optimizer, steps=30, dtype="float32"):
+    """Returns the weights after some updates with the same gradients."""
+    rng = np.random.default_rng(0)
+    shapes = [(5, 3), (7,), ()]
+    variables = [
+        keras.Variable(rng.normal(size=shape), dtype=dtype) for shape in shapes
+    ]
+    optimizer.build(variables)
+
+    @tf.function(autograph=False)
+    def update(gradients):
+        optimizer.apply(gradients, variables)
+
+    for _ in range(steps):
+        update([tf.constant(rng.normal(size=s), dtype) for s in shapes])
+    return [variable.numpy() for variable in variables]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"learning_rate": ExponentialDecay(0.02, 5, 0.5)},
+        {},
+        {"beta_1": 0.8, "beta_2": 0.98, "epsilon": 1e-4},
+        {"weight_decay": 0.01},
+        {"amsgrad": True},
+    ],
+)
+def test_adam_equals_that_of_keras(options):
+    options = {"learning_rate": 0.01, **options}
+    fused = update_repeatedly(training.Adam(**options))
+    plain = update_repeatedly(keras.optimizers.Adam(**options))
+    assert_close(fused, plain, atol=1e-6)
+
+
+def test_adam_comes_back_from_its_config():
+    optimizer = training.Adam(0.3, beta_1=0.7)
+    config = keras.optimizers.serialize(optimizer)
+    copy = keras.optimizers.deserialize(config)
+    assert type(copy) is training.Adam
+    assert copy.get_config() == optimizer.get_config()
 
 
 def rates(schedule):

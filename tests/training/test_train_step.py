@@ -11,7 +11,7 @@ from tests.training.running import weights_of
 from tfcopy import losses, training
 from tfcopy.training import Targets
 from tfcopy.training.reports import Progress
-from tfcopy.training.train_step import announce
+from tfcopy.training.train_step import announce, clip, densify
 
 
 def make_trainer(**options):
@@ -200,3 +200,21 @@ def test_each_shape_is_told_once(caplog):
     assert lines[1].startswith("... which took ")
     assert tf.get_logger().isEnabledFor(logging.ERROR)
     assert tf.get_logger().level <= logging.WARNING
+
+
+def test_densify_adds_up_rows():
+    slices = tf.IndexedSlices(
+        tf.constant([[1.0], [2.0], [4.0]]),
+        tf.constant([2, 0, 2]),
+        tf.constant([4, 1]),
+    )
+    expected = [[2.0], [0.0], [5.0], [0.0]]
+    np.testing.assert_array_equal(densify(slices), expected)
+
+
+@pytest.mark.parametrize("clip_norm, factor", [(2.5, 0.5), (6.0, 1.0)])
+def test_clip_scales_to_the_norm(clip_norm, factor):
+    gradients = [tf.constant([3.0]), tf.constant([[4.0]])]
+    clipped = clip(gradients, tf.linalg.global_norm(gradients), clip_norm)
+    np.testing.assert_allclose(clipped[0], [3 * factor])
+    np.testing.assert_allclose(clipped[1], [[4 * factor]])

@@ -1,4 +1,4 @@
-"""A recipe's command line, made from its `Config`."""
+"""A recipe's command line, made from its `Config`, and the check of files."""
 
 import contextlib
 import dataclasses
@@ -6,8 +6,7 @@ import importlib
 import signal
 import sys
 
-from tfcopy import flags, terminal
-from tfcopy.experiments import flag_checks
+from tfcopy import atomic_files, filesystem, flags, terminal
 from tfcopy.experiments.config import (
     PRETRAINED,
     TOPICS,
@@ -38,7 +37,7 @@ def main(config_class, run, arguments=None):
 
     def work():
         with terminal.quiet():
-            flag_checks.check_named_files(config)
+            check_named_files(config)
             importlib.import_module("tfcopy.experiments.run")
         run(config)
 
@@ -92,6 +91,22 @@ def parse(config_class, arguments=None):
                     "--backbone replaces; leave out one of them"
                 )
     return config
+
+
+def check_named_files(config):
+    """Raises an OSError if a flag names a file that cannot be read.
+
+    A flag that names the corpus may be a pattern.
+    """
+    for field in dataclasses.fields(config):
+        given = getattr(config, field.name)
+        is_corpus = field.metadata.get("corpus") in ("file", "folder")
+        if given is None or not (is_corpus or field.metadata.get("is_file")):
+            continue
+        for path in given if isinstance(given, list) else [given]:
+            is_learned = (field.name, path) == ("shortlist", "dictionary")
+            if not (is_learned or is_corpus and filesystem.glob(path)):
+                atomic_files.check_readable(f"--{field.name}", path)
 
 
 @contextlib.contextmanager

@@ -2,8 +2,9 @@
 
 A recipe's `Config` inherits the groups that it needs, changes some of their
 defaults (`configuration`), and declares its own flags. A helper takes
-the group that it reads. Below are the columns that tables of results share.
-This file imports nothing heavy, so that `--help` answers at once.
+the group that it reads. Below are the readers of a config, the checks of flags
+that name a corpus, and the columns that tables of results share. This file
+imports nothing heavy, so that `--help` answers at once.
 """
 
 import dataclasses
@@ -483,6 +484,35 @@ def find_given_corpora(
         if getattr(config, x.name) not in (preset[x.name], None, "files", [])
         and not (but_the_presets and x.metadata.get("of_preset"))
     ]
+
+
+def check_corpus(config):
+    """Raises a ValueError if flags of the corpus do not go together."""
+    given = find_given_corpora(config)
+    kinds = [x.metadata["corpus"] for x in given]
+    # The folder of a dataset may be given beside it.
+    beside = "place" if kinds[:1] in (["dataset"], ["place"]) else None
+    if any(x != beside for x in kinds[1:]):
+        *first, last = (f"--{x.name}" for x in corpus_flags(type(config)))
+        raise ValueError(
+            f"Only one of {', '.join(first)} and {last} can name the corpus. "
+            f"Received: --{', --'.join(x.name for x in given)}."
+        )
+    check_needed(config, "train", ("validation", "test"))
+
+
+def check_needed(config, corpus, names):
+    """Raises a ValueError if one of some flags is given without a corpus.
+
+    Args:
+        config: The recipe's config.
+        corpus: Name of the flag of the corpus.
+        names: Names of the flags that need it.
+    """
+    for name in names:
+        is_given = getattr(config, name) not in (None, [], False)
+        if is_given and getattr(config, corpus) is None:
+            raise ValueError(f"--{name} needs --{corpus} as well.")
 
 
 def _readable(value, corpus="file"):

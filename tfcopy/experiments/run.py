@@ -15,6 +15,7 @@ import random
 import shlex
 import tempfile
 import time
+import typing
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,8 +23,9 @@ import keras
 
 from tfcopy import atomic_files, filesystem, training
 from tfcopy.checked_files import write_json
-from tfcopy.experiments import flag_checks, reporting
+from tfcopy.experiments import reporting
 from tfcopy.experiments.config import (
+    ENDLESS_SCHEDULES,
     RunConfig,
     config_for_system,
     estimate_minutes,
@@ -44,6 +46,7 @@ from tfcopy.experiments.earlier_run import (
     unlock,
 )
 from tfcopy.experiments.training_choices import Batching
+from tfcopy.models.assembly import head_class
 from tfcopy.runtime.ask_texts import to_json
 from tfcopy.runtime.versions import read_config
 from tfcopy.serving.run_folder import RESULTS_NAME, checkpoints_of
@@ -125,15 +128,13 @@ class Run:
         self.config = config
         name = name or config.run or run_name(config)
         folder = self.folder = os.path.join(config.log_dir, name)
-        flag_checks.check_systems(config.systems, type(config))
-        flag_checks.check_schedule(
-            config.schedule, config.warmup, config.updates
-        )
+        _check_systems(config.systems, type(config))
+        _check_schedule(config.schedule, config.warmup, config.updates)
         for kind in config.systems if config.init_from else ():
             own = name_of(config, kind)
             check_sizes(config.init_from, own, config_for_system(config, own))
         if "head" in vars(config):
-            flag_checks.check_head(config.head)
+            _check_head(config.head)
         check_place(folder, config.log_dir)
         self.strategy = training.choose_strategy(config.devices)
         batching = from_flags(Batching, config)
@@ -426,6 +427,50 @@ Serve it:        docker run -p 127.0.0.1:8501:8501 \\
                  curl -d {request} \\
                    localhost:8501/v1/models/{recipe}:predict"""
         )
+
+
+def _check_systems(systems, kind):
+    """Raises a ValueError if `--systems` names none of the recipe's.
+
+    Args:
+        systems: The value of the flag.
+        kind: The recipe's `Config`.
+    """
+    if not systems:
+        names = typing.get_args(
+            *typing.get_args(typing.get_type_hints(kind)["systems"])
+        )
+        raise ValueError(
+            f"--systems must name some of {', '.join(names)}. "
+            f"Received: {systems}."
+        )
+
+
+def _check_schedule(schedule, warmup, updates):
+    """Raises a ValueError if the learning rate never gets where it should.
+
+    Args:
+        schedule, warmup, updates: The values of these flags.
+    """
+    if updates is None and schedule not in ENDLESS_SCHEDULES:
+        raise ValueError(f"--schedule {schedule} needs --updates.")
+    if schedule == "inverse_sqrt" and not warmup:
+        raise ValueError(
+            "--schedule inverse_sqrt needs --warmup, the updates after which "
+            "the learning rate falls. Received: 0."
+        )
+    if updates is not None and warmup >= updates:
+        raise ValueError(
+            f"--warmup must be below --updates, {updates}. Received: {warmup}."
+        )
+
+
+def _check_head(name):
+    """Raises a ValueError if `--head` names no class of a head."""
+    try:
+        head_class(name)
+    except ValueError as error:
+        raise ValueError(f"--head {error}") from error
 
 
 def _describe_duration(number, minutes):

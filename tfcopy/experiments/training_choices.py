@@ -13,11 +13,13 @@ from keras.optimizers import schedules
 from tfcopy import training
 from tfcopy.data.epoch_batches import TokenLimit
 from tfcopy.experiments.config import TrainingConfig, from_flags
-from tfcopy.experiments.flag_checks import naming_batch_tokens
+from tfcopy.flags import name_flags
 from tfcopy.training import strategy_of
 
 # Each takes XLA seconds to compile.
 MAX_SHAPES = 16
+# Around what a `TokenLimit` refuses.
+naming_batch_tokens = functools.partial(name_flags, tokens="batch_tokens")
 
 
 def is_compiled(xla, model) -> bool:

@@ -43,12 +43,10 @@ from tfcopy.models.translation_model import translator
 
 def __getattr__(name):
     """Imports what needs KerasHub when it is used, since that takes seconds."""
-    backbones = "tfcopy.layers.backbones"
     modules = {
-        "Seq2SeqLM": f"{__name__}.copy_seq2seq_lm",
-        "CausalLM": f"{__name__}.copy_causal_lm",
-        "MarianBackbone": f"{backbones}.marian_backbone",
-        "M2M100Backbone": f"{backbones}.m2m100_backbone",
+        "LM": f"{__name__}.copy_seq2seq_lm",
+        "MarianBackbone": "tfcopy.layers.backbones.marian_backbone",
+        "M2M100Backbone": "tfcopy.layers.backbones.m2m100_backbone",
     }
     for end, module in modules.items():
         if name.endswith(end):

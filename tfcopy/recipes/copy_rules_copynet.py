@@ -17,7 +17,7 @@ from typing import Literal
 from tfcopy.experiments import command_line, config
 from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs import model_flags
-from tfcopy.flags import PositiveInt
+from tfcopy.flags import PositiveInt, name_flags
 
 SYSTEMS = ("enc_dec", "rnnsearch", "copynet")
 # Exact match for each type of rule, in percent.
@@ -153,11 +153,8 @@ def prepare(config, folder):
 def load_rules(config):
     """Generates the pairs that the flags describe."""
     from tfcopy.data.generated import copy_rules
-    from tfcopy.experiments import flag_checks
 
-    with flag_checks.name_flags(
-        left_symbols="longest_left", right_symbols="longest_right"
-    ):
+    with name_flags(left_symbols="longest_left", right_symbols="longest_right"):
         return from_flags(
             copy_rules.load,
             config,

@@ -20,6 +20,7 @@ import sys
 from typing import Literal
 
 from tfcopy.experiments import command_line, config
+from tfcopy.experiments.config import check_corpus
 from tfcopy.experiments.pairs import corpus_flags, model_flags
 from tfcopy.flags import PositiveInt
 
@@ -106,11 +107,11 @@ class Config(
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
     from tfcopy.evaluation import translations
-    from tfcopy.experiments import flag_checks, reporting
+    from tfcopy.experiments import reporting
     from tfcopy.experiments.pairs import copynet_systems
     from tfcopy.experiments.run import Run
 
-    flag_checks.check_corpus(config)
+    check_corpus(config)
     copynet_systems.check(config)
     run = Run(config)
     ceilings, pairs = {}, {}

@@ -19,7 +19,7 @@ from typing import Literal
 from tfcopy.experiments import command_line, config
 from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs import model_flags
-from tfcopy.flags import PositiveInt
+from tfcopy.flags import PositiveInt, name_flags
 
 SYSTEMS = ("baseline", "pag", "rpag")
 PAPER = {"baseline": {"exact_match": 90.4}, "pag": {"exact_match": 100.0}}
@@ -130,9 +130,8 @@ def run(config):
 def load_corpus(config):
     """Generates the graphs that the flags describe."""
     from tfcopy.data.generated import eulerian
-    from tfcopy.experiments import flag_checks
 
-    with flag_checks.name_flags():
+    with name_flags():
         return from_flags(eulerian.load, config, seed=0)
 
 

@@ -19,7 +19,7 @@ import sys
 from typing import Literal
 
 from tfcopy.experiments import command_line, config
-from tfcopy.experiments.config import find_given_corpora
+from tfcopy.experiments.config import check_corpus, find_given_corpora
 from tfcopy.experiments.pairs import corpus_flags, model_flags
 from tfcopy.flags import PositiveFloat, PositiveInt
 
@@ -190,14 +190,13 @@ def run(config):
 
 def check(config):
     """Raises a ValueError that names a flag which makes no sense."""
-    from tfcopy.experiments import flag_checks
     from tfcopy.experiments.pairs import planning
 
     planning.check(config)
     uses_tfds = config.tfds is not None or config.preset == "paper"
     if config.data_dir is not None and (config.train or not uses_tfds):
         raise ValueError("--data_dir needs --tfds or --preset paper.")
-    flag_checks.check_corpus(config)
+    check_corpus(config)
 
 
 def prepare(config, folder):

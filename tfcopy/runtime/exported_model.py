@@ -1,18 +1,29 @@
-"""An exported model in Python, which answers texts in batches."""
+"""An exported model in Python, which answers texts in batches.
 
+It may be in memory only while a cache of models has it.
+"""
+
+import collections
 import functools
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 import numpy as np
 
 from tfcopy.runtime import ask_texts, batches
-from tfcopy.runtime.signatures import ModelError, check_whole, text_arrays
+from tfcopy.runtime.signatures import (
+    UNAVAILABLE,
+    ModelError,
+    check_whole,
+    text_arrays,
+)
 from tfcopy.runtime.translation_records import (
     Translation,
     iter_examples,
     read_translations,
     report_malformed_outputs,
 )
+from tfcopy.terminal import one_line
 
 # Batches per thread in a chunk, so that no thread waits long for another.
 _ROUNDS = 4
@@ -303,6 +314,67 @@ class ExportedModel:
                 f"Received: {str(lines)[:80]!r}."
             )
         return signature, {argument: list(lines)}
+
+
+class ModelCache:
+    """Cache of models in memory; the least recently used one is dropped.
+
+    Args:
+        count: Number of models that stay.
+        open_model: Function of a key that opens its model. It opens one at a
+            time, for the memory; others can be had meanwhile.
+    """
+
+    def __init__(self, count: int, open_model: Callable):
+        self._count, self._open_model = count, open_model
+        self._models = collections.OrderedDict()
+        self._opening, self._using = threading.Lock(), threading.Lock()
+
+    def get(self, key) -> ExportedModel:
+        """Returns the model of a key."""
+        model = self._get_loaded(key)
+        if model is None:
+            with self._opening:
+                # Another thread may have opened it.
+                model = self._get_loaded(key) or self._open(key)
+        return model
+
+    def _get_loaded(self, key):
+        with self._using:
+            if key in self._models:
+                self._models.move_to_end(key)
+            return self._models.get(key)
+
+    def _open(self, key):
+        model = self._open_model(key)
+        with self._using:
+            self._models[key] = model
+            if len(self._models) > self._count:
+                self._models.popitem(last=False)
+        return model
+
+
+class EvictableModel(ExportedModel):
+    """A model of a folder that is in memory only while a cache has it.
+
+    Args:
+        model: The model, opened once: so a damaged one is found at the start.
+        cache: The models in memory, by their `reopen`.
+    """
+
+    def __init__(self, model: ExportedModel, cache: ModelCache):
+        self.name, self.config = model.name, model.config
+        self.signatures, self.reopen = model.signatures, model.reopen
+        self.batch_size, self.at_once = model.batch_size, model.at_once
+        self._cache = cache
+
+    def _ask_batch(self, signature, arrays):
+        try:
+            model = self._cache.get(self.reopen)
+        except (ModelError, OSError) as error:
+            # No fault of a text, so that the batch is not tried text by text.
+            raise ModelError(one_line(error), UNAVAILABLE) from error
+        return model._ask_batch(signature, arrays)
 
 
 def _take(arrays, rows):

@@ -14,7 +14,6 @@ import numpy as np
 
 from tfcopy.runtime.exported_model import ExportedModel
 from tfcopy.runtime.rest_transport import (
-    UNAVAILABLE,
     Failure,
     RestServer,
     encode_request,
@@ -22,7 +21,12 @@ from tfcopy.runtime.rest_transport import (
     read_signatures,
     read_status,
 )
-from tfcopy.runtime.signatures import ModelError, Signature, check_whole
+from tfcopy.runtime.signatures import (
+    UNAVAILABLE,
+    ModelError,
+    Signature,
+    check_whole,
+)
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.2, 10.0  # seconds
 # Seconds beyond the deadline for finding the reason of a failure.

@@ -19,11 +19,9 @@ import numpy as np
 
 from tfcopy.file_formats import FormError, parse_json
 from tfcopy.runtime import signatures
-from tfcopy.runtime.signatures import ModelError
+from tfcopy.runtime.signatures import UNAVAILABLE, ModelError
 from tfcopy.terminal import one_line
 
-# Status after which a request is repeated.
-UNAVAILABLE = "UNAVAILABLE"
 _CHUNK = 1 << 20
 
 # Types of the tensors of exports.

@@ -17,6 +17,8 @@ from tfcopy import filesystem
 # Maximum bytes of a response; the attention of 32 texts of 200 words is a
 # fifth.
 LARGEST_ANSWER = 256 << 20
+# Status of a request that may be answered later.
+UNAVAILABLE = "UNAVAILABLE"
 _SERVERS = ("grpc", "http", "https")  # gRPC is refused with a reason.
 _HOST_AND_PORT = re.compile(r"[^/\\]+:\d+")
 

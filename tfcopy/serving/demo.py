@@ -26,11 +26,10 @@ from tfcopy import filesystem, terminal
 from tfcopy.file_formats import parse_json
 from tfcopy.flags import Check, Parser
 from tfcopy.runtime import ask_texts, versions
-from tfcopy.runtime.exported_model import ExportedModel
+from tfcopy.runtime.exported_model import ExportedModel, ModelCache
 from tfcopy.runtime.loading import LoadingOptions, load
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving.http_server.host_guard import HostGuard, respond
-from tfcopy.serving.http_server.model_cache import ModelCache
 from tfcopy.serving.web import site
 from tfcopy.terminal import how_to_install
 

@@ -118,9 +118,9 @@ def main(arguments=None):
 
 def _serve(options):
     check_flag(options.protect)
-    from tfcopy.serving.http_server.api_access import Access, read_keys
     from tfcopy.serving.http_server.listening import is_private, listen
     from tfcopy.serving.http_server.served_models import locate
+    from tfcopy.serving.http_server.translation_api import Access, read_keys
 
     places = [place for text in options.places for place in locate(text)]
     keys = options.api_keys and read_keys(options.api_keys)

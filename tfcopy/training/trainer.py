@@ -11,10 +11,9 @@ import tensorflow as tf
 from tfcopy.training.checkpoint_arrays import seed_states
 from tfcopy.training.checkpoints import Checkpoints
 from tfcopy.training.distribution import Replicas, strategy_of
-from tfcopy.training.optimizers import check_optimizer
 from tfcopy.training.reports import Progress, Reports
 from tfcopy.training.saver import Saver, State
-from tfcopy.training.schedule import Schedule
+from tfcopy.training.schedule import Schedule, check_optimizer
 from tfcopy.training.scoring import Scorer
 from tfcopy.training.tensorboard import EventLog
 from tfcopy.training.train_step import Objective, Targets, TrainStep

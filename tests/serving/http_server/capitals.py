@@ -9,9 +9,12 @@ from starlette.testclient import TestClient
 
 from tfcopy.runtime.exported_model import ExportedModel
 from tfcopy.runtime.signatures import Signature
-from tfcopy.serving.http_server.api_access import Access
 from tfcopy.serving.http_server.served_models import LoadedModel
-from tfcopy.serving.http_server.translation_api import ApiGuard, TranslationApi
+from tfcopy.serving.http_server.translation_api import (
+    Access,
+    ApiGuard,
+    TranslationApi,
+)
 from tfcopy.serving.http_server.translation_service import TranslationService
 from tfcopy.serving.serve import Options
 

@@ -13,8 +13,8 @@ from tests.serving.http_server.capitals import (
 )
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving.http_server import served_models, translation_service
-from tfcopy.serving.http_server.api_access import Access, read_keys
 from tfcopy.serving.http_server.api_messages import ApiError
+from tfcopy.serving.http_server.translation_api import Access, read_keys
 
 
 @pytest.fixture(scope="module")

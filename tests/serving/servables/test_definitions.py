@@ -24,7 +24,7 @@ from tfcopy.data.definitions import (
 )
 from tfcopy.decoding import SearchOptions
 from tfcopy.layers import DefinitionEmbedding
-from tfcopy.runtime import operations
+from tfcopy.runtime.tensorflow_engine import find_operations, read_saved_model
 from tfcopy.serving.saved_model import export
 from tfcopy.serving.servables.translator import Translator
 from tfcopy.tokens import PAD
@@ -89,7 +89,7 @@ def test_what_is_served_answers_as_python_does(translator, tmp_path):
     analyse = tf.saved_model.load(path).signatures["analyse"]
     found = analyse(text=tf.constant(TEXTS))
     assert_close_answers(found, expected)
-    names = operations.collect_operations(operations.read(path))
+    names = find_operations(read_saved_model(path))
     assert not any("PyFunc" in name or ">" in name for name in names)
 
 

@@ -17,7 +17,7 @@ from tfcopy.data import (
     train_sentencepiece,
 )
 from tfcopy.decoding import SearchOptions
-from tfcopy.runtime import operations
+from tfcopy.runtime.tensorflow_engine import find_operations, read_saved_model
 from tfcopy.serving import ask
 from tfcopy.serving.saved_model import export
 from tfcopy.serving.servables.storage import Decoder, Encoder, StoredFiles
@@ -68,7 +68,7 @@ def test_the_served_model_holds_the_pieces(
     tf.random.set_seed(1)
     found = answers(tmp_path / "served", TEXTS, monkeypatch, capfdbinary)
     assert found == TEXTS
-    used = operations.collect_operations(operations.read(path))
+    used = find_operations(read_saved_model(path))
     assert "SentencepieceTokenizeOp" in used
     assert not any(">" in name for name in used)
 

@@ -27,11 +27,10 @@ from tfcopy.data.definitions.word_texts import WordNumbers, WordTexts
 from tfcopy.data.generated import demo_definitions, demo_definitions_lexicon
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
-from tfcopy.experiments import flag_checks
 from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.definitions import definition_flags
 from tfcopy.experiments.training_choices import Batching
-from tfcopy.flags import name_flag
+from tfcopy.flags import load_file, name_flag
 
 GROUPS = ("plain", "seen", "unseen")
 
@@ -257,9 +256,7 @@ def load_definitions(config: definition_flags.DefinitionsConfig) -> Definitions:
         OSError, ValueError: naming the flag, if there is none.
     """
     if config.dictionary is not None:
-        return flag_checks.load_file(
-            Definitions, config.dictionary, "--dictionary"
-        )
+        return load_file(Definitions, config.dictionary, "--dictionary")
     if config.wordnet is not None:
         with name_flag("--wordnet", config.wordnet):
             return wordnet.read(config.wordnet)

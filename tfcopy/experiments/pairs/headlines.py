@@ -18,7 +18,6 @@ from tfcopy.data.text.entities import (
 )
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.evaluation import summaries
-from tfcopy.experiments import flag_checks
 from tfcopy.experiments.config import find_given_corpora, head_for_kind
 from tfcopy.experiments.pairs import (
     pair_data,
@@ -27,6 +26,7 @@ from tfcopy.experiments.pairs import (
     summary_data,
 )
 from tfcopy.experiments.pairs.corpus_flags import EntitiesConfig
+from tfcopy.flags import load_file, name_flags
 
 NO_SPELLING = (
     "pointers to unknown words need their spelling. Give the text before rare "
@@ -112,9 +112,7 @@ def make_entities(config: EntitiesConfig):
         chosen["exceptions"] = config.entity_exceptions
     if config.train_tags is not None:
         chosen["pattern"] = None
-    with flag_checks.name_flags(
-        pattern="entity_pattern", exceptions="entity_exceptions"
-    ):
+    with name_flags(pattern="entity_pattern", exceptions="entity_exceptions"):
         return Entities(**chosen)
 
 
@@ -216,9 +214,7 @@ def _vectors(config, vocabularies):
     loaded = []
     for flag, words in zip(("source_vectors", "target_vectors"), vocabularies):
         path, dim = getattr(config, flag), config.embedding_dim
-        vectors = flag_checks.load_file(
-            word_vectors, path, f"--{flag}", words, dim
-        )
+        vectors = load_file(word_vectors, path, f"--{flag}", words, dim)
         if vectors is not None:
             print(
                 f"--{flag}: {vectors.num_found:,} of {vectors.num_words:,} "

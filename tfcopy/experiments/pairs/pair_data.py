@@ -15,12 +15,12 @@ from tfcopy.data.preparation import prepared_corpus
 from tfcopy.data.text import vocabulary
 from tfcopy.data.text.entities import Entities
 from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
-from tfcopy.experiments import flag_checks
 from tfcopy.experiments.config import from_flags, has_backbone
 from tfcopy.experiments.pairs import pretrained
 from tfcopy.experiments.pairs.corpus_flags import FilesConfig
 from tfcopy.experiments.pairs.model_flags import PairsConfig
 from tfcopy.experiments.training_choices import Batching
+from tfcopy.flags import load_file
 
 SIDES = ("source", "target")
 
@@ -235,9 +235,7 @@ def count_vocabularies(
         for side in sizes
     }
     given = {
-        side: flag_checks.load_file(
-            vocabulary.Vocabulary, files.get(side), f"--{name}"
-        )
+        side: load_file(vocabulary.Vocabulary, files.get(side), f"--{name}")
         for side, name in names.items()
     }
     if isinstance(corpus, prepared_corpus.PreparedCorpus):

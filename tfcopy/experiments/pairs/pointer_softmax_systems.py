@@ -8,14 +8,15 @@ from tfcopy import losses, models
 from tfcopy.data.alignment import likely_translations
 from tfcopy.data.pairs import sampled_vocabulary
 from tfcopy.data.text.dictionary import Dictionary
-from tfcopy.experiments import flag_checks
+from tfcopy.experiments.config import check_corpus
 from tfcopy.experiments.pairs import model_flags, pair_training, pretrained
+from tfcopy.flags import load_file
 from tfcopy.models.assembly import head_class
 
 
 def check(config: model_flags.PointerSoftmaxConfig):
     """Raises a ValueError that names a flag which makes no sense."""
-    flag_checks.check_corpus(config)
+    check_corpus(config)
     pretrained.check(config)
     model_flags.check(
         config,
@@ -82,7 +83,7 @@ def build(run, name, head, data, search, details, **more):
 def shortlist(flag, data):
     """Loads or learns the words that search generates; `None` for all."""
     if flag != "dictionary":
-        return flag_checks.load_file(Dictionary, flag, "--shortlist")
+        return load_file(Dictionary, flag, "--shortlist")
     return likely_translations.learn(
         data.train, *data.vocabularies, progress=True
     )

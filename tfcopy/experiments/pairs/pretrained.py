@@ -5,9 +5,9 @@ import os
 
 from tfcopy import models
 from tfcopy.data.text.byte_pair_tokenizer import HubPieces, hub_pieces
-from tfcopy.experiments import flag_checks
 from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs.model_flags import BackboneConfig
+from tfcopy.flags import name_flags
 from tfcopy.keras_internals import forbid_imports
 
 
@@ -50,7 +50,7 @@ def make_model(config, head, pieces, **coverage):
     backbone = _from_preset(
         "models", "Backbone", config.backbone, dtype=config.precision
     )
-    with flag_checks.name_flags():
+    with name_flags():
         model = from_flags(
             models.from_backbone,
             config,

@@ -16,7 +16,7 @@ from tfcopy.data.generated import rarest_word_task
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.decoding import SearchOptions
-from tfcopy.experiments import flag_checks, reporting
+from tfcopy.experiments import reporting
 from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs.model_flags import RarestWordConfig
 from tfcopy.experiments.pairs.pair_training import SamplePictures
@@ -27,8 +27,10 @@ from tfcopy.experiments.training_choices import (
     log_tables,
     make_trainer,
     make_trainer_data,
+    naming_batch_tokens,
     summarize_result,
 )
+from tfcopy.flags import name_flags
 from tfcopy.layers import copying
 from tfcopy.models.rarest_word_model import RarestWord, best_words
 from tfcopy.serving.servables.translator import Translator
@@ -86,10 +88,10 @@ def prepare(config: RarestWordConfig) -> Data:
     """Prepares the task that the flags describe; a ValueError names one."""
     limit = from_flags(Batching, config).limit([(config.length,)])
     if isinstance(limit, TokenLimit):
-        with flag_checks.naming_batch_tokens():
+        with naming_batch_tokens():
             limit.check([np.array([config.length])])
         limit = limit.rows((config.length,))
-    with flag_checks.name_flags(size="train_size"):
+    with name_flags(size="train_size"):
         task = from_flags(rarest_word_task.RarestWord, config)
         train = rarest_word_task.TrainingSequences(
             task, limit, config.seed, config.train_size, _DATA_SEED

@@ -17,7 +17,8 @@ from tfcopy.data.ragged_rows import join
 from tfcopy.data.text.blanks import normalize
 from tfcopy.data.text.tokenization import Tokenizer, string_tensor
 from tfcopy.evaluation import summaries, translations
-from tfcopy.experiments import flag_checks, reporting
+from tfcopy.experiments import reporting
+from tfcopy.experiments.config import check_corpus
 from tfcopy.experiments.pairs import pair_data, pretrained
 from tfcopy.experiments.pairs.corpus_flags import SummariesConfig
 from tfcopy.experiments.pairs.pair_data import as_text
@@ -26,7 +27,7 @@ from tfcopy.experiments.run import measure_time
 
 def check(config: SummariesConfig):
     """Raises a ValueError that names a flag which makes no sense."""
-    flag_checks.check_corpus(config)
+    check_corpus(config)
     if config.min_summary_length >= config.max_summary_length:
         raise ValueError(
             "--min_summary_length must be below --max_summary_length "

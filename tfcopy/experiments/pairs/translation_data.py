@@ -24,14 +24,13 @@ from tfcopy.data.text.sentencepiece_tokenizer import (
 )
 from tfcopy.data.text.span_patterns import check_flag
 from tfcopy.data.text.tokenization import Tokenizer
-from tfcopy.experiments import flag_checks
-from tfcopy.experiments.config import from_flags
+from tfcopy.experiments.config import check_corpus, check_needed, from_flags
 from tfcopy.experiments.pairs import pair_data, pretrained
 from tfcopy.experiments.pairs.corpus_flags import (
     TranslationConfig,
     TranslatorConfig,
 )
-from tfcopy.flags import name_flag
+from tfcopy.flags import load_file, name_flag
 from tfcopy.tokens import SPAN
 
 
@@ -59,8 +58,8 @@ def load_corpus(
         **demo_options: More arguments of `demo.load`.
     """
     pair = languages(config)
-    flag_checks.check_corpus(config)
-    flag_checks.check_needed(config, "catalogs", ("hold_out", "names"))
+    check_corpus(config)
+    check_needed(config, "catalogs", ("hold_out", "names"))
     corpus = pair_data.load_files(
         config, memories=True, tokenized=tokenized, **pair
     )
@@ -97,7 +96,7 @@ def add_alignment(config: TranslatorConfig, encoded: EncodedCorpus):
         **languages(config),
         seed=config.seed,
     )
-    alignment = flag_checks.load_file(
+    alignment = load_file(
         GuidedAlignment,
         config.guided_alignment,
         "--guided_alignment",
@@ -227,12 +226,12 @@ def sentencepiece_tokenizer(file) -> SentencepieceTokenizer:
 
 def load_dictionary(config: TranslatorConfig, name):
     """Loads the `Dictionary` of a flag's file, if there is one."""
-    return flag_checks.load_file(Dictionary, getattr(config, name), f"--{name}")
+    return load_file(Dictionary, getattr(config, name), f"--{name}")
 
 
 def glossary(config: TranslatorConfig, head):
     """Loads the `Glossary` of a system that can copy."""
-    found = flag_checks.load_file(
+    found = load_file(
         Glossary,
         config.glossary,
         "--glossary",

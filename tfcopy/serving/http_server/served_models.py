@@ -18,7 +18,11 @@ from tfcopy.data.text.languages import (
 from tfcopy.data.text.segments import has_words
 from tfcopy.evaluation.calibration import confidence_of
 from tfcopy.runtime.ask_texts import pad_rows
-from tfcopy.runtime.exported_model import ExportedModel
+from tfcopy.runtime.exported_model import (
+    EvictableModel,
+    ExportedModel,
+    ModelCache,
+)
 from tfcopy.runtime.loading import open_model
 from tfcopy.runtime.signatures import ModelError, split_location
 from tfcopy.runtime.translation_records import (
@@ -30,7 +34,6 @@ from tfcopy.runtime.translation_records import (
 )
 from tfcopy.runtime.versions import find_exports
 from tfcopy.serving.http_server.api_messages import ApiError, bad_request
-from tfcopy.serving.http_server.model_cache import EvictableModel, ModelCache
 from tfcopy.serving.http_server.request_batches import RequestBatches
 from tfcopy.serving.http_server.text_parts import Segment
 

@@ -16,6 +16,8 @@ from tfcopy.tokens import BOS, PAD
 
 # Of a translation by default; searches get slower with them.
 _LONGEST = 128
+# Subwords of a source above which all share a program of LiteRT.
+_USUAL = 48
 # Settings of a search that ours lacks, and the values that change nothing.
 _UNUSED = {
     **{"do_sample": False, "num_beam_groups": 1, "repetition_penalty": 1.0},
@@ -74,6 +76,7 @@ def make_translator(
         target_tokenizer=tokens.tokenizers[1],
         options=search,
         max_source_length=length,
+        usual_length=_USUAL,
         litert=litert,
     )
 
