@@ -313,6 +313,15 @@ def test_a_file_that_is_not_there_is_told_at_once(name, tmp_path):
     assert not os.listdir(tmp_path)
 
 
+def test_a_folder_is_new_only_if_the_corpus_is_downloaded(tmp_path):
+    place = str(tmp_path / "no such")
+    made = europarl_ps.Config(data_dir=place, download=True)
+    command_line.check_named_files(made)
+    made = dataclasses.replace(made, download=False)
+    with pytest.raises(OSError, match="^--data_dir: cannot read .*no such"):
+        command_line.check_named_files(made)
+
+
 def test_what_is_there_is_not_opened(tmp_path):
     """A pipe can be read only once, and a store has folders."""
     recipe = importlib.import_module("tfcopy.recipes.europarl_ps")

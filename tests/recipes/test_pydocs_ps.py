@@ -103,7 +103,7 @@ def test_the_command_rebuilds_what_was_exported(finished):
         (["--sample_pieces", "0"], "--sample_pieces"),
         (["--catalogs", "{}"], "terms.tsv"),
         (["--catalogs", "nowhere"], "nowhere"),
-        (["--data_dir", "x"], "--data_dir needs --tfds"),
+        (["--data_dir", "/bin"], "--data_dir needs --tfds"),
         (["--target_language", "xx"], "xx"),
     ],
 )

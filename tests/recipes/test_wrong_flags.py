@@ -60,7 +60,8 @@ REFUSED = {
         ("--target_language de", "--target_language de"),
         ("--guided_alignment links", "--guided_alignment needs --train"),
         ("--tfds no_such/x", "TFDS has no dataset 'no_such/x'"),
-        ("--preset paper --data_dir /no", "No Europarl in /no: .*--data_dir"),
+        ("--preset paper --data_dir /no", "--data_dir: cannot read /no"),
+        ("--preset paper --data_dir /bin", "No Europarl in /bin: .*--data_dir"),
     ],
     "gigaword_ps": [
         ("--source_column 3", "--source_column needs --train or --tfds"),
@@ -86,7 +87,7 @@ REFUSED = {
     "lcsts_copynet": [
         ("--tokenizations []", "--tokenizations must name characters, words"),
         ("--min_score 6", "--min_score must be 1 .* 5. Received: 6"),
-        ("--tokenizations [characters] --data_dir /no", "/no: .* PART_I.txt"),
+        ("--tokenizations [characters] --data_dir /bin", "/bin: .* PART_I.txt"),
     ],
     "rarest_word_ps": [
         ("--num_pointed 12", "--num_pointed must be from 0 to 11. Rec.*: 12"),
@@ -99,7 +100,7 @@ REFUSED = {
     "wmt15_pag": [
         ("--bpe_merges 5000", "--bpe_merges: this text has"),
         ("--sentencepiece_model none.model", "cannot read none.model"),
-        ("--data_dir x", "--data_dir needs --tfds or --preset paper"),
+        ("--data_dir /bin", "--data_dir needs --tfds or --preset paper"),
         ("--max_target_length 2", r"a target of more than 2 \(max_target_len"),
     ],
 }

@@ -70,12 +70,14 @@ def test_errors_say_what_is_wrong(capsys, tmp_path, monkeypatch, without):
     (model / "1").mkdir(parents=True)
     (model / "1" / "saved_model.pb").write_bytes(b"")
     assert "no such folder" in error(capsys, tmp_path / "none")
+    assert "which model of the server?" in error(capsys, "")
     (tmp_path / "empty").mkdir()
     assert "no exported models in it" in error(capsys, tmp_path / "empty")
     line = error(capsys, model, "--protect", "(")
     assert "--protect: '(' is no regular expression" in line
     line = error(capsys, model, "--api_keys", tmp_path / "none")
     assert "--api_keys: cannot read" in line and "No such file" in line
+    assert "--api_keys: cannot read" in error(capsys, model, "--api_keys", "")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         line = error(capsys, model, "--port", port)

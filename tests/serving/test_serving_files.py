@@ -131,6 +131,8 @@ def test_a_list_of_models_that_was_edited_stays(models, capsys):
     "flags, message",
     [
         (["--to", "savedmodels/wmt/2/saved_model.pb/x"], "Not a directory"),
+        (["nowhere"], "serving_files: nowhere: no such folder."),
+        (["savedmodels/wmt/2/saved_model.pb"], "saved_model.pb: no such fold"),
     ],
 )
 def test_errors_say_what_is_wrong(models, capsys, flags, message):

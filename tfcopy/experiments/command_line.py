@@ -96,12 +96,17 @@ def parse(config_class, arguments=None):
 def check_named_files(config):
     """Raises an OSError if a flag names a file that cannot be read.
 
-    A flag that names the corpus may be a pattern.
+    A flag that names the corpus may be a pattern, or a new folder if that is
+    downloaded.
     """
+    kinds = ["file", "folder"]
+    kinds += ["place"] * (not getattr(config, "download", False))
     for field in dataclasses.fields(config):
         given = getattr(config, field.name)
-        is_corpus = field.metadata.get("corpus") in ("file", "folder")
-        if given is None or not (is_corpus or field.metadata.get("is_file")):
+        is_corpus = field.metadata.get("corpus") in kinds
+        if given in (None, False) or not (
+            is_corpus or field.metadata.get("is_file")
+        ):
             continue
         for path in given if isinstance(given, list) else [given]:
             is_learned = (field.name, path) == ("shortlist", "dictionary")

@@ -123,7 +123,9 @@ def _serve(options):
     from tfcopy.serving.http_server.translation_api import Access, read_keys
 
     places = [place for text in options.places for place in locate(text)]
-    keys = options.api_keys and read_keys(options.api_keys)
+    keys = None
+    if options.api_keys is not None:  # A variable of a shell may be empty.
+        keys = read_keys(options.api_keys)
     with listen(options.host, options.port) as opened:
         if not (is_private(opened) or keys):
             _tell(

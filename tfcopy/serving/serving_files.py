@@ -68,7 +68,8 @@ def write(options: Options) -> None:
     """Writes the files to a folder, and prints what it has done.
 
     Raises:
-        ModelError: If a file is not ours; nothing is written then.
+        ModelError: If a file is not ours, or there is no folder of models but
+            the one by default; nothing is written then.
         OSError: If the folder cannot be written.
     """
     contents = {
@@ -78,6 +79,8 @@ def write(options: Options) -> None:
         if path.suffix or path.name in ("Dockerfile", "Makefile")
     }
     is_there = filesystem.isdir(options.models)
+    if not is_there and options.models != Options.models:
+        raise ModelError(f"{options.models}: no such folder.")
     models = find_models(options.models) if is_there else {}
     if models:
         config = models_config(models, options.latest)

@@ -38,7 +38,7 @@ from tfcopy.serving.http_server.request_batches import RequestBatches
 from tfcopy.serving.http_server.text_parts import Segment
 
 _LANGUAGE = r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]+)*(?:@[a-z]+)?"
-_PLACE = re.compile(rf"(?:({_LANGUAGE}):({_LANGUAGE})=)?(.+)", re.DOTALL)
+_PLACE = re.compile(rf"(?:({_LANGUAGE}):({_LANGUAGE})=)?(.*)", re.DOTALL)
 # Words of the text that tests how many a model reads.
 _MANY_WORDS = 2000
 # Minimum confidence of a listed language, and maximum number of them.

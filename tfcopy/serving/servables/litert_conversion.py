@@ -2,15 +2,16 @@
 
 LiteRT's converter goes through all weights again for each program. For int8 it
 takes ten seconds and a gigabyte more each time, for a translator of 60 million
-weights. So it converts other numbers: each large weight is a single number
-throughout, which says what to write in its place.
-
-Shapes: O outputs and I inputs of a product.
+weights. So it converts the first program as it is, and then all of them with a
+single number throughout each large weight. What became of the numbers in the
+first program shows what to write in their place.
 """
 
 import contextlib
+import hashlib
 import itertools
 import math
+import os
 import tempfile
 
 import numpy as np
@@ -19,11 +20,12 @@ from tensorflow.lite.tools import flatbuffer_utils
 
 # Elements of a weight that the converter makes integers.
 LARGE = 1024
-# Elements of all weights that are worth replacing.
-_WORTH_REPLACING = 1 << 24
-# Elements of the first large weight, and the distance to those of the next. No
-# other constant is nearly as large, but for what the converter makes of them.
-_FIRST, _APART, _NEARLY_AS_LARGE = 1e6, 64, (1e4, 1e8)
+# Elements of all weights that are worth replacing, and of one: biases, which
+# the converter leaves out if they are zeros, have fewer.
+_WORTH_REPLACING, _REPLACED = 1 << 24, 1 << 16
+# The elements of one are all this number, or one of the next. No other constant
+# is nearly as large, but for what the converter makes of a weight.
+_FIRST, _NEARLY_AS_LARGE = 1e6, (1e4, 1e8)
 _FLOAT32, _INT8 = 0, 9  # TensorType of LiteRT's schema
 
 
@@ -31,7 +33,8 @@ def convert(functions: dict, precision: str) -> bytes:
     """Converts functions to a file of programs.
 
     Args:
-        functions: Concrete functions of known shapes, by name.
+        functions: Concrete functions of known shapes, by name. The first one
+            uses the weights as the others do.
         precision: `"float32"` or `"int8"`, where the large weights are integers
             with a scale for each row, and the products with them, too.
 
@@ -39,190 +42,160 @@ def convert(functions: dict, precision: str) -> bytes:
         ValueError: If LiteRT lacks an operation; the message names it.
     """
     found = itertools.chain(*(x.graph.variables for x in functions.values()))
-    variables = {x.ref(): x for x in found}
     module = tf.Module()
-    module.weights = [*variables.values()]
-    with _replace_weights(module.weights, precision) as weights:
-        content = _convert(module, functions, precision)
-    model = flatbuffer_utils.convert_bytearray_to_object(content)
-    if weights and not _restore_weights(model, weights):
-        content = _convert(module, functions, precision)
-        model = flatbuffer_utils.convert_bytearray_to_object(content)
-    del content
+    module.weights = [*{x.ref(): x for x in found}.values()]
+    sizes = (math.prod(x.shape) for x in module.weights if _is_replaced(x))
+    model = None
+    if precision == "int8" and sum(sizes) >= _WORTH_REPLACING:
+        with _saved(module, functions) as folder:
+            model = _convert_numbers(folder, [*functions])
+    if model is None:
+        with _saved(module, functions) as folder:
+            model = _convert(folder, [*functions], precision)
     _share_scales(model)
     return flatbuffer_utils.convert_object_to_bytearray(model)
 
 
-def _convert(module, functions, precision):
+@contextlib.contextmanager
+def _saved(module, functions):
+    """Yields the folder of a SavedModel."""
     # What is served is not trained, and the loop's gradient cannot be saved.
     options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
     with tempfile.TemporaryDirectory(prefix="tfcopy-") as folder:
         tf.saved_model.save(module, folder, functions, options)
-        converter = tf.lite.TFLiteConverter.from_saved_model(
-            folder, signature_keys=list(functions)
-        )
-        if precision == "int8":
-            converter.optimizations = [tf.lite.Optimize.DEFAULT]
-        # Unpacks and packs the file once more, in Python.
-        converter.exclude_conversion_metadata = True
-        try:
-            return converter.convert()
-        except Exception as error:
-            raise ValueError(
-                f"LiteRT has no program of this search ({_reason(error)})."
-            ) from error
+        yield folder
 
 
-@contextlib.contextmanager
-def _replace_weights(variables, precision):
-    """Fills large weights with one number each.
-
-    Yields:
-        Dict from numbers to a weight and its factor: Keras's attention scales
-        queries, and the converter their kernel, `(D, H, d)`.
-    """
-    large = [
-        x
-        for x in variables
-        if x.trainable  # Not, for instance, sinusoids.
-        and x.dtype == tf.float32
-        and x.shape.rank > 1
-        and x.shape.num_elements() >= LARGE
-    ]
-    total = sum(x.shape.num_elements() for x in large)
-    if precision == "float32" or total < _WORTH_REPLACING:
-        large = []
-    values = [x.numpy() for x in large]
-    weights = {_FIRST + _APART * i: (x, 1) for i, x in enumerate(values)}
-    for number, (weight, _) in [*weights.items()]:
-        if weight.ndim == 3:
-            factor = weight.shape[2] ** -0.5
-            weights[number * factor] = weight, factor
-    if np.diff(sorted(weights)).min(initial=1) < 1:  # could be mistaken
-        large, weights = [], {}
+def _convert(folder, names, precision="int8"):
+    """Converts functions of a SavedModel; returns a file's content."""
+    converter = tf.lite.TFLiteConverter.from_saved_model(
+        folder, signature_keys=names
+    )
+    if precision == "int8":
+        converter.optimizations = [tf.lite.Optimize.DEFAULT]
+    # Unpacks and packs the file once more, in Python.
+    converter.exclude_conversion_metadata = True
     try:
-        for i, variable in enumerate(large):
-            variable.assign(tf.fill(variable.shape, _FIRST + _APART * i))
-        yield weights
-    finally:
-        for variable, value in zip(large, values):
-            variable.assign(value)
+        content = converter.convert()
+    except Exception as error:
+        raise ValueError(
+            f"LiteRT has no program of this search ({_reason(error)})."
+        ) from error
+    return flatbuffer_utils.convert_bytearray_to_object(content)
 
 
-def _restore_weights(model, weights) -> bool:
-    """Writes the large weights into a file of programs.
+def _convert_numbers(folder, names):
+    """Converts functions of a SavedModel, which then has numbers for weights.
 
     Returns:
-        Whether that was possible: the converter may have multiplied a weight
-        by another constant, or have cut it.
+        A file's content, `None` if the weights cannot be told by the numbers:
+        the converter may have multiplied a weight by another constant.
     """
-    tensors = [t for graph in model.subgraphs for t in graph.tensors]
-    written, new_scales = {}, {}
-    for tensor in tensors:
-        numbers = _numbers_of(tensor, model.buffers)
-        if numbers is None:
-            continue
-        axis = tensor.quantization.quantizedDimension
-        scale = tensor.quantization.scale
-        old = None if scale is None else scale.tobytes()
-        key = tensor.type, axis, old, numbers.shape, numbers.tobytes()
+    first = _convert(folder, names[:1])
+    _fill_weights(os.path.join(folder, "variables", "variables"))
+    written = _match(_convert(folder, names[:1]), first)
+    model = written and _convert(folder, names)
+    return model if model and _write_weights(model, written) else None
+
+
+def _is_replaced(x):
+    return (
+        x.dtype == tf.float32
+        and len(x.shape) > 1
+        and math.prod(x.shape) >= _REPLACED
+    )
+
+
+def _fill_weights(checkpoint):
+    """Fills each replaced weight of a checkpoint with one number."""
+    reader = tf.train.load_checkpoint(checkpoint)
+    shapes = reader.get_variable_to_shape_map()
+    kinds = reader.get_variable_to_dtype_map()
+    numbers = itertools.count(_FIRST)
+    filled = {
+        name: tf.fill(shape, next(numbers))
+        if _is_replaced(tf.TensorSpec(shape, kinds[name]))
+        else tf.constant(reader.get_tensor(name))
+        for name, shape in shapes.items()
+    }
+    slices = [""] * len(filled)
+    tf.raw_ops.SaveV2(
+        prefix=checkpoint,
+        tensor_names=[*filled],
+        shape_and_slices=slices,
+        tensors=[*filled.values()],
+    )
+
+
+def _match(numbers, weights):
+    """Compares a program of numbers with the same one of weights.
+
+    Returns:
+        Dict from keys of tensors to what the weights have in their place: a
+        buffer and a quantization. It is `None` if that is not clear.
+    """
+    written, expected = {}, {}
+    for pair in itertools.zip_longest(_tensors(numbers), _tensors(weights)):
+        if None in pair:
+            return None
+        number, weight = pair
+        key, actual = _key(number, numbers), _key(weight, weights)
+        is_same = expected.setdefault(key, actual) == actual
+        if not is_same or key[:2] != actual[:2]:
+            return None
+        if key != actual and not _has_numbers(number, numbers):
+            return None
+        buffer = weights.buffers[weight.buffer]
+        written.setdefault(key, (buffer, weight.quantization))
+    return written
+
+
+def _write_weights(model, written) -> bool:
+    """Writes weights in place of numbers; returns whether all are known."""
+    places = {}
+    for tensor in _tensors(model):
+        key = _key(tensor, model)
         if key not in written:
-            weight = _assemble(numbers, axis, weights)
-            if weight is None:
+            if _has_numbers(tensor, model):
                 return False
-            if tensor.type == _INT8:
-                weight, scales = quantize(
-                    weight, axis if len(scale) > 1 else None
-                )
-                new_scales[old] = scales.ravel()
-            data = np.ascontiguousarray(weight).view(np.uint8).ravel()
-            written[key] = _add_buffer(model.buffers, data)
-        tensor.buffer = written[key]
-    # Also of rows that are looked up in tables of integers.
-    for tensor in tensors:
-        scale = tensor.quantization.scale
-        if scale is not None and scale.tobytes() in new_scales:
-            tensor.quantization.scale = new_scales[scale.tobytes()]
-    used = {x.buffer for x in (*tensors, *(model.metadata or ()))}
+            continue
+        buffer, tensor.quantization = written[key]
+        if buffer.data is not None:
+            tensor.buffer = places.setdefault(id(buffer), len(model.buffers))
+            model.buffers += [buffer] * (tensor.buffer == len(model.buffers))
+    used = {x.buffer for x in (*_tensors(model), *(model.metadata or ()))}
     for number, buffer in enumerate(model.buffers):
         if number and number not in used:
             buffer.data = None
     return True
 
 
-def _add_buffer(buffers, data):
-    """Returns the number of the buffer with some bytes, new or old."""
-    for number, buffer in enumerate(buffers):
-        if buffer.data is not None and np.array_equal(buffer.data, data):
-            return number
-    buffer = type(buffers[0])()
-    buffer.data = data
-    buffers.append(buffer)
-    return len(buffers) - 1
+def _tensors(model):
+    return (x for graph in model.subgraphs for x in graph.tensors)
 
 
-def _numbers_of(tensor, buffers):
-    """Returns the elements of a constant, if any stands for a weight's."""
-    data = buffers[tensor.buffer].data
-    shape = tuple(() if tensor.shape is None else tensor.shape)
-    if data is None or math.prod(shape) < LARGE:
-        return None
-    if tensor.type == _FLOAT32:
-        numbers = np.frombuffer(data, np.float32).reshape(shape)
-    elif tensor.type == _INT8 and tensor.quantization.scale is not None:
-        scale = np.asarray(tensor.quantization.scale, np.float64)
-        along = [1] * len(shape)
-        along[tensor.quantization.quantizedDimension] = len(scale)
-        integers = np.frombuffer(data, np.int8).reshape(shape)
-        numbers = integers * scale.reshape(along)
-    else:
-        return None
-    least, most = _NEARLY_AS_LARGE
-    found = np.logical_and(np.abs(numbers) > least, np.abs(numbers) < most)
-    return numbers if found.any() else None
+def _key(tensor, model):
+    """Returns a tensor's type and shape, its scales, and a constant's content.
 
-
-def _assemble(numbers, axis, weights):
-    """Returns the array of which a weight's number stands for each element.
-
-    It is `None` if parts of weights do.
-
-    Args:
-        numbers: Array of numbers.
-        axis: Axis along which weights may stand side by side.
-        weights: Dict from numbers to weights and factors.
+    What is looked up in a table of integers has its scales, too.
     """
-    line = np.moveaxis(numbers, axis, 0).reshape(numbers.shape[axis], -1)
-    known = np.array(sorted(weights))
-    nearest = np.abs(line[:, :1] - known).argmin(axis=1)
-    if np.abs(line - known[nearest, None]).max() > 0.3:
-        return None
-    parts = []
-    for i, run in itertools.groupby(nearest):
-        shape = list(numbers.shape)
-        shape[axis] = len([*run])
-        weight, factor = weights[known[i]]
-        part = _orient(weight, tuple(shape))
-        if part is None:
-            return None
-        parts.append(part * np.float32(factor))
-    return np.concatenate(parts, axis)
+    shape = () if tensor.shape is None else tuple(tensor.shape)
+    part, data = tensor.quantization, model.buffers[tensor.buffer].data
+    scales = part and (part.quantizedDimension, _hashable(part.scale))
+    if data is not None:
+        data = hashlib.sha256(np.asarray(data)).digest()
+    return tensor.type, shape, scales, data
 
 
-def _orient(weight, shape):
-    """Returns a weight as a matrix `(O, I)` or as it is, whichever fits."""
-    sizes = weight.shape
-    matrices = [
-        weight.reshape(math.prod(sizes[:k]), -1) for k in range(1, len(sizes))
-    ]
-    for x in (*(x.T for x in matrices), weight, *matrices):
-        if _wide_axes(x.shape) == _wide_axes(shape):
-            return x.reshape(shape)
-    return None
-
-
-def _wide_axes(shape):
-    return [size for size in shape if size != 1]
+def _has_numbers(tensor, model):
+    """Returns whether some elements of a tensor stand for weights."""
+    largest, data = (), model.buffers[tensor.buffer].data
+    if tensor.type == _FLOAT32 and data is not None:
+        largest = np.asarray(data).view(np.float32)
+    elif tensor.type == _INT8 and tensor.quantization.scale is not None:
+        largest = 127 * tensor.quantization.scale
+    least, most = _NEARLY_AS_LARGE
+    return any((np.abs(largest) > least) & (np.abs(largest) < most))
 
 
 def quantize(weight, axis: int | None):

@@ -130,6 +130,8 @@ def _make_programs(translator, precision):
         for kind in kinds(translator)
         for length in program_lengths(longest, usual, doubling=kind != first)
     ]
+    # The first program must use all weights.
+    sizes.sort(key=lambda x: x[0] != ANALYSED)
     programs = {}
     # Standard error is hidden, since the converter writes to it.
     bar = tqdm.tqdm(
