@@ -21,7 +21,7 @@ from tfcopy.checked_files import checksum_of
 from tfcopy.data import Tokenizer
 from tfcopy.runtime.local_model import LocalModel
 from tfcopy.serving.saved_model import export
-from tfcopy.serving.servables import litert_conversion
+from tfcopy.serving.servables import litert_export
 from tfcopy.serving.serving_files import FILES
 
 pytest.importorskip("ai_edge_litert")
@@ -229,13 +229,13 @@ def test_programs_for_required_words_are_refused(program, copied):
         return {"ids": ids + 1}
 
     functions = {"required_1x16": search.get_concrete_function()}
-    programs = litert_conversion.convert(functions, "float32")
+    programs = litert_export.convert(functions, "float32")
     replace_programs(copied, programs)
     status, output, error = run(program, copied, lines=b"x\n")
     assert (status, output) == (1, b"")
     assert "has no program free_1x...; required_..." in error
     functions = {"free_1x16": search.get_concrete_function()}
-    programs = litert_conversion.convert(functions, "float32")
+    programs = litert_export.convert(functions, "float32")
     replace_programs(copied, programs)
     status, output, error = run(program, copied, lines=b"x\n")
     assert (status, output) == (1, b"")

@@ -9,7 +9,6 @@ import os
 import pathlib
 import shutil
 import sys
-import tempfile
 import threading
 import types
 
@@ -35,11 +34,7 @@ from tfcopy.runtime.local_model import LocalModel
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.runtime.tensorflow_engine import TensorFlowEngine
 from tfcopy.serving import evaluate, saved_model
-from tfcopy.serving.servables import (
-    litert_conversion,
-    litert_export,
-    settings,
-)
+from tfcopy.serving.servables import litert_export, settings
 from tfcopy.serving.servables.translation import program_lengths
 
 pytest.importorskip("ai_edge_litert")
@@ -106,9 +101,7 @@ def test_a_program_finds_what_tensorflow_finds(model, options, tmp_path):
     with disable_gradients():
         function = function.get_concrete_function(*specs)
     path = tmp_path / "search.tflite"
-    path.write_bytes(
-        litert_conversion.convert({"free_1x6": function}, "float32")
-    )
+    path.write_bytes(litert_export.convert({"free_1x6": function}, "float32"))
     assert not unknown_shapes(path)
     programs = litert_engine.Programs(path)
     found = programs.run("free_1x6", arrays)
@@ -139,100 +132,14 @@ def test_programs_share_their_scales(tmp_path, monkeypatch):
     inputs = {"ids": np.arange(64, dtype="int32")[None]}
     found, sizes = [], []
     for path in (tmp_path / "shared", tmp_path / "repeated"):
-        path.write_bytes(litert_conversion.convert(functions, "int8"))
+        path.write_bytes(litert_export.convert(functions, "int8"))
         sizes.append(path.stat().st_size)
         found.append(litert_engine.Programs(path).run("free_1x1", inputs)["y"])
-        monkeypatch.setattr(litert_conversion, "_share_scales", id)
+        monkeypatch.setattr(litert_export, "_share_scales", bytes)
     # Four bytes of a scale, and eight of a zero point.
     assert sizes[1] - sizes[0] >= 2048 * 12
     np.testing.assert_array_equal(*found)
     np.testing.assert_allclose(found[0], inputs["ids"] @ weights, atol=9)
-
-
-def two_products(x, first, second):
-    return x @ first, x @ tf.transpose(second)
-
-
-def beside_each_other(x, first, second):
-    return x @ tf.concat([first, tf.transpose(second)], 1), x
-
-
-def scaled(x, first, second):
-    return x @ first * 0.002, x @ tf.transpose(second) * 0.3
-
-
-def cut(x, first, second):
-    return x @ first[:, :96], x @ first[:, 96:]
-
-
-def one_row(x, first, second):
-    return x + second[3], x @ first
-
-
-def looked_up(x, first, second):
-    return tf.gather(second, tf.cast(tf.abs(x[0]), tf.int32)), x @ first
-
-
-def square(x, first, second):
-    return x @ second[:64], x @ tf.transpose(first[:, :64])
-
-
-def centred(x, first, second):
-    return x @ (first - tf.reduce_mean(first, 0)), x
-
-
-def low_rank(x, first, second):
-    change = first[:, :128] @ second @ first
-    return x @ (first + change), x
-
-
-@pytest.mark.parametrize(
-    ("function", "is_kept"),
-    [(two_products, True), (beside_each_other, True), (one_row, True)]
-    + [(looked_up, True), (square, True), (scaled, False), (cut, False)]
-    + [(centred, False), (low_rank, False)],
-)
-def test_weights_are_converted_as_numbers(function, is_kept, monkeypatch):
-    """And as what they are if the converter hides the numbers."""
-    random = np.random.default_rng(0)
-    weights = [
-        tf.Variable(random.normal(size=size).astype("float32"))
-        for size in ((64, 192), (128, 64))
-    ]
-    results = []
-    convert = litert_conversion._convert_numbers
-
-    def convert_numbers(*arguments):
-        results.append(convert(*arguments))
-        return results[-1]
-
-    monkeypatch.setattr(litert_conversion, "_convert_numbers", convert_numbers)
-
-    @tf.function(autograph=False)
-    def multiply(x):
-        return dict(zip("ab", function(tf.cast(x, tf.float32), *weights)))
-
-    spec = tf.TensorSpec([1, 64], tf.int32, "x")
-    multiply = multiply.get_concrete_function(spec)
-    functions = {"free_1x1": multiply, "free_1x2": multiply}
-    expected = litert_conversion.convert(functions, "int8")
-    assert not results
-    monkeypatch.setattr(litert_conversion, "_WORTH_REPLACING", 0)
-    monkeypatch.setattr(litert_conversion, "_REPLACED", 1024)
-    actual = litert_conversion.convert(functions, "int8")
-    assert [x is not None for x in results] == [is_kept]
-    assert len(actual) == pytest.approx(len(expected), abs=2000)
-    x = {"x": random.integers(-9, 9, size=64).astype("int32")}
-    found = [run_program(content, x) for content in (actual, expected)]
-    for name in "ab":
-        np.testing.assert_array_equal(found[0][name], found[1][name])
-
-
-def run_program(content, inputs):
-    with tempfile.NamedTemporaryFile() as file:
-        file.write(content)
-        file.flush()
-        return litert_engine.Programs(file.name).run("free_1x1", inputs)
 
 
 def unknown_shapes(path):

@@ -15,11 +15,14 @@ import itertools
 import operator
 import os
 import sys
+import tempfile
 import time
 
 import keras
+import numpy as np
 import tensorflow as tf
 import tqdm
+from tensorflow.lite.tools import flatbuffer_utils
 
 from tfcopy import checked_files, keras_internals
 from tfcopy.layers.tensorflow_loop import disable_gradients
@@ -31,17 +34,14 @@ from tfcopy.runtime.litert_engine import (
 from tfcopy.runtime.text_functions import FILE_NAME as TEXTS_NAME
 from tfcopy.runtime.text_functions import TextFunctions, strings
 from tfcopy.serving.servables import storage, text_export
-from tfcopy.serving.servables.litert_conversion import (
-    LARGE,
-    convert,
-    quantize,
-)
 from tfcopy.serving.servables.translation import program_lengths
 
 _RESULTS = ("ids", "scores", "copied_from", "generate_probs", "attention")
 # Texts of a test set that programs answer, and those that are read and written
 # with and without TensorFlow: a few seconds.
 _TESTED, _COMPARED = 300, 2000
+# Elements of a weight that the converter makes integers.
+_LARGE = 1024
 # What int8 may cost.
 _MOST_LOST = {"BLEU": 0.3, "chrF": 0.3}
 
@@ -130,8 +130,6 @@ def _make_programs(translator, precision):
         for kind in kinds(translator)
         for length in program_lengths(longest, usual, doubling=kind != first)
     ]
-    # The first program must use all weights.
-    sizes.sort(key=lambda x: x[0] != ANALYSED)
     programs = {}
     # Standard error is hidden, since the converter writes to it.
     bar = tqdm.tqdm(
@@ -170,7 +168,7 @@ def _integer_embeddings(translator, precision):
     changed = []
     for layer in embeddings.values():
         table = keras.ops.convert_to_numpy(layer.embeddings)
-        if table.size >= LARGE and not layer.quantization_mode:
+        if table.size >= _LARGE and not layer.quantization_mode:
             layer.call = _integer_lookup(table)
             changed.append(layer)
     try:
@@ -182,8 +180,10 @@ def _integer_embeddings(translator, precision):
 
 def _integer_lookup(table):
     """Returns a function of ids that looks rows up, `(V, E)`, as integers."""
-    integers, scales = quantize(table, 0)
-    integers = tf.Variable(integers)
+    scales = np.abs(table).max(axis=1, keepdims=True) / 127
+    scales[scales == 0] = 1
+    # Not a constant, which would be stored once for each loop and program.
+    integers = tf.Variable(np.round(table / scales).astype(np.int8))
 
     def look_up(ids):
         rows = tf.cast(tf.gather(integers, ids), tf.float32)
@@ -208,6 +208,71 @@ def describe_programs(facts: dict) -> str:
             for name, after in changed["after"].items()
         )
     return f"{text}."
+
+
+def convert(functions: dict, precision: str) -> bytes:
+    """Converts functions to a file of programs.
+
+    Args:
+        functions: Concrete functions of known shapes, by name.
+        precision: `"float32"` or `"int8"`, where the large weights are integers
+            with a scale for each row, and the products with them, too.
+
+    Raises:
+        ValueError: If LiteRT lacks an operation; the message names it.
+    """
+    module = tf.Module()
+    found = itertools.chain(*(x.graph.variables for x in functions.values()))
+    module.weights = [*{x.ref(): x for x in found}.values()]
+    # What is served is not trained, and the loop's gradient cannot be saved.
+    options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
+    with tempfile.TemporaryDirectory(prefix="tfcopy-") as folder:
+        tf.saved_model.save(module, folder, functions, options)
+        converter = tf.lite.TFLiteConverter.from_saved_model(
+            folder, signature_keys=list(functions)
+        )
+        if precision == "int8":
+            converter.optimizations = [tf.lite.Optimize.DEFAULT]
+        # Unpacks and packs the file once more, in Python.
+        converter.exclude_conversion_metadata = True
+        try:
+            return _share_scales(converter.convert())
+        except Exception as error:
+            raise ValueError(
+                f"LiteRT has no program of this search ({_reason(error)})."
+            ) from error
+
+
+class _Shared:
+    """A part of a FlatBuffer that is written once, and referred to again."""
+
+    def __init__(self, part):
+        self._part, self._offset = part, None
+
+    def Pack(self, builder):
+        if self._offset is None:
+            self._offset = self._part.Pack(builder)
+        return self._offset
+
+
+def _share_scales(content):
+    """Returns a file in which equal scales and zero points are stored once.
+
+    A table of 10,000 words takes 120 kB of them in each program.
+    """
+    model = flatbuffer_utils.convert_bytearray_to_object(content)
+    shared = {}
+    for graph in model.subgraphs:
+        for tensor in graph.tensors:
+            part = tensor.quantization
+            if part is not None:
+                key = tuple(map(_hashable, vars(part).values()))
+                tensor.quantization = shared.setdefault(key, _Shared(part))
+    return flatbuffer_utils.convert_object_to_bytearray(model)
+
+
+def _hashable(x):
+    return x.tobytes() if isinstance(x, np.ndarray) else x
 
 
 # The kind of program that finds all that `analyse` returns.
@@ -302,3 +367,10 @@ def _is_worse(changed):
         round(x - changed["after"][name], 2) > _MOST_LOST.get(name, 0)
         for name, x in changed.get("before", {}).items()
     )
+
+
+def _reason(error):
+    """Returns the operation that LiteRT lacks, or an error's first line."""
+    lines = [x.strip() for x in str(error).splitlines() if x.strip()]
+    missing = [x for x in lines if x.startswith(("TF Select", "Custom "))]
+    return (missing or lines or [type(error).__name__])[0]
