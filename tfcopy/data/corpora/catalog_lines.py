@@ -199,11 +199,7 @@ def entries_of(path, lines: list[str]) -> list[Entry]:
     return reader.entries
 
 
-_FIELDS = {
-    "msgctxt": "context",
-    "msgid": "singular",
-    "msgid_plural": "plural",
-}
+_FIELDS = {"msgctxt": "context", "msgid": "singular", "msgid_plural": "plural"}
 
 
 class _Reader:

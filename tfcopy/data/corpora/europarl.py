@@ -31,7 +31,7 @@ _WMT_ARCHIVE = "training-parallel-europarl-v7.tgz"  # also holds cs, de, es, fr
 _CHECKSUMS = {
     _WMT_ARCHIVE: (
         "0224c7c710c8a063dfd893b0cc0830202d61f4c75c17eb8e31836103d27d96e7"
-    ),
+    )
 }
 _BLOCK = 1 << 20
 _TIMEOUT = 30  # seconds

@@ -9,11 +9,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from tfcopy.keras_internals import (
-    all_layers,
-    keep_own_policy,
-    serialize_shared,
-)
+from tfcopy.keras_internals import all_layers, keep_own_policy, serialize_shared
 from tfcopy.layers.backbones.bart_parts import BartParts
 from tfcopy.layers.backbones.causal_parts import (
     GemmaParts,
@@ -334,10 +330,7 @@ class BackboneCell(OfBackbone, HistoryCell):
         """Prepares the `Memory` that all steps share."""
         mask = or_all(mask, annotations)
         return self._prepare(
-            annotations,
-            mask,
-            {},
-            {"annotations": annotations, "mask": mask},
+            annotations, mask, {}, {"annotations": annotations, "mask": mask}
         )
 
     def prepare_search(self, annotations, mask):

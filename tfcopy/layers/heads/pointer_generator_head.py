@@ -7,9 +7,7 @@ import keras
 from keras import ops
 
 from tfcopy.layers.configured import Initializer
-from tfcopy.layers.copying import (
-    marginal_log_likelihood,
-)
+from tfcopy.layers.copying import marginal_log_likelihood
 from tfcopy.layers.heads.softmax_head import SoftmaxHead
 from tfcopy.layers.products import Dense
 

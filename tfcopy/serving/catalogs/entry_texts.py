@@ -5,11 +5,7 @@ import itertools
 import re
 from collections.abc import Mapping, Sequence
 
-from tfcopy.data.corpora.catalog_lines import (
-    Entry,
-    Header,
-    forms_of_singular,
-)
+from tfcopy.data.corpora.catalog_lines import Entry, Header, forms_of_singular
 from tfcopy.data.text import rst_markup
 from tfcopy.data.text.accelerators import Marked, remove_mark
 from tfcopy.data.text.answer_check import Findings, check

@@ -23,19 +23,11 @@ import tqdm
 
 from tfcopy import checked_files, keras_internals
 from tfcopy.layers.tensorflow_loop import disable_gradients
-from tfcopy.runtime.litert_engine import (
-    FILE_NAME,
-    LitertEngine,
-    program_name,
-)
+from tfcopy.runtime.litert_engine import FILE_NAME, LitertEngine, program_name
 from tfcopy.runtime.text_functions import FILE_NAME as TEXTS_NAME
 from tfcopy.runtime.text_functions import TextFunctions, strings
 from tfcopy.serving.servables import storage, text_export
-from tfcopy.serving.servables.litert_conversion import (
-    LARGE,
-    convert,
-    quantize,
-)
+from tfcopy.serving.servables.litert_conversion import LARGE, convert, quantize
 from tfcopy.serving.servables.translation import program_lengths
 
 _RESULTS = ("ids", "scores", "copied_from", "generate_probs", "attention")
@@ -135,11 +127,7 @@ def _make_programs(translator, precision):
     bar = tqdm.tqdm(
         total=2 * len(sizes), leave=False, disable=None, file=sys.stdout
     )
-    with (
-        bar,
-        disable_gradients(),
-        _integer_embeddings(translator, precision),
-    ):
+    with bar, disable_gradients(), _integer_embeddings(translator, precision):
         for kind, length in sizes:
             bar.set_description(f"Program for {length} tokens ({kind})")
             programs[program_name(kind, length)] = _program(
