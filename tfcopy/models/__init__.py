@@ -44,8 +44,7 @@ def __getattr__(name):
     modules = {
         "Seq2SeqLM": f"{__name__}.copy_seq2seq_lm",
         "CausalLM": f"{__name__}.copy_causal_lm",
-        "MarianBackbone": f"{backbones}.marian_backbone",
-        "M2M100Backbone": f"{backbones}.m2m100_backbone",
+        ("MarianBackbone", "M2M100Backbone"): f"{backbones}.marian_backbone",
     }
     for end, module in modules.items():
         if name.endswith(end):

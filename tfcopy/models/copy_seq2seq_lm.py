@@ -15,11 +15,7 @@ from keras import ops, tree
 from tfcopy import tokens
 from tfcopy.decoding.hypotheses import add_beams
 from tfcopy.keras_internals import all_layers, forbid_imports
-from tfcopy.layers.backbones import (
-    hub_backbone,
-    m2m100_backbone,
-    marian_backbone,
-)
+from tfcopy.layers.backbones import hub_backbone, marian_backbone
 from tfcopy.layers.copying import CopyDistribution, word_log_probs
 from tfcopy.layers.loop import reserve_room
 from tfcopy.layers.products import Product
@@ -387,11 +383,10 @@ for _name in ("Bart", "T5", "T5Gemma", "T5Gemma2"):
     globals()[f"Copy{_name}Seq2SeqLM"] = make_task(
         CopySeq2SeqLM, _name, _preprocessor
     )
-_OWN = {"Marian": marian_backbone, "M2M100": m2m100_backbone}
-for _name, _networks in _OWN.items():
+for _name in ("Marian", "M2M100"):
     _preprocessor = keras_hub.models.Seq2SeqLMPreprocessor
     globals()[f"Copy{_name}Seq2SeqLM"] = make_task(
-        CopySeq2SeqLM, _name, _preprocessor, _networks
+        CopySeq2SeqLM, _name, _preprocessor, marian_backbone
     )
 
 

@@ -143,8 +143,7 @@ def import_model(
     """
     folder, origin = find_checkpoint(os.fspath(model), revision)
     # Late, so that wrong names are reported at once.
-    from tfcopy.serving import saved_model
-    from tfcopy.serving.published import published_translator
+    from tfcopy.serving import published_translator, saved_model
     from tfcopy.serving.servables import settings as known
 
     with tempfile.TemporaryDirectory(prefix="tfcopy-") as files:

@@ -10,7 +10,7 @@ import numpy as np
 from keras import ops
 
 from tfcopy.keras_internals import all_layers, keep_own_policy, serialize_shared
-from tfcopy.layers.backbones.bart_parts import BartParts
+from tfcopy.layers.backbones.bart_parts import BartParts, MarianParts
 from tfcopy.layers.backbones.causal_parts import (
     GemmaParts,
     Gpt2Parts,
@@ -21,7 +21,6 @@ from tfcopy.layers.backbones.causal_parts import (
     Qwen3Parts,
     QwenParts,
 )
-from tfcopy.layers.backbones.marian_parts import MarianParts
 from tfcopy.layers.backbones.t5_parts import T5Parts
 from tfcopy.layers.backbones.t5gemma_parts import T5Gemma2Parts, T5GemmaParts
 from tfcopy.layers.cells.decoder_cell import HistoryCell
@@ -131,7 +130,7 @@ def deserialize_backbone(config):
     # Imported late, since it takes a second; these register the classes.
     import keras_hub  # noqa: F401
 
-    from tfcopy.layers.backbones import m2m100_backbone  # noqa: F401
+    from tfcopy.layers.backbones import marian_backbone  # noqa: F401
 
     backbone = keras.saving.deserialize_keras_object(config["backbone"])
     # Another layer of the model may share the backbone, with LoRA enabled.

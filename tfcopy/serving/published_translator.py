@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from tfcopy import checked_files, models
 from tfcopy.decoding import SearchOptions
-from tfcopy.serving.published import published_network, published_tokens
+from tfcopy.serving import published_network, published_tokens
 from tfcopy.serving.servables.translator import Translator
 from tfcopy.tokens import BOS, PAD
 
