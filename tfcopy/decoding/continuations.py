@@ -125,9 +125,8 @@ class Continuations(NamedTuple):
         kinds = ops.zeros_like(words)
         if self.kinds is not None:
             kinds = ops.where(is_position, take_position(self.kinds), kinds)
-            following = take_each(self.following, parents)
             within, nowhere, copied = required_tokens.places(
-                words, kinds, following, copied, source
+                words, kinds, take_each(self.following, parents), copied, source
             )
             # A token that cannot be generated is copied from its position.
             known = take_each(source.known, position)

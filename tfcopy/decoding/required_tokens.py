@@ -260,8 +260,7 @@ def _may_begin(left, runs):
     following = argmax(ops.cast(is_left, "int32"))
     following = ops.expand_dims(take_each(runs.first, following), 2)
     is_next = following == ops.expand_dims(runs.first, 1)
-    counts = ops.expand_dims(runs.in_turn < NO_TURN, 1)
-    return may_begin & (is_next | ~counts)
+    return may_begin & (is_next | ~ops.expand_dims(runs.in_turn < NO_TURN, 1))
 
 
 def update(left, parents, words, kinds, source):
@@ -459,6 +458,5 @@ def exempt(bans, kinds):
         kinds: From `ways`.
     """
     generated = ops.shape(bans)[2] - ops.shape(kinds)[2]
-    others = (kinds == PLAIN) | (kinds == NEVER)
-    copied = bans[:, :, generated:] & others
+    copied = bans[:, :, generated:] & ((kinds == PLAIN) | (kinds == NEVER))
     return ops.concatenate([bans[:, :, :generated], copied], axis=2)

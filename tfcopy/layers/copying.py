@@ -342,8 +342,7 @@ def observed_log_likelihood(distribution, ids, pointers, source_copy_ids):
     )
     copied = gather_last(copy_log_probs, position)
     generated = generate_log_probs(distribution, ids)
-    is_generated = ops.equal(pointers, tokens.GENERATE)
-    return ops.where(is_generated, generated, copied)
+    return ops.where(ops.equal(pointers, tokens.GENERATE), generated, copied)
 
 
 def copied_mass(distribution):

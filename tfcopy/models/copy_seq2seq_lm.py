@@ -176,8 +176,7 @@ class CopyTask:
         if sampler is None and not strip_prompt:
             return super().generate(inputs, *arguments, **options)
         sampler = keras_hub.samplers.get(sampler or self.sampler)
-        config = keras_hub.samplers.serialize(sampler)
-        key = json.dumps([config, strip_prompt])
+        key = json.dumps([keras_hub.samplers.serialize(sampler), strip_prompt])
         before = self.sampler, self.generate_function
         # A sampler that was used before keeps its graph and random state.
         self.sampler, self.generate_function = self._generate_functions.get(

@@ -199,8 +199,7 @@ def find_checkpoint(model: str, revision: str | None = None):
             f"{model}: no such folder, and Hugging Face does not send it "
             f"({terminal.one_line(error)[:200]})."
         ) from error
-    commit = os.path.basename(folder)
-    return folder, {"model": model, "revision": commit}
+    return folder, {"model": model, "revision": os.path.basename(folder)}
 
 
 if __name__ == "__main__":

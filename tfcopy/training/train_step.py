@@ -440,8 +440,7 @@ class TrainStep:
         ):
             state.assign(tf.stack([tf.cast(seed, state.dtype), 0]))
         nll, gradients = self._gradients_of(self._mine(batches), scale)
-        used = {i: g for i, g in enumerate(gradients) if g is not None}
-        return nll, used
+        return nll, {i: g for i, g in enumerate(gradients) if g is not None}
 
     def _gradients(self, batch, scale):
         with tf.GradientTape() as tape:

@@ -80,10 +80,9 @@ def is_wrapped(lines: Sequence[str]) -> bool:
         if x.startswith(("msg", '"'))
     )
     # A string that goes on at a blank.
-    wrapped = sum(
+    return long <= sum(
         x.startswith('"') and x.rstrip().endswith(' "') for x in lines
     )
-    return long <= wrapped
 
 
 def _wrap(line):

@@ -55,8 +55,7 @@ class Lemmas(tf.Module):
         bits = [0] + [_bits(parts) for parts in parts_of_speech]
         rows = [()]
         for lemmas in listed.values():
-            numbers = filter(None, map(number, lemmas))
-            rows.append(tuple(numbers)[:NUM_ENTRIES])
+            rows.append(tuple(filter(None, map(number, lemmas)))[:NUM_ENTRIES])
         with tf.init_scope():
             self._bits = tf.constant(bits, tf.int32)
             self._forms = table({w: i for i, w in enumerate(listed, start=1)})

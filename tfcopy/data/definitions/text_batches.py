@@ -137,8 +137,7 @@ def _pad(x, target, name):
     if x.shape.rank != 2 or not name.startswith(_ROWS):
         return longer
     is_new = tf.range(target[0])[:, None] >= tf.shape(x)[0]
-    is_first = tf.range(target[1]) == 0
-    return tf.where(is_new & is_first, tokens.EOS, longer)
+    return tf.where(is_new & (tf.range(target[1]) == 0), tokens.EOS, longer)
 
 
 class TextBatches:

@@ -201,8 +201,7 @@ def _drop_empty(words):
 
 def _cut_long(words):
     """Cuts long ragged words into several."""
-    lengths = tf.strings.length(words.flat_values)
-    parts = -(-lengths // _LONGEST)
+    parts = -(-tf.strings.length(words.flat_values) // _LONGEST)
     owners = tf.repeat(tf.range(tf.size(parts)), parts)
     starts = tf.ragged.range(parts).flat_values * _LONGEST
     cut = tf.strings.substr(

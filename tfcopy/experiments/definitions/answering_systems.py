@@ -236,8 +236,7 @@ class AnswerSamples:
 
     def __call__(self, update, writer):
         scores, weights = self._sample()
-        predictions = [(self._sample.batch, scores)]
-        answers = self._answer(predictions, self._questions)
+        answers = self._answer([(self._sample.batch, scores)], self._questions)
         rows = []
         for i, (question, answer) in enumerate(zip(self._questions, answers)):
             self._draw(writer, update, i, question, weights[i], answer.span)

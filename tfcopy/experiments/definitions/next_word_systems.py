@@ -36,8 +36,7 @@ def read(
     """
     rows = token_rows(split, tokenizer, description="Tokenising sentences")
     for sentence in filter(None, rows):
-        words = [word.decode() for word in sentence[:max_length]]
-        yield {"text": words}, {}
+        yield {"text": [word.decode() for word in sentence[:max_length]]}, {}
 
 
 def load_corpus(config):
@@ -150,11 +149,10 @@ def score(predictions: Iterable) -> tuple[dict, list]:
             total, number = sums.get(name, (0.0, 0))
             sums[name] = total + costs[mask].sum(), number + int(mask.sum())
         rows += [x[mask] for x, mask in zip(costs, is_word)]
-    scores = {
+    return {
         name: float(np.exp(total / number)) if number else None
         for name, (total, number) in sums.items()
-    }
-    return scores, rows
+    }, rows
 
 
 def print_examples(

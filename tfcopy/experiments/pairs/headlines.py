@@ -181,8 +181,7 @@ def prepare(config, folder, points):
         blanks = (Tokenizer("space"), Tokenizer("space"))
 
         def load_anonymised():
-            pairs = anonymise(corpus.train, entities, tokenizers, limits)
-            return pairs, blanks
+            return anonymise(corpus.train, entities, tokenizers, limits), blanks
 
         key = (entities.fingerprint, limits)
         counted |= {"texts": load_anonymised, "texts_key": key}

@@ -262,8 +262,7 @@ class PlanAttention(BahdanauAttention):
             )
             weights["read"] = self._cast(self.read_kernel)
             if self.use_bias:  # Added here once; the gate has no bias.
-                bias = ops.cast(self.read_bias, keys.dtype)
-                sentences["keys"] = keys + bias
+                sentences["keys"] = keys + ops.cast(self.read_bias, keys.dtype)
         return memory.update(sentences, weights)
 
     def _query_bias(self):

@@ -127,8 +127,7 @@ class MarianParts(BartParts):
         return self._layers("decoder")
 
     def encode(self, words, mask, training=False):
-        x = super().encode(words, mask, training)
-        return self._normalize("encoder", x)
+        return self._normalize("encoder", super().encode(words, mask, training))
 
     def decode(self, words, annotations, mask, training=False):
         x = super().decode(words, annotations, mask, training)
@@ -165,6 +164,5 @@ def _keys_and_values(attention, x):
 
 def _read(attention, x, rows, visible):
     """Attends with queries from `(B, N, D)`; returns the same shape."""
-    queries = to_heads(map_all(attention.query_dense, x))
-    found = attend(queries, [rows], visible)
+    found = attend(to_heads(map_all(attention.query_dense, x)), [rows], visible)
     return map_all(attention.output_dense, to_heads(found))

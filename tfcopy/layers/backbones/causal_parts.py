@@ -45,8 +45,7 @@ class CausalParts(BackboneParts):
     def logit_cap(self):
         table = self.backbone.token_embedding
         # A quantized table caps its products itself.
-        quantized = table.quantization_mode
-        return None if quantized else table.logit_soft_cap
+        return None if table.quantization_mode else table.logit_soft_cap
 
     @property
     def num_heads(self):

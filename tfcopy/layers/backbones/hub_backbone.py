@@ -335,8 +335,7 @@ class BackboneCell(OfBackbone, HistoryCell):
     def prepare_search(self, annotations, mask):
         """Prepares the memory of a search, with caches of cross-attentions."""
         memory = self.prepare(annotations, mask)
-        caches = self.parts.source_caches(annotations)
-        return memory.update({"caches": caches})
+        return memory.update({"caches": self.parts.source_caches(annotations)})
 
     def _get_row_template(self, memory):
         return memory.sentences["caches"]

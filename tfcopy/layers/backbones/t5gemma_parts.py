@@ -159,8 +159,7 @@ class T5Gemma2Parts(T5GemmaParts):
 
     def _attend(self, block, x, queries, rows, visible, cache, mask):
         beams = visible.shape[1]
-        of_source = copies(mask, beams)
-        visible = ops.concatenate([visible, of_source], axis=2)
+        visible = ops.concatenate([visible, copies(mask, beams)], axis=2)
         found = _read(block.merged_attn, queries, [rows, cache], visible)
         return x + block.post_self_attn_layernorm(found)
 

@@ -167,12 +167,11 @@ class InputFeedingLSTMCell(RecurrentCell):
             inputs, state, memory
         )
         state = {**state, "context": context, "attention": attention_state}
-        outputs = {
+        return {
             "cell": cell,
             "inputs": merged,
             **cell_outputs(hidden, context, log_weights),
-        }
-        return outputs, state
+        }, state
 
     def _attend_with_state(self, inputs, state, memory):
         """Attends with the whole state, `[c ; s]`, as the query."""
