@@ -305,11 +305,10 @@ def _merge(logits, offset, copied, source, options):
         `(log_probs, is_copied)`, both `(B, K, S)`. `is_copied` is `True` if
         copying is more probable than generating.
     """
-    beams = options.num_beams
     vocabulary_size = logits.shape[-1] or ops.shape(logits)[-1]
     in_vocabulary = source.valid & (source.ids < vocabulary_size)
     ids = ops.where(in_vocabulary, source.ids, tokens.UNK)
-    ids = repeat(ids, beams)  # (B * K, S)
+    ids = repeat(ids, options.num_beams)  # (B * K, S)
     generated = take_each(logits, ids) + offset
     generated = ops.reshape(generated, ops.shape(copied))
     generated = ops.where(ops.expand_dims(in_vocabulary, 1), generated, MASKED)
@@ -319,7 +318,7 @@ def _merge(logits, offset, copied, source, options):
         total = ops.where(mass > 0, ops.log(ops.maximum(mass, 1e-38)), MASKED)
         return ops.logaddexp(generated, total), total > generated
     rows, size = ops.shape(ids)
-    word = repeat(source.word, beams)
+    word = repeat(source.word, options.num_beams)
     word += ops.expand_dims(ops.arange(rows, dtype="int32") * size, 1)
     word = ops.reshape(word, (-1,))
     best = ops.segment_max(ops.reshape(copied, (-1,)), word, rows * size)

@@ -359,13 +359,12 @@ def constrain(continuations, source, left, kinds, step, max_length):
     Returns:
         `Continuations`, with `kinds`, `following` and `left`.
     """
-    runs = source.runs
     go_on = ops.expand_dims(_must_go_on(left), 2)
     begun = ops.where(
-        left.following == CONTINUES, ops.expand_dims(runs.offset, 1), 0
+        left.following == CONTINUES, ops.expand_dims(source.runs.offset, 1), 0
     )
     begun = ops.where(go_on, ops.max(begun, axis=2, keepdims=True), 0)
-    count = left.counts * ops.expand_dims(runs.length, 1)
+    count = left.counts * ops.expand_dims(source.runs.length, 1)
     count = ops.sum(count, axis=2, keepdims=True) - begun  # (B, K, 1)
     unfinished = count > 0
     no_more = go_on | (unfinished & (count >= max_length - step - 1))
@@ -444,8 +443,7 @@ def places(words, kinds, following, copied, source):
     other = ops.expand_dims(within, 2) & ~here
     is_plain = kinds == PLAIN
     in_run = is_plain & ops.expand_dims(longer | runs.inner, 1)
-    outside = holds & ~in_run
-    nowhere = ops.squeeze(is_plain, 2) & ~ops.any(outside, axis=2)
+    nowhere = ops.squeeze(is_plain, 2) & ~ops.any(holds & ~in_run, axis=2)
     # Lower than where nothing points.
     return within, nowhere, ops.where(other | in_run, 1.5 * MASKED, copied)
 

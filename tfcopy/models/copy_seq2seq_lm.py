@@ -186,8 +186,7 @@ class CopyTask:
         try:
             return super().generate(inputs, *arguments, **options)
         finally:
-            made = self.sampler, self.generate_function
-            self._generate_functions[key] = made
+            self._generate_functions[key] = self.sampler, self.generate_function
             self.sampler, self.generate_function = before
             self._strips_prompt = False
 

@@ -163,9 +163,8 @@ class _Weights:
             self._check_same(name, positions.table, 1e-5)
 
     def _assign_tables(self):
-        backbone = self._backbone
-        source = backbone.token_embedding
-        target = backbone.decoder_token_embedding
+        source = self._backbone.token_embedding
+        target = self._backbone.decoder_token_embedding
         places = {
             f"model.{side}.embed_tokens.weight": table.embeddings
             for side, table in (("encoder", source), ("decoder", target))
@@ -174,12 +173,14 @@ class _Weights:
             places = {"model.shared.weight": source.embeddings, **places}
         if target.tie_weights:
             places["lm_head.weight"] = target.embeddings
+        # Asked for in any case.
+        last_names = {id(variable): name for name, variable in places.items()}
         assigned = set()
         for name, variable in places.items():
             # Copies of a shared table may be stored or not.
             if id(variable) in assigned:
                 self._check_same(name, variable)
-            elif name in self._arrays or name == _last(places, variable):
+            elif name in self._arrays or name == last_names[id(variable)]:
                 variable.assign(self._arrays.take(name, variable.shape))
                 assigned.add(id(variable))
         if not target.tie_weights:
@@ -229,11 +230,6 @@ class _Weights:
     def _assign_norm(self, norm, name):
         for ours, theirs in ((norm.gamma, "weight"), (norm.beta, "bias")):
             ours.assign(self._arrays.take(f"{name}.{theirs}", ours.shape))
-
-
-def _last(places, variable):
-    """Returns the last name of a variable, which is asked for in any case."""
-    return [name for name, x in places.items() if x is variable][-1]
 
 
 class CheckpointArrays:

@@ -66,14 +66,13 @@ def make_translator(
     if normalizes:
         bias[[PAD, BOS]] = -1e3
     model.head.bias.assign(bias)
-    length = min(_LONGEST, config["max_position_embeddings"]) - 1
     return Translator(
         model,
         *tokens.vocabularies,
         source_tokenizer=tokens.tokenizers[0],
         target_tokenizer=tokens.tokenizers[1],
         options=search,
-        max_source_length=length,
+        max_source_length=min(_LONGEST, config["max_position_embeddings"]) - 1,
         litert=litert,
     )
 

@@ -348,11 +348,10 @@ class TrainStep:
 
     def _signature(self, element_spec):
         batch = tf.nest.map_structure(relax_shape, element_spec)
-        num_local = self._replicas.num_local
         return [
-            (batch,) * num_local,
+            (batch,) * self._replicas.num_local,
             tf.TensorSpec((), tf.float32),
-            tf.TensorSpec((num_local, self.num_seeds), tf.int64),
+            tf.TensorSpec((self._replicas.num_local, self.num_seeds), tf.int64),
             tf.TensorSpec((), tf.float32),
         ]
 

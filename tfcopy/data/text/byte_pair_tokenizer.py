@@ -164,11 +164,10 @@ class BytePairTokenizer(PieceTokenizer):
             [symbols, tf.size(words) > 0],
             shape_invariants=[tf.TensorShape([None, None]), tf.TensorShape([])],
         )
-        is_span = (words == SPAN)[:, None]
         last = tf.concat(
             [[len(self._pairs.pieces)], tf.fill([size - 1], -1)], 0
         )
-        symbols = tf.where(is_span, last, symbols)
+        symbols = tf.where((words == SPAN)[:, None], last, symbols)
         return tf.ragged.boolean_mask(symbols, symbols != _PADDING)
 
     def _ranks(self, left, right):

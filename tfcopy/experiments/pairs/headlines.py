@@ -310,8 +310,7 @@ def train_and_score(system, data, test):
     options = pointer_softmax_systems.training_options(system, head, data)
     _, trainer_result, trained = pair_training.train(system, data, **options)
     answers, scores = test.answer(system.served)
-    dev = data.validation
-    length = dev.num_target_tokens / len(dev)
+    length = data.validation.num_target_tokens / len(data.validation)
     results = {
         **trained,
         **scores,

@@ -85,7 +85,7 @@ class CausalParts(BackboneParts):
         """
         places = _places(mask)
         earlier = ops.expand_dims(places, 2) >= ops.expand_dims(places, 1)
-        visible = ops.logical_and(earlier, ops.expand_dims(mask, 1))
+        visible = earlier & ops.expand_dims(mask, 1)
         annotations, rows = self._run(
             words, places, visible, places, lambda name, new: [new], training
         )
@@ -129,9 +129,8 @@ class CausalParts(BackboneParts):
             step.
         """
         own = history.visible()
-        beams = own.shape[1]
         # Each step appended one row per beam.
-        steps = ops.arange(ops.shape(own)[2], dtype="int32") // beams
+        steps = ops.arange(ops.shape(own)[2], dtype="int32") // own.shape[1]
         hidden, rows = self._run(
             words,
             _length(mask) + history.steps,
@@ -169,7 +168,7 @@ class CausalParts(BackboneParts):
             window = _window(block)
             seen = visible
             if window is not None:
-                seen = ops.logical_and(visible, back < window)
+                seen = visible & (back < window)
 
             def read(x, name=block.name, layers=layers, seen=seen):
                 queries, keys = (

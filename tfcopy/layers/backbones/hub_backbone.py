@@ -348,9 +348,8 @@ class BackboneCell(OfBackbone, HistoryCell):
         return ops.cast(hidden, "float32")
 
     def _one_step(self, words, memory, history):
-        sentences = memory.sentences
         hidden, rows = self.parts.step(
-            words, sentences["mask"], sentences["caches"], history
+            words, memory.sentences["mask"], memory.sentences["caches"], history
         )
         return ops.cast(hidden, "float32"), rows
 

@@ -38,20 +38,18 @@ class T5GemmaParts(BackboneParts):
 
     @property
     def encoder_layers(self):
-        backbone = self.backbone
         return [
-            backbone.encoder_dropout,
-            *backbone.encoder_layers,
-            backbone.encoder_norm,
+            self.backbone.encoder_dropout,
+            *self.backbone.encoder_layers,
+            self.backbone.encoder_norm,
         ]
 
     @property
     def decoder_layers(self):
-        backbone = self.backbone
         return [
-            backbone.decoder_dropout,
-            *backbone.decoder_layers,
-            backbone.decoder_norm,
+            self.backbone.decoder_dropout,
+            *self.backbone.decoder_layers,
+            self.backbone.decoder_norm,
         ]
 
     def encode(self, words, mask, training=False):
@@ -210,4 +208,4 @@ def _mask_window(window, history):
     beams = visible.shape[1]
     # Each step appended one row per beam.
     steps = ops.arange(ops.shape(visible)[2], dtype="int32") // beams
-    return ops.logical_and(visible, steps >= history.steps[0, 0] - window)
+    return visible & (steps >= history.steps[0, 0] - window)

@@ -158,10 +158,9 @@ class InputFeedingLSTMCell(RecurrentCell):
             `inputs`, the merged input `(B, X)`, `context` `(B, C)` and
             `attention`, the logs of the attention weights, `(B, S)`.
         """
-        weights = memory.weights
-        merged = inputs["words"] + weights["context"](state["context"])
+        merged = inputs["words"] + memory.weights["context"](state["context"])
         both = ops.concatenate([merged, state["hidden"]], axis=-1)
-        hidden, cell = lstm_update(weights["lstm"](both), state["cell"])
+        hidden, cell = lstm_update(memory.weights["lstm"](both), state["cell"])
         state = {**state, "hidden": hidden, "cell": cell}
         context, log_weights, attention_state = self._attend_with_state(
             inputs, state, memory

@@ -232,9 +232,8 @@ class PointerSoftmaxHead(SoftmaxHead):
 
     def _activation(self, index):
         if self.switch_activation == "noisy_tanh":
-            seed = None if self.seed is None else self.seed + index
             return NoisyTanh(
-                seed=seed,
+                seed=None if self.seed is None else self.seed + index,
                 dtype=self.dtype_policy,
                 name=f"switch_noisy_tanh{index}",
             )

@@ -140,7 +140,7 @@ class EntryTexts:
         if None in asked:
             return Skipped(TOO_LONG)
         texts = {
-            question: _plain(answer.text)
+            question: printable(answer.text).strip()
             for question, answer in zip(self.questions, asked)
         }
         if not all(texts.values()):
@@ -298,11 +298,6 @@ def _parts(text, *names):
     """
     for part in lines_of(text):
         yield part, mask(part, *names) if has_words(part, names[0]) else None
-
-
-def _plain(text):
-    """Returns an answer in one line, without control characters."""
-    return printable(text).strip()
 
 
 # ICU messages, such as `{count, plural, one {# file} other {# files}}`, nest,
