@@ -90,14 +90,10 @@ def _import(options):
     sides = [[*iter_lines(path)] for path in options.test or ()]
     if len({*map(len, sides)}) > 1:
         raise ValueError("--test: the files have different numbers of lines.")
-    arguments = {
-        "pairs": [*zip(*sides)],
-        "settings": split_settings(options.set),
-    }
-    languages = "source_language", "target_language"
-    for name in ("revision", "protect", "litert", "version", *languages):
-        arguments[name] = getattr(options, name)
-    path = import_model(options.model, options.to, **arguments)
+    arguments = {**vars(options), "pairs": [*zip(*sides)]}
+    del arguments["test"]
+    settings = split_settings(arguments.pop("set"))
+    path = import_model(settings=settings, **arguments)
     print(f"{options.model}: {path}")
     print(f"Engines: {read_config(path)['engines']}")
     print(f"Ask it: tfcopy ask {shlex.quote(os.path.dirname(path))}")
@@ -150,12 +146,8 @@ def import_model(
         translator = published_translator.make_translator(
             folder, files, target_language, protect, litert
         )
-        stored = {
-            "kind": "Translator",
-            "arguments": {},
-            "model": {"config": {}},
-        }
-        values = known.parse(stored, settings or {})
+        facts = {"kind": "Translator", "arguments": {}, "model": {"config": {}}}
+        values = known.parse(facts, settings or {})
         arguments = known.change_arguments(translator.arguments, values)
         details = published_translator.read_facts(folder, target_language)
         if source_language is not None:

@@ -10,8 +10,10 @@ import keras_hub
 import numpy as np
 from keras import ops
 
+from tfcopy.layers.configured import Configured
 
-class FixedPositions(keras.layers.Layer):
+
+class FixedPositions(Configured, keras.layers.Layer):
     """Layer that scales embedded tokens, and adds sinusoids to them.
 
     The first half of the columns are sines, the second half cosines of the same
@@ -34,8 +36,7 @@ class FixedPositions(keras.layers.Layer):
 
     def __init__(self, length, scale=1.0, offset=0, shortened=False, **kwargs):
         super().__init__(**kwargs)
-        self.length, self.scale = length, scale
-        self.offset, self.shortened = offset, shortened
+        self.keep_arguments(locals())
 
     def build(self, inputs_shape):
         size = inputs_shape[-1]
@@ -64,14 +65,9 @@ class FixedPositions(keras.layers.Layer):
     def compute_output_shape(self, inputs_shape):
         return inputs_shape
 
-    def get_config(self):
-        names = "length", "scale", "offset", "shortened"
-        own = {name: getattr(self, name) for name in names}
-        return {**super().get_config(), **own}
-
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class MarianBackbone(keras_hub.models.Backbone):
+class MarianBackbone(Configured, keras_hub.models.Backbone):
     """Encoder-decoder network of Marian, such as OPUS-MT's.
 
     Its positions are sinusoids. The output layer of a translator is the table
@@ -137,11 +133,9 @@ class MarianBackbone(keras_hub.models.Backbone):
         dtype: str | keras.DTypePolicy | None = None,
         **kwargs,
     ):
-        config = {
-            name: value
-            for name, value in locals().items()
-            if name not in ("self", "dtype", "kwargs", "__class__")
-        }
+        # === Config ===
+        self.keep_arguments(locals(), "dtype")
+
         # === Layers ===
         is_shared = decoder_vocabulary_size is None
 
@@ -232,15 +226,6 @@ class MarianBackbone(keras_hub.models.Backbone):
             dtype=dtype,
             **kwargs,
         )
-
-        # === Config ===
-        for name, value in config.items():
-            setattr(self, name, value)
-        self._config_names = tuple(config)
-
-    def get_config(self):
-        own = {name: getattr(self, name) for name in self._config_names}
-        return {**super().get_config(), **own}
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
