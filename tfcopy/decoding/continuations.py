@@ -354,7 +354,6 @@ def log_prob_of(distribution, source, ids, options):
     """
     logits = ops.cast(distribution.generate_logits, "float32")
     vocabulary_size = distribution.vocabulary_size
-    in_vocabulary = ops.expand_dims(ids < vocabulary_size, 1)
     known = ops.where(ids < vocabulary_size, ids, tokens.UNK)
     known = ops.reshape(
         repeat(known, options.num_beams), (-1, options.num_beams)
@@ -369,7 +368,7 @@ def log_prob_of(distribution, source, ids, options):
     total = ops.maximum(total, MASKED)
     best = argmax(copied)
     # A token that can be neither generated nor copied counts as UNK.
-    possible = in_vocabulary | (total <= MASKED / 2)
+    possible = ops.expand_dims(ids < vocabulary_size, 1) | (total <= MASKED / 2)
     generated = ops.where(possible, generated, MASKED)
     copied_from = ops.where(total > generated, best, tokens.GENERATE)
     return either(generated, total), copied_from

@@ -239,10 +239,9 @@ def ways(source, left):
         masks[:, i * beams : (i + 1) * beams] for i in range(3)
     )
     go_on = ops.expand_dims(_must_go_on(left), 2)
-    starts = ops.expand_dims(runs.starts, 1)
     plain = ops.expand_dims(runs.plain, 1) & ~(go_on | repeats)
     return ops.where(
-        starts,
+        ops.expand_dims(runs.starts, 1),
         ops.where(begins & ~go_on, BEGINS, NEVER),
         ops.where(continues, CONTINUES, ops.where(plain, PLAIN, NEVER)),
     )

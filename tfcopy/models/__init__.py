@@ -41,12 +41,11 @@ from tfcopy.models.translation_model import translator
 def __getattr__(name):
     """Imports what needs KerasHub when it is used, since that takes seconds."""
     backbones = "tfcopy.layers.backbones"
-    modules = {
+    for end, module in {
         "Seq2SeqLM": f"{__name__}.copy_seq2seq_lm",
         "CausalLM": f"{__name__}.copy_causal_lm",
         ("MarianBackbone", "M2M100Backbone"): f"{backbones}.marian_backbone",
-    }
-    for end, module in modules.items():
+    }.items():
         if name.endswith(end):
             return getattr(importlib.import_module(module), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -356,11 +356,8 @@ def _read_hdf5(path):
             found["final_logits_bias"] = array.reshape(1, -1)
             return
         sides = [i for i, x in enumerate(parts) if x in ("encoder", "decoder")]
-        inner = (
-            parts[sides[-1] :]
-            if sides
-            else [x.split(".")[-1] for x in parts[-1:]]
-        )
+        inner = [x.split(".")[-1] for x in parts[-1:]]
+        inner = parts[sides[-1] :] if sides else inner
         name = {"kernel": "weight", "gamma": "weight", "beta": "bias"}
         name |= {"embeddings": "weight"}
         array = array.T if kind == "kernel" else array

@@ -140,11 +140,10 @@ def log_embeddings(folder, tables, max_words=10_000):
         shape_and_slices=[""] * len(arrays),
         tensors=list(arrays.values()),
     )
-    files = {
+    for file, lines in {
         "checkpoint": ['model_checkpoint_path: "embeddings.ckpt"\n'],
         "projector_config.pbtxt": config,
-    }
-    for file, lines in files.items():
+    }.items():
         _write(folder, file, lines)
 
 

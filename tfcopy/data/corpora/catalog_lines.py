@@ -459,10 +459,9 @@ def forms_of_singular(
 def _numbers_of_forms(field, count):
     """Returns the numbers of each form; `None` without a valid formula."""
     found = re.match(_PLURAL_FIELD, field)
-    formula = (found and found[2] or "").strip()
     numbers = [set() for _ in range(count)]
     try:
-        form_of = gettext.c2py(formula)
+        form_of = gettext.c2py((found and found[2] or "").strip())
         for number in _PLURAL_NUMBERS:
             numbers[form_of(number)].add(number)
     except (ValueError, IndexError, ArithmeticError, RecursionError):

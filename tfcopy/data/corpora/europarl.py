@@ -68,9 +68,8 @@ def load(
     other = _other_language(languages)
     folder = os.fspath(data_dir)
     names = [f"europarl-v7.{other}-en.{language}" for language in languages]
-    train = _find(folder, names) or _unpack(folder, names, other, download)
     return text_pairs.load(
-        train,
+        _find(folder, names) or _unpack(folder, names, other, download),
         validation=_find(folder, [f"newstest2010.{x}" for x in languages]),
         test=_find(folder, [f"newstest2011.{x}" for x in languages]),
         source_language=source_language,

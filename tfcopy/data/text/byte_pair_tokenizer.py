@@ -76,7 +76,8 @@ class BytePairTokenizer(PieceTokenizer):
         """Cuts text of shape `(B,)` into ragged tokens, `(B, None)`."""
         text = normalize_blanks(text, self.blanks)
         marked = tf.strings.regex_replace(text, _WORD, rf"{EDGE}\0")
-        words = _cut_long(_drop_empty(tf.strings.split(marked, EDGE)))
+        words = tf.strings.split(marked, EDGE)
+        words = _cut_long(keep(words, words.values != ""))
         different, places = tf.unique(words.flat_values)
         pieces = tf.gather(self._merge(different), places)
         tokens = tf.RaggedTensor.from_row_splits(
@@ -192,10 +193,6 @@ class BytePairTokenizer(PieceTokenizer):
     @functools.cached_property
     def _pairs(self):
         return BytePairs.make(self._content["pieces"], self._content["merges"])
-
-
-def _drop_empty(words):
-    return keep(words, words.values != "")
 
 
 def _cut_long(words):

@@ -77,10 +77,9 @@ def prepare(config, systems):
     def read_split(split, tokenizer, name):
         return read(split, tokenizer, questions[name])
 
-    data = definition_data.prepare(
+    return definition_data.prepare(
         config, corpus, read_split, systems, count_once
-    )
-    return data, questions
+    ), questions
 
 
 def build(run, name, sources, data, questions):

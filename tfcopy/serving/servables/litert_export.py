@@ -230,19 +230,15 @@ def _program(translator, kind, length):
     names = ["ids", "copy_ids", "protected"][: 3 if options.must_copy else 2]
 
     def search(ids, copy_ids, protected=None):
-        result = translator.source_search.search(
+        kept = translator.source_search.search(
             ids, copy_ids, options, protected=protected
-        )
-        kept = result._asdict()
-        return {name: kept[name] for name in _results(options)}
+        )._asdict()
+        results = _RESULTS if options.return_attention else _RESULTS[:-1]
+        return {name: kept[name] for name in results}
 
     return tf.function(search, autograph=False).get_concrete_function(
         *(tf.TensorSpec([1, length], tf.int32, name=x) for x in names)
     )
-
-
-def _results(options):
-    return _RESULTS if options.return_attention else _RESULTS[:-1]
 
 
 def signature_kinds(translator) -> dict[str, str]:
