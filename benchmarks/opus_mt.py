@@ -45,7 +45,7 @@ def generate(checkpoint, texts, answers):
 def main(checkpoint, texts, references, answers, language=None):
     from tfcopy.evaluation import translations
     from tfcopy.serving.import_model import PROTECT
-    from tfcopy.serving.published.published_translator import make_translator
+    from tfcopy.serving.published_translator import make_translator
 
     texts, references = read(texts), read(references)
     theirs = json.loads(pathlib.Path(answers).read_text("utf-8"))

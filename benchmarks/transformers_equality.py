@@ -84,7 +84,7 @@ def make(folder):
 
 
 def compare(folder):
-    from tfcopy.serving.published import published_network
+    from tfcopy.serving import published_network
 
     worst = {}
     for place in sorted(pathlib.Path(folder).iterdir()):
@@ -138,7 +138,7 @@ def make_tokens(folder, texts):
 def compare_tokens(folder, texts):
     import tensorflow as tf
 
-    from tfcopy.serving.published import published_tokens
+    from tfcopy.serving import published_tokens
 
     folder = pathlib.Path(folder)
     ids = json.loads((folder / "ids.json").read_text())

@@ -149,7 +149,6 @@ def _unknown(kind, name, names):
 
 
 def _help():
-    lines = [f"  {name:21}{about}" for name, (_, about) in COMMANDS.items()]
     return "\n".join(
         [
             "usage: tfcopy COMMAND [arguments]; see COMMAND --help.",
@@ -157,7 +156,7 @@ def _help():
             "Sequence models that copy, point, plan and read definitions.",
             "",
             "commands:",
-            *lines,
+            *[f"  {name:21}{about}" for name, (_, about) in COMMANDS.items()],
             "",
             "  --version, --help",
             "",

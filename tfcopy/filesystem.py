@@ -220,14 +220,13 @@ def _os_errors(path):
     try:
         yield
     except tf.errors.OpError as error:
-        kinds = {
+        number = {
             tf.errors.NotFoundError: errno.ENOENT,
             tf.errors.AlreadyExistsError: errno.EEXIST,
             tf.errors.PermissionDeniedError: errno.EACCES,
             tf.errors.UnauthenticatedError: errno.EACCES,
             tf.errors.ResourceExhaustedError: errno.ENOSPC,
-        }
-        number = kinds.get(type(error), errno.EIO)
+        }.get(type(error), errno.EIO)
         reason = os.strerror(number)
         if isinstance(error, tf.errors.UnimplementedError):
             scheme = os.fspath(path).split("://")[0]

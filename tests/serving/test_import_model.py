@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tfcopy
-from tests.serving.published import checkpoints
+from tests.serving import checkpoints
 from tfcopy.serving import import_model
 
 TEXTS = ["the session {ﬁ½…} is open", "%s", "a %d of %s%s", "open", ""]

@@ -149,7 +149,8 @@ def epoch_batches(
     if size.shapes is not None:
         found = _cut_by_shape(order, lengths, size)
         return [found[i] for i in rng.permutation(len(found))]
-    pools = _pools(longest[order], pool_batches * size.tokens)
+    tokens = pool_batches * size.tokens
+    pools = (np.cumsum(longest[order]) - 1) // tokens  # ascending
     if pool_batches > 1:
         # Every other pool descends: a batch may begin in one and end in the
         # next, where lengths are alike.
@@ -190,11 +191,6 @@ def cut_rows(order: np.ndarray, size: int) -> list[np.ndarray]:
     return [order[i : i + size] for i in range(0, len(order), size)]
 
 
-def _pools(longest, tokens):
-    """Assigns examples to pools of so many tokens, ascending."""
-    return (np.cumsum(longest) - 1) // tokens
-
-
 def _cut(order, longest, size):
     """Cuts an order into batches, each as large as the limit allows."""
     lengths, start, found = longest[order], 0, []
@@ -217,9 +213,8 @@ def _cut_by_shape(order, lengths, size):
 
     Examples that do not fill a batch go to the next larger shape.
     """
-    shapes = sorted(size.shapes, key=sum)
     waiting, batches = order, []
-    for shape in shapes:
+    for shape in sorted(size.shapes, key=sum):
         fits = np.all(
             [x[waiting] <= most for x, most in zip(lengths, shape)], axis=0
         )

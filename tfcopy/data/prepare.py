@@ -113,21 +113,19 @@ def run(config: Config, beam_flags: Iterable[str] = ()) -> None:
     if not config.output:
         raise ValueError("--output: must not be empty. Name a folder.")
     files = {f"--{x}": getattr(config, x) or () for x in text_pairs.SPLITS}
-    output = os.path.join(config.output, MANIFEST)
-    check_files({"--output": output}, files)
+    check_files({"--output": os.path.join(config.output, MANIFEST)}, files)
     with terminal.quiet():
         from tfcopy.data.preparation import corpus_preparation
         from tfcopy.data.preparation.prepared_corpus import read_manifest
 
-    corpus = text_pairs.load(
-        *text_pairs.file_pairs(config, memories=True),
-        source_language=config.source_language,
-        target_language=config.target_language,
-        tokenized=config.tokenization == "space",
-        seed=config.seed,
-    )
     corpus_preparation.prepare(
-        corpus,
+        text_pairs.load(
+            *text_pairs.file_pairs(config, memories=True),
+            source_language=config.source_language,
+            target_language=config.target_language,
+            tokenized=config.tokenization == "space",
+            seed=config.seed,
+        ),
         _settings(config),
         config.output,
         pairs_per_shard=config.pairs_per_shard,
@@ -142,12 +140,11 @@ def _summary(manifest, seconds):
 
     counts = pairs_of(manifest).items()
     num_shards = len(manifest["splits"]["train"]["shards"])
-    lines = [text_pairs.counts_line(name, found) for name, found in counts]
     return "\n".join(
         (
             f"{manifest['corpus']['name']}: {num_shards:,} training shards, "
             f"{seconds / 60:.1f} minutes",
-            *lines,
+            *[text_pairs.counts_line(name, found) for name, found in counts],
         )
     )
 

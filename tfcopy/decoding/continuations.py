@@ -125,9 +125,8 @@ class Continuations(NamedTuple):
         kinds = ops.zeros_like(words)
         if self.kinds is not None:
             kinds = ops.where(is_position, take_position(self.kinds), kinds)
-            following = take_each(self.following, parents)
             within, nowhere, copied = required_tokens.places(
-                words, kinds, following, copied, source
+                words, kinds, take_each(self.following, parents), copied, source
             )
             # A token that cannot be generated is copied from its position.
             known = take_each(source.known, position)
@@ -306,11 +305,10 @@ def _merge(logits, offset, copied, source, options):
         `(log_probs, is_copied)`, both `(B, K, S)`. `is_copied` is `True` if
         copying is more probable than generating.
     """
-    beams = options.num_beams
     vocabulary_size = logits.shape[-1] or ops.shape(logits)[-1]
     in_vocabulary = source.valid & (source.ids < vocabulary_size)
     ids = ops.where(in_vocabulary, source.ids, tokens.UNK)
-    ids = repeat(ids, beams)  # (B * K, S)
+    ids = repeat(ids, options.num_beams)  # (B * K, S)
     generated = take_each(logits, ids) + offset
     generated = ops.reshape(generated, ops.shape(copied))
     generated = ops.where(ops.expand_dims(in_vocabulary, 1), generated, MASKED)
@@ -320,7 +318,7 @@ def _merge(logits, offset, copied, source, options):
         total = ops.where(mass > 0, ops.log(ops.maximum(mass, 1e-38)), MASKED)
         return ops.logaddexp(generated, total), total > generated
     rows, size = ops.shape(ids)
-    word = repeat(source.word, beams)
+    word = repeat(source.word, options.num_beams)
     word += ops.expand_dims(ops.arange(rows, dtype="int32") * size, 1)
     word = ops.reshape(word, (-1,))
     best = ops.segment_max(ops.reshape(copied, (-1,)), word, rows * size)
@@ -356,7 +354,6 @@ def log_prob_of(distribution, source, ids, options):
     """
     logits = ops.cast(distribution.generate_logits, "float32")
     vocabulary_size = distribution.vocabulary_size
-    in_vocabulary = ops.expand_dims(ids < vocabulary_size, 1)
     known = ops.where(ids < vocabulary_size, ids, tokens.UNK)
     known = ops.reshape(
         repeat(known, options.num_beams), (-1, options.num_beams)
@@ -371,7 +368,7 @@ def log_prob_of(distribution, source, ids, options):
     total = ops.maximum(total, MASKED)
     best = argmax(copied)
     # A token that can be neither generated nor copied counts as UNK.
-    possible = in_vocabulary | (total <= MASKED / 2)
+    possible = ops.expand_dims(ids < vocabulary_size, 1) | (total <= MASKED / 2)
     generated = ops.where(possible, generated, MASKED)
     copied_from = ops.where(total > generated, best, tokens.GENERATE)
     return either(generated, total), copied_from

@@ -112,7 +112,6 @@ def read(records, last, length, longest):
         `tokens.GENERATE` and zeros.
     """
     tables = {name: content(table) for name, table in records.tables.items()}
-    shape = ops.shape(last)
     flat = ops.reshape(last, (-1,))
     path = ops.full((length, ops.shape(flat)[0]), START, dtype="int32")
 
@@ -129,7 +128,7 @@ def read(records, last, length, longest):
         (ops.cast(longest, "int32") - 1, flat, path),
         maximum_iterations=length,
     )
-    path = ops.reshape(ops.transpose(path), (*shape, length))
+    path = ops.reshape(ops.transpose(path), (*ops.shape(last), length))
     found = {name: take(table, path) for name, table in tables.items()}
     return (
         found["words"][..., 2],

@@ -239,10 +239,9 @@ def ways(source, left):
         masks[:, i * beams : (i + 1) * beams] for i in range(3)
     )
     go_on = ops.expand_dims(_must_go_on(left), 2)
-    starts = ops.expand_dims(runs.starts, 1)
     plain = ops.expand_dims(runs.plain, 1) & ~(go_on | repeats)
     return ops.where(
-        starts,
+        ops.expand_dims(runs.starts, 1),
         ops.where(begins & ~go_on, BEGINS, NEVER),
         ops.where(continues, CONTINUES, ops.where(plain, PLAIN, NEVER)),
     )
@@ -260,8 +259,7 @@ def _may_begin(left, runs):
     following = argmax(ops.cast(is_left, "int32"))
     following = ops.expand_dims(take_each(runs.first, following), 2)
     is_next = following == ops.expand_dims(runs.first, 1)
-    counts = ops.expand_dims(runs.in_turn < NO_TURN, 1)
-    return may_begin & (is_next | ~counts)
+    return may_begin & (is_next | ~ops.expand_dims(runs.in_turn < NO_TURN, 1))
 
 
 def update(left, parents, words, kinds, source):
@@ -360,13 +358,12 @@ def constrain(continuations, source, left, kinds, step, max_length):
     Returns:
         `Continuations`, with `kinds`, `following` and `left`.
     """
-    runs = source.runs
     go_on = ops.expand_dims(_must_go_on(left), 2)
     begun = ops.where(
-        left.following == CONTINUES, ops.expand_dims(runs.offset, 1), 0
+        left.following == CONTINUES, ops.expand_dims(source.runs.offset, 1), 0
     )
     begun = ops.where(go_on, ops.max(begun, axis=2, keepdims=True), 0)
-    count = left.counts * ops.expand_dims(runs.length, 1)
+    count = left.counts * ops.expand_dims(source.runs.length, 1)
     count = ops.sum(count, axis=2, keepdims=True) - begun  # (B, K, 1)
     unfinished = count > 0
     no_more = go_on | (unfinished & (count >= max_length - step - 1))
@@ -445,8 +442,7 @@ def places(words, kinds, following, copied, source):
     other = ops.expand_dims(within, 2) & ~here
     is_plain = kinds == PLAIN
     in_run = is_plain & ops.expand_dims(longer | runs.inner, 1)
-    outside = holds & ~in_run
-    nowhere = ops.squeeze(is_plain, 2) & ~ops.any(outside, axis=2)
+    nowhere = ops.squeeze(is_plain, 2) & ~ops.any(holds & ~in_run, axis=2)
     # Lower than where nothing points.
     return within, nowhere, ops.where(other | in_run, 1.5 * MASKED, copied)
 
@@ -459,6 +455,5 @@ def exempt(bans, kinds):
         kinds: From `ways`.
     """
     generated = ops.shape(bans)[2] - ops.shape(kinds)[2]
-    others = (kinds == PLAIN) | (kinds == NEVER)
-    copied = bans[:, :, generated:] & others
+    copied = bans[:, :, generated:] & ((kinds == PLAIN) | (kinds == NEVER))
     return ops.concatenate([bans[:, :, :generated], copied], axis=2)

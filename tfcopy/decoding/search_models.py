@@ -177,9 +177,8 @@ def search_among(
             ids, source_copy_ids, candidates.ids, model.vocabulary_size
         )
 
-    few = _Restricted(model, candidates, source_copy_ids)
     result = beam_search(
-        few,
+        _Restricted(model, candidates, source_copy_ids),
         source_ids,
         renumber(source_copy_ids),
         options,

@@ -252,9 +252,8 @@ def _closes(word, is_open):
 
 def _plain_ends(words):
     for place, word in enumerate(words, 1):
-        if _STOPPED_WORD.fullmatch(word):
-            if not _ABBREVIATION.fullmatch(word):
-                yield place
+        if _STOPPED_WORD.fullmatch(word) and not _ABBREVIATION.fullmatch(word):
+            yield place
 
 
 @functools.lru_cache(maxsize=100_000)

@@ -123,8 +123,7 @@ def accuracy_by_quantile(
     x, correct = x[kept], correct[kept]
     if not len(x):
         return np.zeros(0), np.zeros(0), np.zeros(0, np.int64)
-    edges = np.quantile(x, np.arange(1, bins) / bins)
-    places = np.searchsorted(edges, x)
+    places = np.searchsorted(np.quantile(x, np.arange(1, bins) / bins), x)
     sizes = np.bincount(places, minlength=bins)
     sums = np.bincount(places, x, bins), np.bincount(places, correct, bins)
     filled = sizes > 0

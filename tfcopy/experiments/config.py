@@ -27,16 +27,14 @@ from tfcopy.flags import (
 from tfcopy.tokens import HEADS, POINTING_HEADS, SPECIAL_TOKENS
 
 Share = Annotated[
-    float,
-    Check("a number of at least 0 and below 1", lambda x: 0 <= x < 1),
+    float, Check("a number of at least 0 and below 1", lambda x: 0 <= x < 1)
 ]
 # As many as `SearchOptions` takes.
 Beams = Annotated[
     int, Check("an integer from 1 to 10,000", lambda x: 1 <= x <= 10_000)
 ]
 Seed = Annotated[
-    int,
-    Check("a non-negative integer below 2^32", lambda x: 0 <= x < 2**32),
+    int, Check("a non-negative integer below 2^32", lambda x: 0 <= x < 2**32)
 ]
 
 

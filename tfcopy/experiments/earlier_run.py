@@ -405,13 +405,12 @@ def _words(model, served, other):
     """Returns the `Words` of each weight with a row for each word, by name."""
     found = {}
     names = {id(x): name for name, x in weight_names(model).items()}
-    sides = {
+    for side, (layer, weight, axis) in {
         "source": ("source_embedding", "embeddings", 0),
         "target": ("target_embedding", "embeddings", 0),
         "generated": ("head", "kernel", 1),
         "biases": ("head", "bias", 0),
-    }
-    for side, (layer, weight, axis) in sides.items():
+    }.items():
         vocabulary = f"{'source' if side == 'source' else 'target'}_vocabulary"
         weight = getattr(getattr(model, layer, None), weight, None)
         own, theirs = (getattr(x, vocabulary, None) for x in (served, other))

@@ -421,10 +421,8 @@ def _scores(results, of_dev):
 def _rows(results):
     """Yields a row for each figure, with a column for each system."""
     flat = [dict(_flat(one)) for one in results]
-    names = dict.fromkeys(name for one in flat for name in one)
-    for name in names:
-        values = [one.get(name) for one in flat]
-        yield (name, *map(_figure, values))
+    for name in dict.fromkeys(name for one in flat for name in one):
+        yield (name, *map(_figure, [one.get(name) for one in flat]))
 
 
 def _flat(results, prefix=""):

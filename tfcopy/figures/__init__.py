@@ -17,8 +17,4 @@ from tfcopy.figures.example_figures import (
     plans_figure,
     plot_reading,
 )
-from tfcopy.figures.word_grid import (
-    DisplayedTranslation,
-    join_pieces,
-    save_png,
-)
+from tfcopy.figures.word_grid import DisplayedTranslation, join_pieces, save_png

@@ -237,10 +237,9 @@ def _find_rows(span, drawn):
 def _mark(axes, reference, answer):
     left, right = axes.get_xlim()
     if reference:
-        ends = reference[0] - 0.5, reference[-1] + 0.5
         axes.plot(
             [left, left],
-            ends,
+            (reference[0] - 0.5, reference[-1] + 0.5),
             color="C2",
             linewidth=6,
             solid_capstyle="butt",

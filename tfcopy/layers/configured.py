@@ -108,7 +108,6 @@ class Unmasked(keras.layers.Layer):
 
     def compute_mask(self, inputs, previous_mask=None):
         """Returns `None`: the outputs carry no Keras mask."""
-        return None
 
 
 def clone_initializer(name_or_initializer):
@@ -177,10 +176,9 @@ class SquareOrthogonal(keras.initializers.Initializer):
         if shape[0] == shape[1]:
             orthogonal = keras.initializers.Orthogonal(seed=self.seed)
             return orthogonal(shape, dtype=dtype)
-        normal = keras.initializers.RandomNormal(
+        return keras.initializers.RandomNormal(
             stddev=self.stddev, seed=self.seed
-        )
-        return normal(shape, dtype=dtype)
+        )(shape, dtype=dtype)
 
     def get_config(self):
         return {"stddev": self.stddev, "seed": self.seed}

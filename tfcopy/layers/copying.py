@@ -162,7 +162,7 @@ def word_log_probs(distribution, source_copy_ids):
     size = distribution.vocabulary_size
     logits = ops.cast(distribution.generate_logits, "float32")
     generated = logits + ops.expand_dims(distribution.generate_offset, -1)
-    known = ops.logical_and(source_copy_ids >= 0, source_copy_ids < size)
+    known = (source_copy_ids >= 0) & (source_copy_ids < size)
     copied = ops.exp(distribution.copy_log_probs)
     copied = ops.where(ops.expand_dims(known, 1), copied, 0.0)
     batch, steps, positions = ops.shape(copied)
@@ -199,8 +199,7 @@ def mean_log_probs(distribution, ids, source_copy_ids):
     size = distribution.vocabulary_size
     same, first = same_words(source_copy_ids)
     known = ops.equal(first, ops.arange(ops.shape(first)[1], dtype="int32"))
-    known = ops.logical_and(known, source_copy_ids < size)
-    known = ops.logical_and(known, source_copy_ids > tokens.BOS)
+    known &= (source_copy_ids < size) & (source_copy_ids > tokens.BOS)
     never = ops.convert_to_tensor([tokens.PAD, tokens.UNK, tokens.BOS])
     places = ops.where(known, source_copy_ids, tokens.PAD)
     never = ops.zeros_like(places[:, :1]) + never
@@ -262,8 +261,7 @@ def same_words(source_copy_ids):
     """
     valid = source_copy_ids >= 0
     same = matches(source_copy_ids, source_copy_ids)
-    same = ops.logical_and(same, ops.expand_dims(valid, 1))
-    same = ops.cast(same, "float32")
+    same = ops.cast(same & ops.expand_dims(valid, 1), "float32")
     first = argmax(same)
     positions = ops.arange(ops.shape(source_copy_ids)[1], dtype="int32")
     return same, ops.where(valid, first, positions)
@@ -342,8 +340,7 @@ def observed_log_likelihood(distribution, ids, pointers, source_copy_ids):
     )
     copied = gather_last(copy_log_probs, position)
     generated = generate_log_probs(distribution, ids)
-    is_generated = ops.equal(pointers, tokens.GENERATE)
-    return ops.where(is_generated, generated, copied)
+    return ops.where(ops.equal(pointers, tokens.GENERATE), generated, copied)
 
 
 def copied_mass(distribution):

@@ -131,8 +131,7 @@ def word_products(table, kernel, bias, num_places, dtype):
         Function from ids, `(...)`, to `(..., G)`, float32.
     """
     kernel, bias = ops.cast(kernel, dtype), ops.cast(bias, "float32")
-    num_words = table.shape[0] or ops.shape(table)[0]
-    has_more_places = num_places > num_words
+    has_more_places = num_places > (table.shape[0] or ops.shape(table)[0])
 
     def products_of(rows):
         return multiply(rows, kernel, dtype) + bias

@@ -250,11 +250,10 @@ def top_k(x, k):
         `(values, columns)`, both `(R, k)`, the greatest first. Of equal values,
         the one in the lower column comes first.
     """
-    columns = x.shape[1]
-    size = _block_size(columns, k)
+    size = _block_size(x.shape[1], k)
     if size == 1:
         return ops.top_k(x, k)
-    blocks = ops.reshape(x, (-1, columns // size, size))
+    blocks = ops.reshape(x, (-1, x.shape[1] // size, size))
     _, best = ops.top_k(ops.max(blocks, axis=2), k)
     # Blocks in the order of their columns, for the right order of ties.
     best = -ops.top_k(-ops.cast(best, "int32"), k)[0]

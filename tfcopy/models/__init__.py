@@ -29,10 +29,7 @@ from tfcopy.models.backbone_choice import from_backbone
 from tfcopy.models.coattention_network import coattention
 from tfcopy.models.copy_model import CopyModel, Perplexity
 from tfcopy.models.copynet import copynet
-from tfcopy.models.definition_inputs import (
-    definition_inputs,
-    definition_layout,
-)
+from tfcopy.models.definition_inputs import definition_inputs, definition_layout
 from tfcopy.models.esim import esim
 from tfcopy.models.lstm_language_model import lstm_language_model
 from tfcopy.models.planner import planner
@@ -45,8 +42,7 @@ def __getattr__(name):
     """Imports what needs KerasHub when it is used, since that takes seconds."""
     modules = {
         "LM": f"{__name__}.copy_seq2seq_lm",
-        "MarianBackbone": "tfcopy.layers.backbones.marian_backbone",
-        "M2M100Backbone": "tfcopy.layers.backbones.m2m100_backbone",
+        "Backbone": "tfcopy.layers.backbones.marian_backbone",
     }
     for end, module in modules.items():
         if name.endswith(end):

@@ -66,12 +66,11 @@ def get_registered_heads():
 
     These are `HEADS`, and classes that users registered.
     """
-    heads = {
+    return {
         name: kind
         for name, kind in keras.saving.get_custom_objects().items()
         if isinstance(kind, type) and issubclass(kind, layers.SoftmaxHead)
-    }
-    return heads | {name: getattr(layers, x) for name, x in HEADS.items()}
+    } | {name: getattr(layers, x) for name, x in HEADS.items()}
 
 
 def head_class(head: str, may_import=True):

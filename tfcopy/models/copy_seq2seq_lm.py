@@ -18,11 +18,7 @@ from keras import ops, tree
 from tfcopy import tokens
 from tfcopy.decoding.hypotheses import add_beams
 from tfcopy.keras_internals import all_layers, forbid_imports
-from tfcopy.layers.backbones import (
-    hub_backbone,
-    m2m100_backbone,
-    marian_backbone,
-)
+from tfcopy.layers.backbones import hub_backbone, marian_backbone
 from tfcopy.layers.copying import CopyDistribution, word_log_probs
 from tfcopy.layers.loop import reserve_room
 from tfcopy.layers.products import Product
@@ -183,8 +179,7 @@ class CopyTask:
         if sampler is None and not strip_prompt:
             return super().generate(inputs, *arguments, **options)
         sampler = keras_hub.samplers.get(sampler or self.sampler)
-        config = keras_hub.samplers.serialize(sampler)
-        key = json.dumps([config, strip_prompt])
+        key = json.dumps([keras_hub.samplers.serialize(sampler), strip_prompt])
         before = self.sampler, self.generate_function
         # A sampler that was used before keeps its graph and random state.
         self.sampler, self.generate_function = self._generate_functions.get(
@@ -194,8 +189,7 @@ class CopyTask:
         try:
             return super().generate(inputs, *arguments, **options)
         finally:
-            made = self.sampler, self.generate_function
-            self._generate_functions[key] = made
+            self._generate_functions[key] = self.sampler, self.generate_function
             self.sampler, self.generate_function = before
             self._strips_prompt = False
 
@@ -390,11 +384,10 @@ for _name in ("Bart", "T5", "T5Gemma", "T5Gemma2"):
     globals()[f"Copy{_name}Seq2SeqLM"] = make_task(
         CopySeq2SeqLM, _name, _preprocessor
     )
-_OWN = {"Marian": marian_backbone, "M2M100": m2m100_backbone}
-for _name, _networks in _OWN.items():
+for _name in ("Marian", "M2M100"):
     _preprocessor = keras_hub.models.Seq2SeqLMPreprocessor
     globals()[f"Copy{_name}Seq2SeqLM"] = make_task(
-        CopySeq2SeqLM, _name, _preprocessor, _networks
+        CopySeq2SeqLM, _name, _preprocessor, marian_backbone
     )
 
 

@@ -111,16 +111,15 @@ def pointer_generator(
             bias_initializer=bias,
             name="initial_state",
         )
-        attention = assembly.make_attention(
-            attention_units or 2 * units,
-            pointing="additive",
-            coverage=coverage,
-            coverage_enabled=coverage_enabled,
-            use_score_bias=False,
-        )
         cell = layers.InputFeedingLSTMCell(
             units,
-            attention,
+            assembly.make_attention(
+                attention_units or 2 * units,
+                pointing="additive",
+                coverage=coverage,
+                coverage_enabled=coverage_enabled,
+                use_score_bias=False,
+            ),
             input_units=embedding_dim,
             kernel_initializer=lstm,
             recurrent_initializer=recurrent,

@@ -127,8 +127,7 @@ def _extend_base(config, corpus):
     if config.mix:
         held_out = corpus.splits["validation"], corpus.splits["test"]
         tested = {source for split in held_out for source, _ in split}
-        expected = base.details.get("corpus")
-        others = _texts(of_base, config.init_from, expected)
+        others = _texts(of_base, config.init_from, base.details.get("corpus"))
         more = [pair for pair in others if pair[0] not in tested]
     count = round(min(config.mix * train.num_pairs, len(more)))
     more = random.Random(config.seed).sample(more, count)
@@ -163,8 +162,7 @@ def _flags_of(details, config):
             f"{place}: a run of {details['recipe']}, not of {config.recipe}."
         )
     own = {x.name for x in dataclasses.fields(config)}
-    flags = {k: x for k, x in details["flags"].items() if k in own}
-    of_base = Config(**flags)
+    of_base = Config(**{k: x for k, x in details["flags"].items() if k in own})
     pair, other = (
         f"{x.source_language} to {x.target_language}" for x in (config, of_base)
     )

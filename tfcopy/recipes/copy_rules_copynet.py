@@ -124,9 +124,8 @@ def run(config):
         if system in PAPER:
             rows[f"{system}, paper"] = dict(zip(TYPES, PAPER[system]))
     reporting.print_table(rows, dict(zip(TYPES, TYPES)))
-    best = run.best_answers("exact_match", data, translations.exact_match)
     return run.finish(
-        best,
+        run.best_answers("exact_match", data, translations.exact_match),
         pairs=data.pairs,
         paper={
             system: dict(zip(TYPES, ({"exact_match": x} for x in values)))

@@ -139,9 +139,8 @@ def run(config):
         references = retokenize(data, references)
         return translations.exact_match(texts, references)
 
-    best = run.best_answers("top1", data, score, part)
     return run.finish(
-        best,
+        run.best_answers("top1", data, score, part),
         paper=reporting.comparable_paper_scores(config, PAPER),
         pairs=pairs,
         ceilings={

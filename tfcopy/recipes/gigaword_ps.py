@@ -181,9 +181,8 @@ def run(config):
     print_comparison(run.results, paper, counted, pointers)
     reporting.print_lead(run.results)
     reporting.draw(run.results, run.folder, "nats per headline")
-    best = summary_data.best_on_validation(run, data)
     return run.finish(
-        best,
+        summary_data.best_on_validation(run, data),
         pairs=data.pairs,
         paper=paper,
         pointers_per_100=counted,

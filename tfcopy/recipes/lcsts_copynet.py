@@ -159,9 +159,8 @@ def run(config):
     def score(texts, references):
         return rouge(data, texts, as_answers(data, references))["rouge1"]
 
-    best = run.best_answers("rouge1", data, score, part)
     return run.finish(
-        best,
+        run.best_answers("rouge1", data, score, part),
         paper=PAPER,
         pairs={part: data.pairs for part, (data, _) in prepared.items()},
         corpus="generated" if generated else "LCSTS",

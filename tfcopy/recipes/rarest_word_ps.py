@@ -80,9 +80,8 @@ def run(config):
     print_comparison(config, run.results)
     rarest_word_systems.draw(run.results, PAPER, config.num_pointed, run.folder)
     errors = {x: run.results[x]["dev_error_rate"] for x in run.systems}
-    best = reporting.best("error_rate", errors, lowest=True)
     return run.finish(
-        best,
+        reporting.best("error_rate", errors, lowest=True),
         paper={name: {"error_rate": rate} for name, rate in PAPER.items()},
         expected=data.expectations,
     )

@@ -136,10 +136,7 @@ class Config(definition_flags.LabelledTextsConfig):
     baseline_dropout: config.Share | None = config.model(None)
 
 
-COLUMNS = {
-    "accuracy": "accuracy",
-    **config.SIZE_AND_TIME,
-}
+COLUMNS = {"accuracy": "accuracy", **config.SIZE_AND_TIME}
 
 
 def run(config):

@@ -75,10 +75,9 @@ def answer(model, options):
     texts, numbers = model.inputs, itertools.count(1)
     answer_all = make_answer_function(model, options)
     for lines in _iter_batches(_open_stdin(), model.chunk_size):
-        examples = [
-            ask_texts.parse_line(line, next(numbers), texts) for line in lines
-        ]
-        answers = answer_all(examples)
+        answers = answer_all(
+            [ask_texts.parse_line(line, next(numbers), texts) for line in lines]
+        )
         write(b"".join(ask_texts.to_line(x) + b"\n" for x in answers))
 
 

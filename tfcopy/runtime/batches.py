@@ -174,7 +174,6 @@ def join_padded(arrays) -> np.ndarray:
     result = np.full((size, *shape), fill, arrays[0].dtype)
     start = 0
     for x in arrays:
-        rows = slice(start, start + len(x))
-        result[(rows, *map(slice, x.shape[1:]))] = x
+        result[(slice(start, start + len(x)), *map(slice, x.shape[1:]))] = x
         start += len(x)
     return result

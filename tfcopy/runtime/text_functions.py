@@ -18,12 +18,7 @@ import numpy as np
 from tfcopy import checked_files, filesystem
 from tfcopy import tokens as special
 from tfcopy.runtime.signatures import Signature
-from tfcopy.runtime.text_rules import (
-    Entities,
-    Glossary,
-    Pattern,
-    TextTooLong,
-)
+from tfcopy.runtime.text_rules import Entities, Glossary, Pattern, TextTooLong
 from tfcopy.runtime.text_tokenizers import make
 from tfcopy.tokens import GOES_ON, MASKED
 

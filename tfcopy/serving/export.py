@@ -180,8 +180,7 @@ def combine(translators: Mapping):
                     f"{other} has {part} other than {name}. Train both on the "
                     "same data."
                 )
-    model = Ensemble([x.model for x in translators.values()])
-    return first.copy(model=model)
+    return first.copy(model=Ensemble([x.model for x in translators.values()]))
 
 
 def _parts(translator):

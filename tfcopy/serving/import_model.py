@@ -90,14 +90,10 @@ def _import(options):
     sides = [[*iter_lines(path)] for path in options.test or ()]
     if len({*map(len, sides)}) > 1:
         raise ValueError("--test: the files have different numbers of lines.")
-    arguments = {
-        "pairs": [*zip(*sides)],
-        "settings": split_settings(options.set),
-    }
-    languages = "source_language", "target_language"
-    for name in ("revision", "protect", "litert", "version", *languages):
-        arguments[name] = getattr(options, name)
-    path = import_model(options.model, options.to, **arguments)
+    arguments = {**vars(options), "pairs": [*zip(*sides)]}
+    del arguments["test"]
+    settings = split_settings(arguments.pop("set"))
+    path = import_model(settings=settings, **arguments)
     print(f"{options.model}: {path}")
     print(f"Engines: {read_config(path)['engines']}")
     print(f"Ask it: tfcopy ask {shlex.quote(os.path.dirname(path))}")
@@ -143,20 +139,15 @@ def import_model(
     """
     folder, origin = find_checkpoint(os.fspath(model), revision)
     # Late, so that wrong names are reported at once.
-    from tfcopy.serving import saved_model
-    from tfcopy.serving.published import published_translator
+    from tfcopy.serving import published_translator, saved_model
     from tfcopy.serving.servables import settings as known
 
     with tempfile.TemporaryDirectory(prefix="tfcopy-") as files:
         translator = published_translator.make_translator(
             folder, files, target_language, protect, litert
         )
-        stored = {
-            "kind": "Translator",
-            "arguments": {},
-            "model": {"config": {}},
-        }
-        values = known.parse(stored, settings or {})
+        facts = {"kind": "Translator", "arguments": {}, "model": {"config": {}}}
+        values = known.parse(facts, settings or {})
         arguments = known.change_arguments(translator.arguments, values)
         details = published_translator.read_facts(folder, target_language)
         if source_language is not None:
@@ -200,8 +191,7 @@ def find_checkpoint(model: str, revision: str | None = None):
             f"{model}: no such folder, and Hugging Face does not send it "
             f"({terminal.one_line(error)[:200]})."
         ) from error
-    commit = os.path.basename(folder)
-    return folder, {"model": model, "revision": commit}
+    return folder, {"model": model, "revision": os.path.basename(folder)}
 
 
 if __name__ == "__main__":

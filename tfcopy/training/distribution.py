@@ -119,11 +119,10 @@ def worker_position(strategy):
         return 0, 1
     spec = resolver.cluster_spec().as_dict()
     chiefs = len(spec.get("chief", []))
-    workers = chiefs + len(spec.get("worker", []))
     index = resolver.task_id or 0
     if resolver.task_type == "worker":
         index += chiefs
-    return index, max(workers, 1)
+    return index, max(chiefs + len(spec.get("worker", [])), 1)
 
 
 class Replicas:

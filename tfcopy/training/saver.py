@@ -364,10 +364,9 @@ class Saver:
 
     def _remove_scored(self):
         """Removes the files of weights that no checkpoint refers to."""
-        states = [info["state"] for info in self._checkpoints.infos()]
         self._checkpoints.remove_scored(
             (state["phase"], update)
-            for state in states
+            for state in [info["state"] for info in self._checkpoints.infos()]
             for update, _ in state.get("kept", ())
         )
 

@@ -133,19 +133,17 @@ def log_embeddings(folder, tables, max_words=10_000):
             f'  metadata_path: "{metadata}"\n'
             "}\n"
         )
-    prefix = os.path.join(folder, "embeddings.ckpt")
     # The page shows the names in the file.
     tf.raw_ops.SaveV2(
-        prefix=prefix,
+        prefix=os.path.join(folder, "embeddings.ckpt"),
         tensor_names=list(arrays),
         shape_and_slices=[""] * len(arrays),
         tensors=list(arrays.values()),
     )
-    files = {
+    for file, lines in {
         "checkpoint": ['model_checkpoint_path: "embeddings.ckpt"\n'],
         "projector_config.pbtxt": config,
-    }
-    for file, lines in files.items():
+    }.items():
         _write(folder, file, lines)
 
 

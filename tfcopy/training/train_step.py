@@ -348,11 +348,10 @@ class TrainStep:
 
     def _signature(self, element_spec):
         batch = tf.nest.map_structure(relax_shape, element_spec)
-        num_local = self._replicas.num_local
         return [
-            (batch,) * num_local,
+            (batch,) * self._replicas.num_local,
             tf.TensorSpec((), tf.float32),
-            tf.TensorSpec((num_local, self.num_seeds), tf.int64),
+            tf.TensorSpec((self._replicas.num_local, self.num_seeds), tf.int64),
             tf.TensorSpec((), tf.float32),
         ]
 
@@ -440,8 +439,7 @@ class TrainStep:
         ):
             state.assign(tf.stack([tf.cast(seed, state.dtype), 0]))
         nll, gradients = self._gradients_of(self._mine(batches), scale)
-        used = {i: g for i, g in enumerate(gradients) if g is not None}
-        return nll, used
+        return nll, {i: g for i, g in enumerate(gradients) if g is not None}
 
     def _gradients(self, batch, scale):
         with tf.GradientTape() as tape:

@@ -309,16 +309,15 @@ class Trainer:
             element_spec: Dict of `tf.TensorSpec`, the spec of a batch.
         """
         if self._step is None:
-            objective = Objective(
-                self.model,
-                self.loss,
-                Targets(self.options.targets, element_spec),
-                self.penalty,
-                self.metrics,
-                by_example=self.options.normalize == "examples",
-            )
             self._step = TrainStep(
-                objective,
+                Objective(
+                    self.model,
+                    self.loss,
+                    Targets(self.options.targets, element_spec),
+                    self.penalty,
+                    self.metrics,
+                    by_example=self.options.normalize == "examples",
+                ),
                 self.optimizer,
                 element_spec,
                 self.replicas,

@@ -80,10 +80,9 @@ def is_wrapped(lines: Sequence[str]) -> bool:
         if x.startswith(("msg", '"'))
     )
     # A string that goes on at a blank.
-    wrapped = sum(
+    return long <= sum(
         x.startswith('"') and x.rstrip().endswith(' "') for x in lines
     )
-    return long <= wrapped
 
 
 def _wrap(line):
@@ -199,11 +198,7 @@ def entries_of(path, lines: list[str]) -> list[Entry]:
     return reader.entries
 
 
-_FIELDS = {
-    "msgctxt": "context",
-    "msgid": "singular",
-    "msgid_plural": "plural",
-}
+_FIELDS = {"msgctxt": "context", "msgid": "singular", "msgid_plural": "plural"}
 
 
 class _Reader:
@@ -464,10 +459,9 @@ def forms_of_singular(
 def _numbers_of_forms(field, count):
     """Returns the numbers of each form; `None` without a valid formula."""
     found = re.match(_PLURAL_FIELD, field)
-    formula = (found and found[2] or "").strip()
     numbers = [set() for _ in range(count)]
     try:
-        form_of = gettext.c2py(formula)
+        form_of = gettext.c2py((found and found[2] or "").strip())
         for number in _PLURAL_NUMBERS:
             numbers[form_of(number)].add(number)
     except (ValueError, IndexError, ArithmeticError, RecursionError):

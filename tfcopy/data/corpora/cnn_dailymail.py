@@ -74,16 +74,15 @@ def load_bin(folder: str | os.PathLike) -> TranslationCorpus:
     """
     folder = os.fspath(folder)
     paths = {name: _paths(folder, name) for name in ("train", "val", "test")}
-    checked = [
-        CheckedPairs.check(
-            os.path.join(folder, f"{name}*.bin"),
-            functools.partial(_read_all, of_split),
-            "Give the folder with the chunked .bin files.",
-        )
-        for name, of_split in paths.items()
-    ]
     return translation_corpus(
-        checked,
+        [
+            CheckedPairs.check(
+                os.path.join(folder, f"{name}*.bin"),
+                functools.partial(_read_all, of_split),
+                "Give the folder with the chunked .bin files.",
+            )
+            for name, of_split in paths.items()
+        ],
         "cnn_dailymail",
         source_language="en",
         target_language="en",

@@ -36,8 +36,7 @@ def entries_of(path, content: bytes) -> tuple[str, list[Entry]]:
             f"{path}: a damaged compiled catalogue (.mo). Compile it again, by "
             "`msgfmt`, or remove it."
         ) from error
-    header = dict(zip(sources, targets)).get(b"", b"")
-    charset = charset_of(path, header)
+    charset = charset_of(path, dict(zip(sources, targets)).get(b"", b""))
     try:
         texts = [[x.decode(charset) for x in y] for y in (sources, targets)]
     except UnicodeError as error:

@@ -357,10 +357,9 @@ def splits(
         seed: Chooses the pairs that are held out.
     """
     pairs_of = {"validation": validation, "test": test}
-    missing = [name for name, pairs in pairs_of.items() if pairs is None]
     held_out = sample_held_out(
         train.num_pairs,
-        missing,
+        [name for name, pairs in pairs_of.items() if pairs is None],
         num_held_out,
         seed,
         place=train.place,

@@ -31,7 +31,7 @@ _WMT_ARCHIVE = "training-parallel-europarl-v7.tgz"  # also holds cs, de, es, fr
 _CHECKSUMS = {
     _WMT_ARCHIVE: (
         "0224c7c710c8a063dfd893b0cc0830202d61f4c75c17eb8e31836103d27d96e7"
-    ),
+    )
 }
 _BLOCK = 1 << 20
 _TIMEOUT = 30  # seconds
@@ -68,9 +68,8 @@ def load(
     other = _other_language(languages)
     folder = os.fspath(data_dir)
     names = [f"europarl-v7.{other}-en.{language}" for language in languages]
-    train = _find(folder, names) or _unpack(folder, names, other, download)
     return text_pairs.load(
-        train,
+        _find(folder, names) or _unpack(folder, names, other, download),
         validation=_find(folder, [f"newstest2010.{x}" for x in languages]),
         test=_find(folder, [f"newstest2011.{x}" for x in languages]),
         source_language=source_language,

@@ -239,10 +239,9 @@ def _catalogs_below(folder, base, left_out) -> dict[str, str]:
             if x in sources or _is_compiled(x) and f"{x[:-3]}.po" not in sources
             if not x.startswith(".")
         ]
-    found = _languages_of_paths(folder, sorted(paths))
     return {
         path: language
-        for path, language in found.items()
+        for path, language in _languages_of_paths(folder, sorted(paths)).items()
         if not (_is_compiled(path) and language)
         or base_language(language) == base
     }

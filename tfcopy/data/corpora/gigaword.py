@@ -101,10 +101,9 @@ def load_tagged(
     Raises:
         CorpusError: naming the files and the line.
     """
-    texts = (train, validation, test)
     tags = (train_tags, validation_tags, test_tags)
     return translation_corpus(
-        map(_check, texts, tags),
+        map(_check, (train, validation, test), tags),
         os.path.basename(train[0]),
         tokenized=True,
         **options,

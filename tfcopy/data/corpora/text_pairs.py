@@ -286,10 +286,7 @@ _REASONS = {
     "unlike": "of very different length",
 }
 # Counted only where there are some.
-_RARE_REASONS = {
-    "other_language": "in another language",
-    "damaged": "damaged",
-}
+_RARE_REASONS = {"other_language": "in another language", "damaged": "damaged"}
 
 
 def count_pairs(read: int, left: int, **left_out: int) -> dict[str, int]:

@@ -131,8 +131,7 @@ class Definitions:
             lemmas: As in `Definitions`.
         """
         entries = list(entries)
-        texts = list(dict.fromkeys(text for _, text, _ in entries))
-        tokens = _tokenize(texts)
+        tokens = _tokenize(list(dict.fromkeys(text for _, text, _ in entries)))
         return _gather(
             ((word, tokens[text], part) for word, text, part in entries), lemmas
         )

@@ -53,10 +53,8 @@ class Lemmas(tf.Module):
         # `""` is no word, but the padding after the last part of a word.
         listed = {form: lemmas for form, lemmas in listed.items() if form}
         bits = [0] + [_bits(parts) for parts in parts_of_speech]
-        rows = [()]
-        for lemmas in listed.values():
-            numbers = filter(None, map(number, lemmas))
-            rows.append(tuple(numbers)[:NUM_ENTRIES])
+        numbers = (filter(None, map(number, x)) for x in listed.values())
+        rows = [(), *(tuple(x)[:NUM_ENTRIES] for x in numbers)]
         with tf.init_scope():
             self._bits = tf.constant(bits, tf.int32)
             self._forms = table({w: i for i, w in enumerate(listed, start=1)})

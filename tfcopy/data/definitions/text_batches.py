@@ -137,8 +137,7 @@ def _pad(x, target, name):
     if x.shape.rank != 2 or not name.startswith(_ROWS):
         return longer
     is_new = tf.range(target[0])[:, None] >= tf.shape(x)[0]
-    is_first = tf.range(target[1]) == 0
-    return tf.where(is_new & is_first, tokens.EOS, longer)
+    return tf.where(is_new & (tf.range(target[1]) == 0), tokens.EOS, longer)
 
 
 class TextBatches:
@@ -195,13 +194,12 @@ class TextBatches:
             num_replicas: Number of slices of a global batch, which come one
                 after the other; equal but for one example.
         """
-        lengths = texts.lengths
         if isinstance(batch_size, TokenLimit):
-            batch_size.check(lengths, num_replicas)
+            batch_size.check(texts.lengths, num_replicas)
         else:
             check_batch_size(len(texts), batch_size, num_replicas)
         found = epoch_batches(
-            lengths, batch_size, seed=shuffle_seed, epoch=epoch
+            texts.lengths, batch_size, seed=shuffle_seed, epoch=epoch
         )
         slices = [
             part

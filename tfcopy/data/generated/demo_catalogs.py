@@ -275,8 +275,7 @@ class _Sentence:
         ]
         texts = [text for pair in spelled for text in pair]
         marks = {chr(_FIRST_SPAN + i): x for i, x in enumerate(self.spans)}
-        placeholders = Placeholders(self.rng, self.names)
-        names, flag = placeholders.choose(marks, texts)
+        names, flag = Placeholders(self.rng, self.names).choose(marks, texts)
         taken = set(names.values())
         for mark, (kind, _) in marks.items():
             if mark not in names:

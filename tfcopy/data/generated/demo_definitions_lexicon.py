@@ -137,11 +137,7 @@ def plain_words() -> tuple[str, ...]:
 
 
 FACETS = ("kind", "colour", "origin")
-_VALUES = {
-    "kind": tuple(KINDS),
-    "colour": tuple(COLOURS),
-    "origin": ORIGINS,
-}
+_VALUES = {"kind": tuple(KINDS), "colour": tuple(COLOURS), "origin": ORIGINS}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -150,10 +150,9 @@ class Grammar:
                 return pair
 
     def _pair(self) -> tuple[str, str]:
-        rng = self.rng
-        (section,) = rng.choices([*_SECTIONS], weights=_SECTIONS.values())
+        (section,) = self.rng.choices([*_SECTIONS], weights=_SECTIONS.values())
         en, fr = self._expand(section)
-        opening = rng.random()
+        opening = self.rng.random()
         if opening < _OPENINGS[section]:
             en, fr = self._prepend("openings", en, fr)
         elif opening < 0.25 and section != "headings":

@@ -212,12 +212,11 @@ def pools(half: str) -> dict[str, tuple[str, ...]]:
     result = {"number": _numbers(is_test)}
     for type, draw in (("date", _date), ("time", _time)):
         result[type] = _draw(type, half, functools.partial(draw, is_test))
-    forms_of = {
+    for type, forms in {
         type: sections["forms"]
         for type, sections in _WORDS_TABLE.items()
         if "forms" in sections
-    }
-    for type, forms in forms_of.items():
+    }.items():
         fill = functools.partial(_fill, forms, entries)
         result[type] = _draw(type, half, fill, _num_possible(forms, entries))
     return result

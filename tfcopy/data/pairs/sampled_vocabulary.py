@@ -45,8 +45,7 @@ def choose_candidates(copy_ids, vocabulary_size: int, count: int, seed=None):
     count = min(count, vocabulary_size)
     ids = tf.range(vocabulary_size)
     words = tf.reshape(copy_ids, [-1])
-    is_word = (words >= 0) & (words < vocabulary_size)
-    words = tf.boolean_mask(words, is_word)
+    words = tf.boolean_mask(words, (words >= 0) & (words < vocabulary_size))
     in_batch = tf.scatter_nd(
         words[:, None], tf.ones_like(words), [vocabulary_size]
     )

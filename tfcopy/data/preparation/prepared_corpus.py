@@ -89,7 +89,7 @@ class Settings:
             **identify_counting(self.tokenizers, self.sizes, self.min_count),
             **encoding_identity(self.tokenizers, **self.encoding_options()),
             "vocabulary files": {
-                side: _content_key(path)
+                side: fingerprint(filesystem.read_bytes(path))
                 for side, path in self.vocabulary_files.items()
             },
             "remove_duplicates": self.remove_duplicates,
@@ -200,11 +200,6 @@ _dictionary = functools.lru_cache(maxsize=1)(Dictionary.load)
 def _tokenizers(tokenizers):
     sides = zip(("source", "target"), tokenizers)
     return {f"tokenizer of the {side}": x.fingerprint for side, x in sides}
-
-
-def _content_key(path) -> str:
-    """Returns a key of the content of a small file."""
-    return fingerprint(filesystem.read_bytes(path))
 
 
 @dataclasses.dataclass(frozen=True)

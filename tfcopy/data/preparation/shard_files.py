@@ -415,6 +415,5 @@ def _parts(folder, shard):
         os.path.join(folder, shard.file), shard.checksum
     )
     # There is no map of no bytes.
-    mode = "r" if any(shard.sizes) else None
-    values = np.load(path, mmap_mode=mode)
+    values = np.load(path, mmap_mode="r" if any(shard.sizes) else None)
     return np.split(np.asarray(values), np.cumsum(shard.sizes)[:-1])

@@ -42,8 +42,7 @@ def remove_mark(text: str) -> Marked:
     """Takes the accelerator out of a text, if it has exactly one."""
     if len(text) <= _LONGEST and "\n" not in text:
         for mark, pattern in _MARKS.items():
-            match = pattern.search(text)
-            if match and text.count(mark) == 1:
+            if pattern.search(text) and text.count(mark) == 1:
                 place = text.index(mark)
                 rest = text[:place] + text[place + 1 :]
                 return Marked(rest, mark, text[place + 1])

@@ -76,7 +76,8 @@ class BytePairTokenizer(PieceTokenizer):
         """Cuts text of shape `(B,)` into ragged tokens, `(B, None)`."""
         text = normalize_blanks(text, self.blanks)
         marked = tf.strings.regex_replace(text, _WORD, rf"{EDGE}\0")
-        words = _cut_long(_drop_empty(tf.strings.split(marked, EDGE)))
+        words = tf.strings.split(marked, EDGE)
+        words = _cut_long(keep(words, words.values != ""))
         different, places = tf.unique(words.flat_values)
         pieces = tf.gather(self._merge(different), places)
         tokens = tf.RaggedTensor.from_row_splits(
@@ -164,11 +165,10 @@ class BytePairTokenizer(PieceTokenizer):
             [symbols, tf.size(words) > 0],
             shape_invariants=[tf.TensorShape([None, None]), tf.TensorShape([])],
         )
-        is_span = (words == SPAN)[:, None]
         last = tf.concat(
             [[len(self._pairs.pieces)], tf.fill([size - 1], -1)], 0
         )
-        symbols = tf.where(is_span, last, symbols)
+        symbols = tf.where((words == SPAN)[:, None], last, symbols)
         return tf.ragged.boolean_mask(symbols, symbols != _PADDING)
 
     def _ranks(self, left, right):
@@ -195,14 +195,9 @@ class BytePairTokenizer(PieceTokenizer):
         return BytePairs.make(self._content["pieces"], self._content["merges"])
 
 
-def _drop_empty(words):
-    return keep(words, words.values != "")
-
-
 def _cut_long(words):
     """Cuts long ragged words into several."""
-    lengths = tf.strings.length(words.flat_values)
-    parts = -(-lengths // _LONGEST)
+    parts = -(-tf.strings.length(words.flat_values) // _LONGEST)
     owners = tf.repeat(tf.range(tf.size(parts)), parts)
     starts = tf.ragged.range(parts).flat_values * _LONGEST
     cut = tf.strings.substr(

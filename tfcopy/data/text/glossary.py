@@ -208,8 +208,7 @@ def unmark(text, translations):
     # A mark that a text came with has no translation.
     known = marked & (number < tf.size(translations))
     padded = tf.concat([translations, [""]], axis=0)
-    written = tf.gather(padded, tf.where(known, number, 0))
-    flat = tf.where(known, written, flat)
+    flat = tf.where(known, tf.gather(padded, tf.where(known, number, 0)), flat)
     return tf.reshape(join(parts.with_flat_values(flat)), tf.shape(text))
 
 

@@ -460,8 +460,7 @@ def unmark(words):
     """Removes the marks of a span's subwords from words of any shape."""
     if isinstance(words, tf.RaggedTensor):
         return words.with_flat_values(unmark(words.flat_values))
-    marks = f"(?s)^{_ANY_MARK}|{SURFACE}.*"
-    return tf.strings.regex_replace(words, marks, "")
+    return tf.strings.regex_replace(words, f"(?s)^{_ANY_MARK}|{SURFACE}.*", "")
 
 
 def _split(text, spans):

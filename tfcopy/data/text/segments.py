@@ -178,8 +178,7 @@ def mask(
     if not forms or not places:
         return MaskedText(text, {})
     # No text contains all of these.
-    free = (x for x in "xyzqjkvw" if f"{x}0" not in text)
-    letter = next(free, "tfcopy")
+    letter = next((x for x in "xyzqjkvw" if f"{x}0" not in text), "tfcopy")
     for turn, form in itertools.product([*turns, None], forms):
         spans = {}
         for number, place in enumerate(places):

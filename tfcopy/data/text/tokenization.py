@@ -514,8 +514,7 @@ def find_covering_span(
         the same number twice where there is none.
     """
     first = int(np.searchsorted(ends, start, side="right"))
-    last = int(np.searchsorted(starts, end, side="left"))
-    return first, max(first, last)
+    return first, max(first, int(np.searchsorted(starts, end, side="left")))
 
 
 def _places(text, tokenizer):

@@ -140,8 +140,7 @@ class Vocabulary:
 
         It reads the vocabulary's file, if it has one.
         """
-        unknown = special.SPECIAL_TOKENS[special.UNK]
-        return self._make_table(unknown, order=-1)
+        return self._make_table(special.SPECIAL_TOKENS[special.UNK], order=-1)
 
     def _make_table(self, default, order=1):
         if self.path is None:

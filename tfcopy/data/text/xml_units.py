@@ -215,8 +215,7 @@ class XmlReader:
     def _start_outside(self, element):
         above, is_unit = element.above, element.name in self.names
         if above is None:
-            start = element.start - self._base
-            root = _TAG.match(self._data, start)[0]
+            root = _TAG.match(self._data, element.start - self._base)[0]
             # It is read again after each fault.
             self._root = root if len(root) <= _LONGEST_ROOT else None
             if is_unit:

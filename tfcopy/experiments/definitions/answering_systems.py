@@ -77,10 +77,9 @@ def prepare(config, systems):
     def read_split(split, tokenizer, name):
         return read(split, tokenizer, questions[name])
 
-    data = definition_data.prepare(
+    return definition_data.prepare(
         config, corpus, read_split, systems, count_once
-    )
-    return data, questions
+    ), questions
 
 
 def build(run, name, sources, data, questions):
@@ -236,8 +235,7 @@ class AnswerSamples:
 
     def __call__(self, update, writer):
         scores, weights = self._sample()
-        predictions = [(self._sample.batch, scores)]
-        answers = self._answer(predictions, self._questions)
+        answers = self._answer([(self._sample.batch, scores)], self._questions)
         rows = []
         for i, (question, answer) in enumerate(zip(self._questions, answers)):
             self._draw(writer, update, i, question, weights[i], answer.span)

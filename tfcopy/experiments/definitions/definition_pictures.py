@@ -212,12 +212,11 @@ def draw_categories(text_system, categories, folder):
     Reference:
         [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), Figure 3.
     """
-    features = text_system.features
     nouns = {x: name for name, members in categories.items() for x in members}
-    entries = features.lookup.entries(tf.constant(list(nouns)))
+    entries = text_system.features.lookup.entries(tf.constant(list(nouns)))
     # Unknown words, less what these have without definitions.
     unknown = np.full((1, len(nouns)), tokens.UNK, np.int32)
-    pack = features.packer.pack(entries[None], unknown)
+    pack = text_system.features.packer.pack(entries[None], unknown)
     embedding = text_system.model.get_layer("embedding")
     vectors = embedding(unknown, pack) - embedding(unknown)
     vectors = keras.ops.convert_to_numpy(vectors)[0]

@@ -105,8 +105,7 @@ def is_right(label_probabilities: np.ndarray, texts: WordTexts) -> np.ndarray:
 
 def score(right: np.ndarray) -> dict:
     """Computes the percentage of correct labels, with a 95 % interval."""
-    accuracy = 100 * float(right.mean())
-    return reporting.share("accuracy", accuracy, len(right))
+    return reporting.share("accuracy", 100 * float(right.mean()), len(right))
 
 
 def print_examples(
@@ -124,8 +123,7 @@ def print_examples(
     for i in range(min(count, len(texts))):
         print()
         for name in texts.texts:
-            words = texts.tokens(name, i)
-            reporting.print_text(name, " ".join(words), width)
+            reporting.print_text(name, " ".join(texts.tokens(name, i)), width)
         for name, rows in answers.items():
             best = rows[i].argmax()
             label = f"{nli.LABELS[best]} ({100 * rows[i][best]:.0f} %)"

@@ -36,8 +36,7 @@ def read(
     """
     rows = token_rows(split, tokenizer, description="Tokenising sentences")
     for sentence in filter(None, rows):
-        words = [word.decode() for word in sentence[:max_length]]
-        yield {"text": words}, {}
+        yield {"text": [word.decode() for word in sentence[:max_length]]}, {}
 
 
 def load_corpus(config):
@@ -140,21 +139,19 @@ def score(predictions: Iterable) -> tuple[dict, list]:
         target = np.asarray(batch["target_ids"])
         before = np.asarray(batch["text_ids"])
         is_word = target != tokens.PAD
-        groups = {
+        for name, mask in {
             "perplexity": is_word,
             "after_oov": is_word & (before == tokens.UNK),
             "after_known": is_word & (before != tokens.UNK),
             "known_targets": is_word & (target != tokens.UNK),
-        }
-        for name, mask in groups.items():
+        }.items():
             total, number = sums.get(name, (0.0, 0))
             sums[name] = total + costs[mask].sum(), number + int(mask.sum())
         rows += [x[mask] for x, mask in zip(costs, is_word)]
-    scores = {
+    return {
         name: float(np.exp(total / number)) if number else None
         for name, (total, number) in sums.items()
-    }
-    return scores, rows
+    }, rows
 
 
 def print_examples(

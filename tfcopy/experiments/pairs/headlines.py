@@ -179,8 +179,7 @@ def prepare(config, folder, points):
         blanks = (Tokenizer("space"), Tokenizer("space"))
 
         def load_anonymised():
-            pairs = anonymise(corpus.train, entities, tokenizers, limits)
-            return pairs, blanks
+            return anonymise(corpus.train, entities, tokenizers, limits), blanks
 
         key = (entities.fingerprint, limits)
         counted |= {"texts": load_anonymised, "texts_key": key}
@@ -307,8 +306,7 @@ def train_and_score(system, data, test):
     options = pointer_softmax_systems.training_options(system, head, data)
     _, trainer_result, trained = pair_training.train(system, data, **options)
     answers, scores = test.answer(system.served)
-    dev = data.validation
-    length = dev.num_target_tokens / len(dev)
+    length = data.validation.num_target_tokens / len(data.validation)
     results = {
         **trained,
         **scores,

@@ -136,10 +136,9 @@ def dev_batches(batching: Batching, data, shapes=None) -> tf.data.Dataset:
     if shapes is not None and batching.batch_tokens is not None:
         # It may hold longer pairs than the shapes that tokens are limited by.
         shapes = [*shapes, data.validation.longest]
-    dev = pipeline.evaluation_batches(
+    return pipeline.evaluation_batches(
         data.validation, batching.batch_size, shapes=shapes
-    )
-    return dev.map(lambda batch: {name: batch[name] for name in BATCH})
+    ).map(lambda batch: {name: batch[name] for name in BATCH})
 
 
 def train_batches(batching: Batching, encoded, change=None, shapes=None):

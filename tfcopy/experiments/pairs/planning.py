@@ -81,10 +81,9 @@ def train(system, data):
 def plan_metrics(batch, distribution):
     """Computes the share of steps that replan, and the mean deviation."""
     mean = pair_training.mean_over_targets
-    deviation = distribution.commitment_deviation
     return {
         "replan_share": mean(distribution.replan, batch),
-        "commitment_deviation": mean(deviation, batch),
+        "commitment_deviation": mean(distribution.commitment_deviation, batch),
     }
 
 

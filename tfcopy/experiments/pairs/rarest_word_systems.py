@@ -209,9 +209,8 @@ def _batches(config, train, task):
 
 def _metrics(batch, distribution):
     """Computes the share of errors, and the mean probability to copy."""
-    source_ids = batch["source_ids"]
-    ids, _ = best_words(distribution, source_ids)
-    wrong = ids != tf.reduce_max(source_ids, axis=1)
+    ids, _ = best_words(distribution, batch["source_ids"])
+    wrong = ids != tf.reduce_max(batch["source_ids"], axis=1)
     return {
         "error_rate": 100 * tf.reduce_mean(tf.cast(wrong, tf.float32)),
         "copy_probability": tf.reduce_mean(copying.copied_mass(distribution)),
@@ -296,9 +295,8 @@ class History:
         self._rows = self._read()
 
     def __call__(self, update, writer):
-        words = self._data.validation
-        answers, _ = answer_all(self._answer, words)
-        scores = errors(answers, words, self._data.task)
+        answers, _ = answer_all(self._answer, self._data.validation)
+        scores = errors(answers, self._data.validation, self._data.task)
         targets = scores["targets"]
         row = {
             "update": update,
@@ -336,11 +334,10 @@ def make_translator(model, task, litert=None):
     Of a text with more words than a sequence of the task, the rest is cut
     off; one with fewer gets an answer, but the model was trained on none.
     """
-    words = task.vocabulary
     return Translator(
         model,
-        Vocabulary(words),
-        Vocabulary(words[: model.vocabulary_size]),
+        Vocabulary(task.vocabulary),
+        Vocabulary(task.vocabulary[: model.vocabulary_size]),
         source_tokenizer=Tokenizer("space", language="other"),
         target_tokenizer=Tokenizer("space", language="other"),
         options=SearchOptions(

@@ -5,12 +5,7 @@ Corpora are files, tables, TFDS, or the demo's.
 
 import tensorflow as tf
 
-from tfcopy.data.corpora import (
-    cnn_dailymail,
-    gigaword,
-    tables,
-    tfds_corpora,
-)
+from tfcopy.data.corpora import cnn_dailymail, gigaword, tables, tfds_corpora
 from tfcopy.data.corpora.corpus import SPLITS
 from tfcopy.data.generated import demo_news
 from tfcopy.data.ragged_rows import join

@@ -88,7 +88,6 @@ class FinalContext(PointingAttention):
             memory.sentences[name] for name in ("context", "log_weights")
         )
         if query is not None and len(query.shape) == 3:
-            beams = query.shape[1]
-            context = copies(context, beams)
-            log_weights = copies(log_weights, beams)
+            context = copies(context, query.shape[1])
+            log_weights = copies(log_weights, query.shape[1])
         return context, log_weights, state

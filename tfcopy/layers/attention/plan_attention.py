@@ -262,8 +262,7 @@ class PlanAttention(BahdanauAttention):
             )
             weights["read"] = self._cast(self.read_kernel)
             if self.use_bias:  # Added here once; the gate has no bias.
-                bias = ops.cast(self.read_bias, keys.dtype)
-                sentences["keys"] = keys + bias
+                sentences["keys"] = keys + ops.cast(self.read_bias, keys.dtype)
         return memory.update(sentences, weights)
 
     def _query_bias(self):
@@ -291,9 +290,8 @@ class PlanAttention(BahdanauAttention):
             Dict of `alignment`, `(B, S, k)`, or `(B, S)` with `mode="repeat"`;
             of `commitment`; and of `replan`, for plots.
         """
-        mask_bias = memory.sentences["mask_bias"]
-        ones = ops.ones_like(mask_bias)
-        batch = ops.shape(mask_bias)[0]
+        ones = ops.ones_like(memory.sentences["mask_bias"])
+        batch = ops.shape(memory.sentences["mask_bias"])[0]
         if self._plans:
             ones = ops.expand_dims(ones, 2) * ops.ones((1, 1, self.plan_steps))
         return {
@@ -370,12 +368,11 @@ class PlanAttention(BahdanauAttention):
 
     def _new_plan(self, hidden, gate, old, memory):
         """Computes `(1 - v) new + v old`, `(B, S, k)`."""
-        weights = memory.weights
         # One large product each.
-        summary = Product(*weights["summarize"])(old)
+        summary = Product(*memory.weights["summarize"])(old)
         if self.layer_norm:
-            summary = normalize(summary, weights["norms"]["summary"])
-        hidden = hidden + Product(weights["read"])(ops.tanh(summary))
+            summary = normalize(summary, memory.weights["norms"]["summary"])
+        hidden = hidden + Product(memory.weights["read"])(ops.tanh(summary))
         new = self._scores(hidden, memory)
         if not self._has_gate:
             return new

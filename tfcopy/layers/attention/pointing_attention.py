@@ -51,7 +51,6 @@ class PointingAttention(keras.layers.Layer):
 
     def project(self, inputs, training=False):
         """Returns `None`: by default the query does not depend on words."""
-        return None
 
     def initial_state(self, memory):
         """Returns `()`: by default there is no state between steps."""

@@ -1,4 +1,4 @@
-"""Adapter of KerasHub's BART: encoding of a source, decoding of a target.
+"""Adapters of BART, Marian and M2M-100: encoding a source, decoding a target.
 
 Shapes: B batch, N any rows, D hidden size, H heads, d size of a head.
 """
@@ -108,6 +108,52 @@ class BartParts(BackboneParts):
         return dropout(norm(x), training=training)
 
 
+class MarianParts(BartParts):
+    """Adapter of a `MarianBackbone` or an `M2M100Backbone`."""
+
+    special_ids = (1, 3, 2, 2)  # as in M2M-100
+    target_start = "pad"
+
+    @property
+    def target_table(self):
+        return self.backbone.decoder_token_embedding
+
+    @property
+    def encoder_layers(self):
+        return self._layers("encoder")
+
+    @property
+    def decoder_layers(self):
+        return self._layers("decoder")
+
+    def encode(self, words, mask, training=False):
+        return self._normalize("encoder", super().encode(words, mask, training))
+
+    def decode(self, words, annotations, mask, training=False):
+        x = super().decode(words, annotations, mask, training)
+        return self._normalize("decoder", x)
+
+    def step(self, words, mask, caches, history):
+        x, rows = super().step(words, mask, caches, history)
+        return self._normalize("decoder", x), rows
+
+    def _layers(self, side):
+        names = "position_embedding", "embeddings_dropout", "layer_norm"
+        first, second, last = (
+            getattr(self.backbone, f"{side}_{name}") for name in names
+        )
+        blocks = getattr(self.backbone, f"{side}_transformer_layers")
+        return [first, second, *blocks, *([last] if last else [])]
+
+    def _normalize(self, side, x):
+        norm = getattr(self.backbone, f"{side}_layer_norm")
+        return norm(x) if norm else x
+
+    def _add_places(self, layers, words, places, training=False):
+        positions, dropout, *_ = layers
+        return dropout(positions(words, positions=places), training=training)
+
+
 def _keys_and_values(attention, x):
     """Computes the keys and values of `(B, N, D)`, by head."""
     return {
@@ -118,6 +164,5 @@ def _keys_and_values(attention, x):
 
 def _read(attention, x, rows, visible):
     """Attends with queries from `(B, N, D)`; returns the same shape."""
-    queries = to_heads(map_all(attention.query_dense, x))
-    found = attend(queries, [rows], visible)
+    found = attend(to_heads(map_all(attention.query_dense, x)), [rows], visible)
     return map_all(attention.output_dense, to_heads(found))

@@ -45,8 +45,7 @@ class CausalParts(BackboneParts):
     def logit_cap(self):
         table = self.backbone.token_embedding
         # A quantized table caps its products itself.
-        quantized = table.quantization_mode
-        return None if quantized else table.logit_soft_cap
+        return None if table.quantization_mode else table.logit_soft_cap
 
     @property
     def num_heads(self):
@@ -86,7 +85,7 @@ class CausalParts(BackboneParts):
         """
         places = _places(mask)
         earlier = ops.expand_dims(places, 2) >= ops.expand_dims(places, 1)
-        visible = ops.logical_and(earlier, ops.expand_dims(mask, 1))
+        visible = earlier & ops.expand_dims(mask, 1)
         annotations, rows = self._run(
             words, places, visible, places, lambda name, new: [new], training
         )
@@ -130,9 +129,8 @@ class CausalParts(BackboneParts):
             step.
         """
         own = history.visible()
-        beams = own.shape[1]
         # Each step appended one row per beam.
-        steps = ops.arange(ops.shape(own)[2], dtype="int32") // beams
+        steps = ops.arange(ops.shape(own)[2], dtype="int32") // own.shape[1]
         hidden, rows = self._run(
             words,
             _length(mask) + history.steps,
@@ -170,7 +168,7 @@ class CausalParts(BackboneParts):
             window = _window(block)
             seen = visible
             if window is not None:
-                seen = ops.logical_and(visible, back < window)
+                seen = visible & (back < window)
 
             def read(x, name=block.name, layers=layers, seen=seen):
                 queries, keys = (

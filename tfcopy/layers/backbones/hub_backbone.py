@@ -9,12 +9,8 @@ import keras
 import numpy as np
 from keras import ops
 
-from tfcopy.keras_internals import (
-    all_layers,
-    keep_own_policy,
-    serialize_shared,
-)
-from tfcopy.layers.backbones.bart_parts import BartParts
+from tfcopy.keras_internals import all_layers, keep_own_policy, serialize_shared
+from tfcopy.layers.backbones.bart_parts import BartParts, MarianParts
 from tfcopy.layers.backbones.causal_parts import (
     GemmaParts,
     Gpt2Parts,
@@ -25,7 +21,6 @@ from tfcopy.layers.backbones.causal_parts import (
     Qwen3Parts,
     QwenParts,
 )
-from tfcopy.layers.backbones.marian_parts import MarianParts
 from tfcopy.layers.backbones.t5_parts import T5Parts
 from tfcopy.layers.backbones.t5gemma_parts import T5Gemma2Parts, T5GemmaParts
 from tfcopy.layers.cells.decoder_cell import HistoryCell
@@ -135,7 +130,7 @@ def deserialize_backbone(config):
     # Imported late, since it takes a second; these register the classes.
     import keras_hub  # noqa: F401
 
-    from tfcopy.layers.backbones import m2m100_backbone  # noqa: F401
+    from tfcopy.layers.backbones import marian_backbone  # noqa: F401
 
     backbone = keras.saving.deserialize_keras_object(config["backbone"])
     # Another layer of the model may share the backbone, with LoRA enabled.
@@ -334,17 +329,13 @@ class BackboneCell(OfBackbone, HistoryCell):
         """Prepares the `Memory` that all steps share."""
         mask = or_all(mask, annotations)
         return self._prepare(
-            annotations,
-            mask,
-            {},
-            {"annotations": annotations, "mask": mask},
+            annotations, mask, {}, {"annotations": annotations, "mask": mask}
         )
 
     def prepare_search(self, annotations, mask):
         """Prepares the memory of a search, with caches of cross-attentions."""
         memory = self.prepare(annotations, mask)
-        caches = self.parts.source_caches(annotations)
-        return memory.update({"caches": caches})
+        return memory.update({"caches": self.parts.source_caches(annotations)})
 
     def _get_row_template(self, memory):
         return memory.sentences["caches"]
@@ -357,9 +348,8 @@ class BackboneCell(OfBackbone, HistoryCell):
         return ops.cast(hidden, "float32")
 
     def _one_step(self, words, memory, history):
-        sentences = memory.sentences
         hidden, rows = self.parts.step(
-            words, sentences["mask"], sentences["caches"], history
+            words, memory.sentences["mask"], memory.sentences["caches"], history
         )
         return ops.cast(hidden, "float32"), rows
 

@@ -1,4 +1,6 @@
-"""Network of Marian, as OPUS-MT's translators have it, in the form of KerasHub.
+"""Networks of Marian and M2M-100, in the form of KerasHub.
+
+They are those of OPUS-MT, and of SMaLL-100 and NLLB-200.
 
 Shapes: B batch, S source steps, T target steps, N any rows, D hidden size.
 """
@@ -8,8 +10,10 @@ import keras_hub
 import numpy as np
 from keras import ops
 
+from tfcopy.layers.configured import Configured
 
-class FixedPositions(keras.layers.Layer):
+
+class FixedPositions(Configured, keras.layers.Layer):
     """Layer that scales embedded tokens, and adds sinusoids to them.
 
     The first half of the columns are sines, the second half cosines of the same
@@ -32,8 +36,7 @@ class FixedPositions(keras.layers.Layer):
 
     def __init__(self, length, scale=1.0, offset=0, shortened=False, **kwargs):
         super().__init__(**kwargs)
-        self.length, self.scale = length, scale
-        self.offset, self.shortened = offset, shortened
+        self.keep_arguments(locals())
 
     def build(self, inputs_shape):
         size = inputs_shape[-1]
@@ -62,14 +65,9 @@ class FixedPositions(keras.layers.Layer):
     def compute_output_shape(self, inputs_shape):
         return inputs_shape
 
-    def get_config(self):
-        names = "length", "scale", "offset", "shortened"
-        own = {name: getattr(self, name) for name in names}
-        return {**super().get_config(), **own}
-
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class MarianBackbone(keras_hub.models.Backbone):
+class MarianBackbone(Configured, keras_hub.models.Backbone):
     """Encoder-decoder network of Marian, such as OPUS-MT's.
 
     Its positions are sinusoids. The output layer of a translator is the table
@@ -135,11 +133,9 @@ class MarianBackbone(keras_hub.models.Backbone):
         dtype: str | keras.DTypePolicy | None = None,
         **kwargs,
     ):
-        config = {
-            name: value
-            for name, value in locals().items()
-            if name not in ("self", "dtype", "kwargs", "__class__")
-        }
+        # === Config ===
+        self.keep_arguments(locals(), "dtype")
+
         # === Layers ===
         is_shared = decoder_vocabulary_size is None
 
@@ -231,11 +227,35 @@ class MarianBackbone(keras_hub.models.Backbone):
             **kwargs,
         )
 
-        # === Config ===
-        for name, value in config.items():
-            setattr(self, name, value)
-        self._config_names = tuple(config)
 
-    def get_config(self):
-        own = {name: getattr(self, name) for name in self._config_names}
-        return {**super().get_config(), **own}
+@keras.saving.register_keras_serializable(package="tfcopy")
+class M2M100Backbone(MarianBackbone):
+    """Encoder-decoder network of M2M-100, SMaLL-100 and the dense NLLB-200.
+
+    It differs from `MarianBackbone` in its defaults, and in its sinusoids,
+    whose first position is 2.
+
+    ```python
+    backbone = models.M2M100Backbone(**small)
+    model = models.from_backbone(backbone, head="softmax")
+    ```
+
+    Args:
+        vocabulary_size: Number of tokens.
+        **kwargs: The other arguments of `MarianBackbone`, by name. Defaults
+            are the activation `"relu"`, `normalize_first=True` and 1,024
+            positions.
+
+    Reference:
+        [Fan et al., 2020](https://arxiv.org/abs/2010.11125);
+        [Mohammadshahi et al., 2022](https://arxiv.org/abs/2210.11621) for
+        SMaLL-100;
+        [NLLB Team, 2022](https://arxiv.org/abs/2207.04672) for NLLB-200.
+    """
+
+    _positions = {"offset": 2, "shortened": True}
+
+    def __init__(self, vocabulary_size: int, **kwargs):
+        defaults = {"activation": "relu", "max_sequence_length": 1024}
+        defaults["normalize_first"] = True
+        super().__init__(vocabulary_size, **{**defaults, **kwargs})

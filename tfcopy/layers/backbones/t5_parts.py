@@ -30,9 +30,8 @@ class T5Parts(BackboneParts):
 
     @property
     def feature_scale(self):
-        backbone = self.backbone
-        tied = backbone.tie_embedding_weights
-        return backbone.hidden_dim**-0.5 if tied else 1.0
+        tied = self.backbone.tie_embedding_weights
+        return self.backbone.hidden_dim**-0.5 if tied else 1.0
 
     @property
     def encoder_layers(self):
@@ -110,11 +109,10 @@ class T5Parts(BackboneParts):
 
 def _bias(attention, visible, history):
     """Computes the relative position bias of a step, `(1, H, 1, R)`."""
-    beams = visible.shape[1]
-    steps = ops.shape(visible)[2] // beams
+    steps = ops.shape(visible)[2] // visible.shape[1]
     bias = attention.compute_bias(1, steps, history.steps[0, 0])
     # Each step appended one row per beam.
-    return ops.repeat(bias, beams, axis=3)
+    return ops.repeat(bias, visible.shape[1], axis=3)
 
 
 def _keys_and_values(attention, x):

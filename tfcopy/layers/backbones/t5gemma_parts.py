@@ -38,20 +38,18 @@ class T5GemmaParts(BackboneParts):
 
     @property
     def encoder_layers(self):
-        backbone = self.backbone
         return [
-            backbone.encoder_dropout,
-            *backbone.encoder_layers,
-            backbone.encoder_norm,
+            self.backbone.encoder_dropout,
+            *self.backbone.encoder_layers,
+            self.backbone.encoder_norm,
         ]
 
     @property
     def decoder_layers(self):
-        backbone = self.backbone
         return [
-            backbone.decoder_dropout,
-            *backbone.decoder_layers,
-            backbone.decoder_norm,
+            self.backbone.decoder_dropout,
+            *self.backbone.decoder_layers,
+            self.backbone.decoder_norm,
         ]
 
     def encode(self, words, mask, training=False):
@@ -159,8 +157,7 @@ class T5Gemma2Parts(T5GemmaParts):
 
     def _attend(self, block, x, queries, rows, visible, cache, mask):
         beams = visible.shape[1]
-        of_source = copies(mask, beams)
-        visible = ops.concatenate([visible, of_source], axis=2)
+        visible = ops.concatenate([visible, copies(mask, beams)], axis=2)
         found = _read(block.merged_attn, queries, [rows, cache], visible)
         return x + block.post_self_attn_layernorm(found)
 
@@ -211,4 +208,4 @@ def _mask_window(window, history):
     beams = visible.shape[1]
     # Each step appended one row per beam.
     steps = ops.arange(ops.shape(visible)[2], dtype="int32") // beams
-    return ops.logical_and(visible, steps >= history.steps[0, 0] - window)
+    return visible & (steps >= history.steps[0, 0] - window)

@@ -43,11 +43,10 @@ class ConditionalGRUCell(RecurrentCell):
     """
 
     def build(self, inputs_shape, annotations_shape):
-        units = self.units
-        self._build_attention(inputs_shape, annotations_shape, units)
+        self._build_attention(inputs_shape, annotations_shape, self.units)
         self.input_kernel = self._kernel("input", inputs_shape[-1], 3)
-        self.state_kernel = self._kernel("state", units, 3, recurrent=True)
-        self.query_kernel = self._kernel("query", units, 3, recurrent=True)
+        self.state_kernel = self._kernel("state", self.units, 3, recurrent=True)
+        self.query_kernel = self._kernel("query", self.units, 3, recurrent=True)
         self.context_kernel = self._kernel("context", annotations_shape[-1], 3)
         self.input_bias = self._bias("input", 3)
         self.query_bias = self._bias("query", 3)
@@ -66,17 +65,16 @@ class ConditionalGRUCell(RecurrentCell):
 
     def prepare(self, annotations, mask=None):
         """Prepares the `Memory` that all steps share."""
-        attention = self.attention
         query_kernel = ops.concatenate(
             [
-                self._cast(attention.query_matrix()),
+                self._cast(self.attention.query_matrix()),
                 self._cast(self.query_kernel),
             ],
             axis=-1,
         )
         query_bias = ops.concatenate(
             [
-                ops.zeros((attention.query_units,), "float32"),
+                ops.zeros((self.attention.query_units,), "float32"),
                 ops.cast(self.query_bias, "float32"),
             ]
         )

@@ -215,8 +215,7 @@ class RecurrentCell(DecoderCell):
     def _step_in_loop(self, inputs, state, memory):
         """Runs one step, and adds the outputs of the attention."""
         outputs, state = self.step(inputs, state, memory)
-        of_attention = self.attention.outputs(state["attention"])
-        return {**outputs, **of_attention}, state
+        return {**outputs, **self.attention.outputs(state["attention"])}, state
 
 
 def _swap(x):

@@ -104,12 +104,11 @@ def add_gate_weights(layer, input_dim, blocks, bias="zeros", prefix=""):
     width = blocks * layer.units
     kernel = Blockwise(layer.kernel_initializer, blocks)
     recurrent = Blockwise(layer.recurrent_initializer, blocks)
-    weights = {
+    for name, (shape, initializer) in {
         "kernel": ((input_dim, width), kernel),
         "recurrent_kernel": ((layer.units, width), recurrent),
         "bias": ((width,), bias),
-    }
-    for name, (shape, initializer) in weights.items():
+    }.items():
         name = prefix + name
         setattr(layer, name, layer.add_weight(shape, initializer, name=name))
 

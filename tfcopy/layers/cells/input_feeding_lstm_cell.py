@@ -158,21 +158,19 @@ class InputFeedingLSTMCell(RecurrentCell):
             `inputs`, the merged input `(B, X)`, `context` `(B, C)` and
             `attention`, the logs of the attention weights, `(B, S)`.
         """
-        weights = memory.weights
-        merged = inputs["words"] + weights["context"](state["context"])
+        merged = inputs["words"] + memory.weights["context"](state["context"])
         both = ops.concatenate([merged, state["hidden"]], axis=-1)
-        hidden, cell = lstm_update(weights["lstm"](both), state["cell"])
+        hidden, cell = lstm_update(memory.weights["lstm"](both), state["cell"])
         state = {**state, "hidden": hidden, "cell": cell}
         context, log_weights, attention_state = self._attend_with_state(
             inputs, state, memory
         )
         state = {**state, "context": context, "attention": attention_state}
-        outputs = {
+        return {
             "cell": cell,
             "inputs": merged,
             **cell_outputs(hidden, context, log_weights),
-        }
-        return outputs, state
+        }, state
 
     def _attend_with_state(self, inputs, state, memory):
         """Attends with the whole state, `[c ; s]`, as the query."""

@@ -192,11 +192,7 @@ class TwoLayerGRUCell(TwoLayerCell):
         below = weights["between"](first) + read[1]
         second = self._gru("second", below, state, weights)
         outputs = self._outputs(first, second, context, log_weights)
-        state = {
-            "first": first,
-            "second": second,
-            "attention": attention_state,
-        }
+        state = {"first": first, "second": second, "attention": attention_state}
         return outputs, state
 
     def _gru(self, name, inputs, state, weights):

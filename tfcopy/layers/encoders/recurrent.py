@@ -185,10 +185,9 @@ class BidirectionalGRU(Bidirectional):
         (hidden,) = state
         if self.reset_after:
             return [gru_update(projected, memory["recurrent"](hidden), hidden)]
-        gates = memory["gates"](hidden)
         return [
             gru_update_reset_before(
-                projected, gates, memory["candidate"], hidden
+                projected, memory["gates"](hidden), memory["candidate"], hidden
             )
         ]
 
@@ -401,12 +400,11 @@ class WordGRU(Configured, Unmasked):
         states = keep_first * state  # (1, B, D)
         final = states[0]
         if ids.shape[1] > 1:
-            kernel = self._cast(self.recurrent_kernel)
             following, final = scan(
                 self._step,
                 (others, keep_others),
                 final,
-                {"recurrent": Product(kernel)},
+                {"recurrent": Product(self._cast(self.recurrent_kernel))},
                 training,
             )
             states = ops.concatenate([states, following], axis=0)

@@ -177,8 +177,8 @@ class PositionOneHot(Configured, Unmasked):
         annotations, final = self.encoder(inputs, mask)
         steps = ops.expand_dims(ops.arange(ops.shape(annotations)[1]), 1)
         is_at = ops.equal(steps, ops.arange(self.positions))  # (S, P)
-        one_hot = ops.logical_and(is_at, ops.expand_dims(mask, -1))
-        one_hot = ops.cast(one_hot, annotations.dtype)  # (B, S, P)
+        one_hot = is_at & ops.expand_dims(mask, -1)  # (B, S, P)
+        one_hot = ops.cast(one_hot, annotations.dtype)
         return ops.concatenate([annotations, one_hot], axis=-1), final
 
     def compute_output_spec(self, inputs, mask=None):

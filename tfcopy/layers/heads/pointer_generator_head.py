@@ -7,9 +7,7 @@ import keras
 from keras import ops
 
 from tfcopy.layers.configured import Initializer
-from tfcopy.layers.copying import (
-    marginal_log_likelihood,
-)
+from tfcopy.layers.heads.copynet_head import CopyNetHead
 from tfcopy.layers.heads.softmax_head import SoftmaxHead
 from tfcopy.layers.products import Dense
 
@@ -80,20 +78,7 @@ class PointerGeneratorHead(SoftmaxHead):
         point = ops.expand_dims(ops.log_sigmoid(-switch), -1)
         return ops.log_sigmoid(switch), point + decoded["attention"]
 
-    def log_likelihood(self, batch, distribution):
-        """Computes `log p` of tokens, generated or copied from any position.
-
-        Args:
-            batch: Dict of `target_ids` `(B, T)` and `source_copy_ids`
-                `(B, S)`, extended ids.
-            distribution: The head's `CopyDistribution`.
-
-        Returns:
-            `(B, T)`.
-        """
-        return marginal_log_likelihood(
-            distribution, batch["target_ids"], batch["source_copy_ids"]
-        )
+    log_likelihood = CopyNetHead.log_likelihood
 
 
 def _read(decoded):

@@ -10,10 +10,7 @@ from keras import ops
 
 from tfcopy.layers.attention.pointing_attention import masked_log_softmax
 from tfcopy.layers.configured import Configured, Initializer, check_choice
-from tfcopy.layers.copying import (
-    MASKED,
-    observed_log_likelihood,
-)
+from tfcopy.layers.copying import MASKED, observed_log_likelihood
 from tfcopy.layers.heads.softmax_head import SoftmaxHead
 from tfcopy.layers.products import Dense, dense
 
@@ -235,9 +232,8 @@ class PointerSoftmaxHead(SoftmaxHead):
 
     def _activation(self, index):
         if self.switch_activation == "noisy_tanh":
-            seed = None if self.seed is None else self.seed + index
             return NoisyTanh(
-                seed=seed,
+                seed=None if self.seed is None else self.seed + index,
                 dtype=self.dtype_policy,
                 name=f"switch_noisy_tanh{index}",
             )

@@ -76,7 +76,6 @@ class SpanHead(Configured, keras.layers.Layer):
 
     def compute_mask(self, inputs, previous_mask):
         """Returns `None`: masks are arguments, and outputs have none."""
-        return None
 
 
 def independent_spans(start, end):

@@ -296,12 +296,11 @@ class CatalogJob:
         known = self._memory.find(text.entry.singular, self._options.fuzzy)
         if known is None:
             return outcome
-        origin = (
-            f"{known.likeness:.0f} % like {_shorten(known.source)}, "
+        return outcome._replace(
+            origin=f"{known.likeness:.0f} % like {_shorten(known.source)}, "
             f"which is {_shorten(known.forms[0])} in "
             f"{os.path.basename(known.name)}"
         )
-        return outcome._replace(origin=origin)
 
     def _put_accelerators_back(self, found):
         """Chooses accelerators of menus whose items are all translated."""

@@ -5,11 +5,7 @@ import itertools
 import re
 from collections.abc import Mapping, Sequence
 
-from tfcopy.data.corpora.catalog_lines import (
-    Entry,
-    Header,
-    forms_of_singular,
-)
+from tfcopy.data.corpora.catalog_lines import Entry, Header, forms_of_singular
 from tfcopy.data.text import rst_markup
 from tfcopy.data.text.accelerators import Marked, remove_mark
 from tfcopy.data.text.answer_check import Findings, check
@@ -144,7 +140,7 @@ class EntryTexts:
         if None in asked:
             return Skipped(TOO_LONG)
         texts = {
-            question: _plain(answer.text)
+            question: printable(answer.text).strip()
             for question, answer in zip(self.questions, asked)
         }
         if not all(texts.values()):
@@ -302,11 +298,6 @@ def _parts(text, *names):
     """
     for part in lines_of(text):
         yield part, mask(part, *names) if has_words(part, names[0]) else None
-
-
-def _plain(text):
-    """Returns an answer in one line, without control characters."""
-    return printable(text).strip()
 
 
 # ICU messages, such as `{count, plural, one {# file} other {# files}}`, nest,

@@ -10,11 +10,7 @@ from typing import NamedTuple
 
 import babel
 
-from tfcopy.data.text.languages import (
-    base_language,
-    best_language,
-    normal_code,
-)
+from tfcopy.data.text.languages import base_language, best_language, normal_code
 from tfcopy.data.text.segments import has_words
 from tfcopy.evaluation.calibration import confidence_of
 from tfcopy.runtime.ask_texts import pad_rows

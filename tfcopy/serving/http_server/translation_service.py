@@ -30,9 +30,7 @@ from tfcopy.serving.http_server.api_messages import (
     bad_request,
 )
 from tfcopy.serving.http_server.html_parts import HtmlText
-from tfcopy.serving.http_server.request_batches import (
-    RequestBatches,
-)
+from tfcopy.serving.http_server.request_batches import RequestBatches
 from tfcopy.serving.http_server.served_models import (
     Languages,
     LoadedModel,

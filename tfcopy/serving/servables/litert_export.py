@@ -26,11 +26,7 @@ from tensorflow.lite.tools import flatbuffer_utils
 
 from tfcopy import checked_files, keras_internals
 from tfcopy.layers.tensorflow_loop import disable_gradients
-from tfcopy.runtime.litert_engine import (
-    FILE_NAME,
-    LitertEngine,
-    program_name,
-)
+from tfcopy.runtime.litert_engine import FILE_NAME, LitertEngine, program_name
 from tfcopy.runtime.text_functions import FILE_NAME as TEXTS_NAME
 from tfcopy.runtime.text_functions import TextFunctions, strings
 from tfcopy.serving.servables import storage, text_export
@@ -135,11 +131,7 @@ def _make_programs(translator, precision):
     bar = tqdm.tqdm(
         total=2 * len(sizes), leave=False, disable=None, file=sys.stdout
     )
-    with (
-        bar,
-        disable_gradients(),
-        _integer_embeddings(translator, precision),
-    ):
+    with bar, disable_gradients(), _integer_embeddings(translator, precision):
         for kind, length in sizes:
             bar.set_description(f"Program for {length} tokens ({kind})")
             programs[program_name(kind, length)] = _program(
@@ -309,19 +301,15 @@ def _program(translator, kind, length):
     names = ["ids", "copy_ids", "protected"][: 3 if options.must_copy else 2]
 
     def search(ids, copy_ids, protected=None):
-        result = translator.source_search.search(
+        kept = translator.source_search.search(
             ids, copy_ids, options, protected=protected
-        )
-        kept = result._asdict()
-        return {name: kept[name] for name in _results(options)}
+        )._asdict()
+        results = _RESULTS if options.return_attention else _RESULTS[:-1]
+        return {name: kept[name] for name in results}
 
     return tf.function(search, autograph=False).get_concrete_function(
         *(tf.TensorSpec([1, length], tf.int32, name=x) for x in names)
     )
-
-
-def _results(options):
-    return _RESULTS if options.return_attention else _RESULTS[:-1]
 
 
 def signature_kinds(translator) -> dict[str, str]:

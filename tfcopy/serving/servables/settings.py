@@ -35,8 +35,7 @@ _DERIVED += ("static_shapes",)
 _Length = Annotated[
     int,
     flags.Check(
-        f"an integer from 1 to {MOST_TOKENS:,}",
-        lambda x: 1 <= x <= MOST_TOKENS,
+        f"an integer from 1 to {MOST_TOKENS:,}", lambda x: 1 <= x <= MOST_TOKENS
     ),
 ]
 

@@ -92,11 +92,10 @@ class TextModel:
 
     def _check(self):
         features, definitions = self.features, self.definitions
-        presence = {
+        for name, is_given in {
             "features with a packer": features.packer is not None,
             "definitions": definitions is not None,
-        }
-        for name, is_given in presence.items():
+        }.items():
             if is_given != self.reads_definitions:
                 reads = "reads" if self.reads_definitions else "does not read"
                 raise ValueError(

@@ -54,9 +54,8 @@ def read_marian(
     Raises:
         ValueError: In one line that names the file.
     """
-    is_shared = config.get("share_encoder_decoder_embeddings", True)
     sizes = {"vocab.json": config["vocab_size"]}
-    if not is_shared:
+    if not config.get("share_encoder_decoder_embeddings", True):
         rows = config.get("decoder_vocab_size") or config["vocab_size"]
         sizes["target_vocab.json"] = rows
     paths = [os.path.join(folder, name) for name in sizes]

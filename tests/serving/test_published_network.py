@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from tests import helpers
-from tests.serving.published import checkpoints
+from tests.serving import checkpoints
 from tfcopy.decoding import SearchOptions, beam_search
 from tfcopy.models import from_backbone
-from tfcopy.serving.published import published_network, published_weights
+from tfcopy.serving import published_network
 
 APART = {"share_encoder_decoder_embeddings": False}
 CONFIGS = {
@@ -95,7 +95,7 @@ def test_halves_are_read(tmp_path):
         text = json.dumps({"x": header}).encode()
         content = struct.pack("<Q", len(text)) + text + data
         (tmp_path / "model.safetensors").write_bytes(content)
-        arrays = published_weights.CheckpointArrays(tmp_path)
+        arrays = published_network.CheckpointArrays(tmp_path)
         assert arrays.take("x", (1, 2)).tolist() == values.tolist()
 
 
@@ -171,18 +171,18 @@ def test_headers_are_not_believed(field, value, reason, tmp_path):
     path = tmp_path / "model.safetensors"
     path.write_bytes(struct.pack("<Q", len(text)) + text + bytes(16))
     with pytest.raises(ValueError, match=reason):
-        published_weights.CheckpointArrays(tmp_path)
+        published_network.CheckpointArrays(tmp_path)
     path.write_bytes(struct.pack("<Q", 1 << 60) + text)
     with pytest.raises(ValueError, match="a header of"):
-        published_weights.CheckpointArrays(tmp_path)
+        published_network.CheckpointArrays(tmp_path)
 
 
 def test_a_pickle_is_not_opened(tmp_path):
     (tmp_path / "pytorch_model.bin").write_bytes(b"cos\nsystem\n")
     with pytest.raises(ValueError, match="may run code"):
-        published_weights.CheckpointArrays(tmp_path)
+        published_network.CheckpointArrays(tmp_path)
     (tmp_path / "model.safetensors.index.json").write_text(
         json.dumps({"weight_map": {"x": "../other.safetensors"}})
     )
     with pytest.raises(ValueError, match="no name of a file"):
-        published_weights.CheckpointArrays(tmp_path)
+        published_network.CheckpointArrays(tmp_path)

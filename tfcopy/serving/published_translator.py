@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from tfcopy import checked_files, models
 from tfcopy.decoding import SearchOptions
-from tfcopy.serving.published import published_network, published_tokens
+from tfcopy.serving import published_network, published_tokens
 from tfcopy.serving.servables.translator import Translator
 from tfcopy.tokens import BOS, PAD
 
@@ -68,14 +68,13 @@ def make_translator(
     if normalizes:
         bias[[PAD, BOS]] = -1e3
     model.head.bias.assign(bias)
-    length = min(_LONGEST, config["max_position_embeddings"]) - 1
     return Translator(
         model,
         *tokens.vocabularies,
         source_tokenizer=tokens.tokenizers[0],
         target_tokenizer=tokens.tokenizers[1],
         options=search,
-        max_source_length=length,
+        max_source_length=min(_LONGEST, config["max_position_embeddings"]) - 1,
         usual_length=_USUAL,
         litert=litert,
     )

@@ -6,8 +6,8 @@ import pytest
 import sentencepiece
 import tensorflow as tf
 
-from tests.serving.published import checkpoints
-from tfcopy.serving.published import published_tokens
+from tests.serving import checkpoints
+from tfcopy.serving import published_tokens
 from tfcopy.tokens import SPECIAL_TOKENS
 
 TEXTS = [

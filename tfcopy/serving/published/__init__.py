@@ -1,1 +1,0 @@
-"""Translators that others have published, in the forms of their publishers."""
