@@ -89,8 +89,7 @@ def main(arguments=None):
                 point["training floor"] = sizes.floor(sizes.sentences, 3) / rate
             # A search of 64 at once takes long; 32 are usual.
             few = dataclasses.replace(
-                sizes,
-                sentences=value if name == "sentences" else 32,
+                sizes, sentences=value if name == "sentences" else 32
             )
             rows = few.sentences * few.beams
             point["search"] = time_search(few, options.repeats)

@@ -69,10 +69,7 @@ def measure(arguments):
     loss = losses.of_head(model.head)
     whole = batches(arguments)
     few = add_candidates(
-        whole,
-        arguments.words,
-        arguments.candidates,
-        arguments.candidates_from,
+        whole, arguments.words, arguments.candidates, arguments.candidates_from
     )
     steps = {
         "all": make_step(model, loss, whole),

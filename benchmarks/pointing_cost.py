@@ -31,11 +31,7 @@ from tfcopy.layers import (
 )
 from tfcopy.layers.attention.pointing_attention import PointingAttention
 from tfcopy.models import Seq2Seq
-from tfcopy.models.assembly import (
-    make_embedding,
-    make_head,
-    transformer_cell,
-)
+from tfcopy.models.assembly import make_embedding, make_head, transformer_cell
 from tfcopy.tokens import POINTING_HEADS
 from tfcopy.training import Adam
 

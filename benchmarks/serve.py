@@ -174,9 +174,7 @@ def main(arguments=None):
     parser.add_argument("model", help="exported folder of a translator")
     add_texts(parser)
     timing.add_numbers(
-        parser,
-        ("clients", 64, "at once"),
-        ("seconds", 60, "that they ask"),
+        parser, ("clients", 64, "at once"), ("seconds", 60, "that they ask")
     )
     parser.add_argument("--attack", action="store_true", help="see above")
     arguments, flags = parser.parse_known_args(arguments)

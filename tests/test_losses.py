@@ -8,11 +8,7 @@ from keras import ops
 
 from tests import helpers
 from tfcopy import losses
-from tfcopy.layers import (
-    BahdanauAttention,
-    PointerSoftmaxHead,
-    copying,
-)
+from tfcopy.layers import BahdanauAttention, PointerSoftmaxHead, copying
 from tfcopy.tokens import EOS, GENERATE, PAD, UNK, UNMATCHED
 
 V, S = 6, 4

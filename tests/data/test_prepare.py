@@ -117,11 +117,7 @@ def test_words_ids_and_batches_are_those_of_one_machine(files, in_shards):
     assert dev.num_read == plain.validation.num_pairs
     # Resumed in the middle of the second epoch, for two replicas.
     options = dict(
-        shuffle_seed=4,
-        epoch=1,
-        start_batch=2,
-        pool_batches=3,
-        num_replicas=2,
+        shuffle_seed=4, epoch=1, start_batch=2, pool_batches=3, num_replicas=2
     )
     count = 0
     for own, other in zip(

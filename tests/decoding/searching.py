@@ -11,12 +11,7 @@ from tests.models.defined_texts import SPELLING, batch_for, make_embedding
 from tfcopy import tokens
 from tfcopy.decoding import SearchOptions, beam_search
 from tfcopy.layers import copying
-from tfcopy.models import (
-    copynet,
-    planner,
-    pointer_generator,
-    translator,
-)
+from tfcopy.models import copynet, planner, pointer_generator, translator
 
 V = 7
 # The word 6 stands twice, an unknown word twice, then EOS, then padding.

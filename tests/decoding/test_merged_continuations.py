@@ -10,11 +10,7 @@ from hypothesis import strategies as st
 from keras import ops
 
 from tests.decoding.searching import assert_finds, search_sources
-from tests.decoding.table_model import (
-    TableModel,
-    probabilities,
-    random_model,
-)
+from tests.decoding.table_model import TableModel, probabilities, random_model
 from tfcopy import tokens
 from tfcopy.decoding import SearchOptions
 

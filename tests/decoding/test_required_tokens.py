@@ -23,12 +23,7 @@ from tests.decoding.searching import (
 )
 from tests.decoding.table_model import probabilities, random_model
 from tfcopy import tokens
-from tfcopy.decoding import (
-    Candidates,
-    SearchOptions,
-    beam_search,
-    search_among,
-)
+from tfcopy.decoding import Candidates, SearchOptions, beam_search, search_among
 from tfcopy.layers.copying import generation_ids
 
 # Of the first source the unknown word, which stands there twice, and in the
@@ -83,10 +78,7 @@ def test_a_wide_beam_finds_the_best_of_all_that_are_complete(name):
     def score(rows, targets):
         return teacher_forced(model, rows, targets).sum(axis=1)
 
-    words = [
-        [tokens.UNK, *range(4, V), V + 1],
-        [tokens.UNK, *range(4, V), V],
-    ]
+    words = [[tokens.UNK, *range(4, V), V + 1], [tokens.UNK, *range(4, V), V]]
     sentences = best_first(score, words, 4)
     result = search(model, num_beams=125, num_hypotheses=6, max_length=4)
     complete = []

@@ -45,11 +45,7 @@ def first_words(model):
 
 def samples(model, number=SAMPLES, **options):
     return search(
-        model,
-        sample=True,
-        num_beams=number,
-        num_hypotheses=number,
-        **options,
+        model, sample=True, num_beams=number, num_hypotheses=number, **options
     )
 
 

@@ -4,10 +4,7 @@ import pytest
 from keras import ops
 
 from tests import helpers
-from tfcopy.layers.tensors import (
-    log_softmax_at,
-    mean_log_softmax,
-)
+from tfcopy.layers.tensors import log_softmax_at, mean_log_softmax
 
 IDS = np.array([[0, 4, 2], [2, 2, 0]], "int32")
 

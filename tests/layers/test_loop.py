@@ -63,11 +63,7 @@ def run(scan, tensors):
             "hidden": new,
             "others": (ops.sum(new_groups, 0) * new, gate, count + numbers),
         }
-        state = [
-            {"hidden": new, "groups": new_groups},
-            count + numbers,
-            (),
-        ]
+        state = [{"hidden": new, "groups": new_groups}, count + numbers, ()]
         return outputs, state
 
     inner = {

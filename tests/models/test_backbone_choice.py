@@ -193,8 +193,7 @@ def test_a_search_scores_words_as_the_model(model):
     found = beam_search(model, *sources, SearchOptions(2, max_length=4))
     ids = helpers.to_numpy(found.ids)[:, 0]
     costs = losses.marginal_copy_loss(
-        {**INPUTS, "target_ids": ids},
-        run(model, {**INPUTS, "target_ids": ids}),
+        {**INPUTS, "target_ids": ids}, run(model, {**INPUTS, "target_ids": ids})
     )
     costs = helpers.to_numpy(costs) * (ids != PAD)
     helpers.assert_close(found.scores[:, 0], -costs.sum(axis=1))

@@ -14,10 +14,7 @@ V = 9
 BATCH = {
     "source_ids": np.array([[5, 1, 6, 1, 5, 1], [4, 7, 5, 0, 0, 0]], "int32"),
     "source_copy_ids": np.array(
-        [
-            [5, V + 1, 6, V + 3, 5, V + 1],
-            [4, V + 1, V + 2, *[NO_COPY] * 3],
-        ],
+        [[5, V + 1, 6, V + 3, 5, V + 1], [4, V + 1, V + 2, *[NO_COPY] * 3]],
         "int32",
     ),
     "target_ids": np.array(
@@ -53,11 +50,7 @@ def changed(**arrays):
 
 @pytest.mark.parametrize(
     "system, total",
-    [
-        ("copynet", 3_531_103),
-        ("rnnsearch", 2_811_103),
-        ("enc_dec", 2_540_803),
-    ],
+    [("copynet", 3_531_103), ("rnnsearch", 2_811_103), ("enc_dec", 2_540_803)],
 )
 def test_number_of_parameters(system, total):
     """For 1,003 rows; BOS as a word like others adds three of them."""

@@ -6,10 +6,7 @@ import tensorflow as tf
 from tests import helpers
 from tests.models import contract
 from tfcopy import losses
-from tfcopy.layers import (
-    PointerSoftmaxHead,
-    SoftmaxHead,
-)
+from tfcopy.layers import PointerSoftmaxHead, SoftmaxHead
 from tfcopy.models import translator
 
 TINY = {"embedding_dim": 4, "units": 5}

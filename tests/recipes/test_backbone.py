@@ -72,8 +72,7 @@ def pairs(tmp_path_factory):
             marks=pytest.mark.slow,
         ),
         pytest.param(
-            *("gigaword_ps", "t5", ["--lora_rank", "2"]),
-            marks=pytest.mark.slow,
+            *("gigaword_ps", "t5", ["--lora_rank", "2"]), marks=pytest.mark.slow
         ),
     ],
 )

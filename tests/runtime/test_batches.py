@@ -5,10 +5,7 @@ import numpy as np
 import pytest
 
 from tfcopy.runtime import batches
-from tfcopy.runtime.batches import (
-    iter_parallel,
-    map_batches,
-)
+from tfcopy.runtime.batches import iter_parallel, map_batches
 from tfcopy.runtime.exported_model import ExportedModel
 from tfcopy.runtime.signatures import Signature
 

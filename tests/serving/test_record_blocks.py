@@ -8,10 +8,7 @@ from hypothesis import strategies as st
 
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving import record_files
-from tfcopy.serving.record_files import (
-    Block,
-    JsonBlock,
-)
+from tfcopy.serving.record_files import Block, JsonBlock
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")

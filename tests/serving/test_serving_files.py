@@ -129,9 +129,7 @@ def test_a_list_of_models_that_was_edited_stays(models, capsys):
 
 @pytest.mark.parametrize(
     "flags, message",
-    [
-        (["--to", "savedmodels/wmt/2/saved_model.pb/x"], "Not a directory"),
-    ],
+    [(["--to", "savedmodels/wmt/2/saved_model.pb/x"], "Not a directory")],
 )
 def test_errors_say_what_is_wrong(models, capsys, flags, message):
     assert serving_files.main(flags) == 2

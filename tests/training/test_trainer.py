@@ -199,10 +199,7 @@ def test_a_run_that_is_to_outlive_its_terminal_does():
         ({"steps": None}, "`steps` or `epochs` must be given"),
         ({"normalize": "words"}, "Received: normalize='words'"),
         ({"accumulate": 0}, "Received: accumulate=0"),
-        (
-            {"optimizer": training.Adam(global_clipnorm=1.0)},
-            "must not clip",
-        ),
+        ({"optimizer": training.Adam(global_clipnorm=1.0)}, "must not clip"),
     ],
 )
 def test_wrong_options_raise(options, message):

@@ -31,8 +31,7 @@ class Gigaword(
     features = corpus_files.texts("document", "summary")
     supervised_keys = ("document", "summary")
     splits = dict.fromkeys(
-        corpus_files.SPLITS,
-        [{"document": x, "summary": y} for x, y in PAIRS],
+        corpus_files.SPLITS, [{"document": x, "summary": y} for x, y in PAIRS]
     )
 
 

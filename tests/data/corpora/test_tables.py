@@ -187,7 +187,7 @@ def faults(cases):
         ("title,lead\na, \n", "no sentence pair", "only 1 with an empty side"),
         ("", "no sentence pair there. Give"),
         (b"title,lead\na,b\n\xe9,c\n", "line 3: not valid UTF-8", "0xe9"),
-    ],
+    ]
 )
 def test_faults_of_csv(tmp_path, text, parts):
     check_message(write(tmp_path / "a.csv", text), *parts)
@@ -197,11 +197,7 @@ def test_faults_of_csv(tmp_path, text, parts):
     [
         ('{"lead": "a", "title": "b"}\n{"lead": "a"\n', "line 2: not valid"),
         ('["a", "b"]\n', "line 1: expected an object", '["a", "b"]'),
-        (
-            '\n{"title": "b", "id": 1}\n',
-            "line 2: no 'lead'",
-            "title, id",
-        ),
+        ('\n{"title": "b", "id": 1}\n', "line 2: no 'lead'", "title, id"),
         ("{}\n", "line 1: no 'lead'", "has: none"),
         (
             '{"lead": ["a"], "title": "b"}\n',

@@ -3,11 +3,7 @@ import tensorflow as tf
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tfcopy.data.definitions import (
-    NUM_ENTRIES,
-    DefinitionLookup,
-    Definitions,
-)
+from tfcopy.data.definitions import NUM_ENTRIES, DefinitionLookup, Definitions
 
 # Headwords and their parts of speech.
 PARTS = {

@@ -14,10 +14,7 @@ from tfcopy.models.definition_inputs import embed_texts
 
 SENTENCES = ["the cat sees", "dogs", "hound sees dog", "", "a cat", "ghost"]
 TEXTS = WordTexts.from_examples(
-    (
-        {"text": text.split(), "other": text.split()[::-1][:1]},
-        {"label": number},
-    )
+    ({"text": text.split(), "other": text.split()[::-1][:1]}, {"label": number})
     for number, text in enumerate(SENTENCES * 3)
 )
 
@@ -49,9 +46,7 @@ def test_evaluation_has_all_in_order(batches):
         rows = [SENTENCES[i % 6].split() for i in batch["label"]]
         text = tf.ragged.constant(rows, tf.string, row_splits_dtype="int64")
         other = tf.ragged.constant(
-            [row[::-1][:1] for row in rows],
-            tf.string,
-            row_splits_dtype="int64",
+            [row[::-1][:1] for row in rows], tf.string, row_splits_dtype="int64"
         )
         expected = make(end=True).inputs({"text": text, "other": other})
         assert_equal(

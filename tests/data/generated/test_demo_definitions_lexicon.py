@@ -10,10 +10,7 @@ from tfcopy.data.corpora.corpus import CorpusError
 from tfcopy.data.definitions.dictionary_entries import RULES, lemma
 from tfcopy.data.generated import demo_definitions as demo
 from tfcopy.data.generated import demo_definitions_lexicon as lexicon
-from tfcopy.data.generated.demo_definitions_lexicon import (
-    invent,
-    plain_words,
-)
+from tfcopy.data.generated.demo_definitions_lexicon import invent, plain_words
 
 
 @settings(max_examples=10)

@@ -7,9 +7,7 @@ from hypothesis import strategies as st
 
 from tfcopy.data.generated import demo_parliament
 from tfcopy.data.generated.demo_names import split_of
-from tfcopy.data.generated.demo_parliament import (
-    Grammar,
-)
+from tfcopy.data.generated.demo_parliament import Grammar
 
 SIZES = {"train": 20_000, "validation": 500, "test": 500}
 

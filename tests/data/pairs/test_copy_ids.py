@@ -13,14 +13,7 @@ from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.entities import Entities
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
-from tfcopy.tokens import (
-    EOS,
-    GENERATE,
-    NO_COPY,
-    SPECIAL_TOKENS,
-    UNK,
-    UNMATCHED,
-)
+from tfcopy.tokens import EOS, GENERATE, NO_COPY, SPECIAL_TOKENS, UNK, UNMATCHED
 
 
 def vocabulary(words):

@@ -148,11 +148,7 @@ OTHERWISE = set(
 @pytest.mark.parametrize(
     ("recipe", "make", "others"),
     [
-        (
-            europarl_ps,
-            models.translator,
-            {"switch_activation", "switch_bias"},
-        ),
+        (europarl_ps, models.translator, {"switch_activation", "switch_bias"}),
         (copy_rules_copynet, models.copynet, set()),
         (eulerian_pag, models.planner, {"update_gate"}),
         (cnn_dailymail_pg, models.pointer_generator, set()),

@@ -7,9 +7,7 @@ import pytest
 
 from tfcopy.runtime import signatures
 from tfcopy.runtime.batches import join_padded
-from tfcopy.runtime.remote_model import (
-    RemoteModel,
-)
+from tfcopy.runtime.remote_model import RemoteModel
 from tfcopy.runtime.rest_transport import Failure, TensorInfo, read_status
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.terminal import one_line

@@ -15,10 +15,7 @@ from tests.runtime.serving_server import ServingServer
 from tests.serving.servables.echo_model import inputs_of
 from tfcopy.runtime import remote_model
 from tfcopy.runtime.batches import join_padded
-from tfcopy.runtime.remote_model import (
-    Connection,
-    RemoteModel,
-)
+from tfcopy.runtime.remote_model import Connection, RemoteModel
 from tfcopy.runtime.signatures import ModelError
 
 

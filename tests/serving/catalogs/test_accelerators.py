@@ -9,11 +9,7 @@ import polib
 import pytest
 
 from tests.serving.catalogs.catalogs import HEADER, quoted, write
-from tfcopy.data.text.accelerators import (
-    insert_mark,
-    letter_of,
-    remove_mark,
-)
+from tfcopy.data.text.accelerators import insert_mark, letter_of, remove_mark
 
 
 @pytest.mark.parametrize(

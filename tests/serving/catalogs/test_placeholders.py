@@ -241,11 +241,7 @@ def test_what_an_answer_adds_or_mixes_up_is_told(tmp_path, fill, mangled):
         assert re.search("1 of them with (?:lost|other)", output)
         text = pathlib.Path(path).read_text()
         found.append(re.findall("# tfcopy: (?!score)(.*)", text))
-    assert found == [
-        ["+ %s"],
-        ["</b> before <b>"],
-        ["unmatched `"],
-    ]
+    assert found == [["+ %s"], ["</b> before <b>"], ["unmatched `"]]
 
 
 def test_a_server_is_asked_what_its_model_keeps(

@@ -6,11 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.serving.http_server.capitals import (
-    Capitals,
-    served,
-    translate,
-)
+from tests.serving.http_server.capitals import Capitals, served, translate
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving.http_server import served_models, translation_service
 from tfcopy.serving.http_server.api_access import Access, read_keys

@@ -17,11 +17,7 @@ from tfcopy.data.definitions import (
     DefinitionPacker,
 )
 from tfcopy.serving.run_folder import RunError
-from tfcopy.serving.servables.storage import (
-    Decoder,
-    Encoder,
-    StoredFiles,
-)
+from tfcopy.serving.servables.storage import Decoder, Encoder, StoredFiles
 
 
 @pytest.fixture
