@@ -34,14 +34,13 @@ REQUIRED = [{V + 1: 2}, {V: 1, 4: 1}]
 
 def search(model, protected=PROTECTED, searched=beam_search, **options):
     prefix = options.pop("prefix", None)
-    inputs = source_inputs(model) if hasattr(model, "source_inputs") else {}
     return search_sources(
         model,
         SOURCE_IDS,
         COPY_IDS,
         SearchOptions(must_copy=True, **options),
         prefix,
-        inputs,
+        source_inputs(model) if hasattr(model, "source_inputs") else {},
         ops.convert_to_tensor(protected),
         searched=searched,
     )
@@ -66,8 +65,7 @@ def would_end(model, row, words):
         for ids in beginnings
     ]
     scores = np.where(enough, -np.inf, scores.reshape(-1, len(nexts)))
-    best = scores.argmax(axis=1)
-    return {ids for ids, i in zip(beginnings, best) if i == 0}
+    return {ids for ids, i in zip(beginnings, scores.argmax(axis=1)) if i == 0}
 
 
 @pytest.mark.parametrize("name", [x for x in MODELS if x != "softmax"])

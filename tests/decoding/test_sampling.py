@@ -92,8 +92,7 @@ def test_scores_are_those_of_the_model(model):
     assert (np.diff(result.scores, axis=1) <= 0).all()
     for row in range(2):
         for ids, score in zip(result.ids[row], result.scores[row]):
-            words = unpadded(ids)
-            expected = teacher_forced(model, row, words).sum()
+            expected = teacher_forced(model, row, unpadded(ids)).sum()
             np.testing.assert_allclose(score, expected, atol=1e-4)
 
 

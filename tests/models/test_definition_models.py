@@ -141,8 +141,7 @@ def test_dropout_is_off_outside_training():
             tuple(keras.tree.flatten(model(batch))) for _ in range(2)
         )
         helpers.assert_close(once, twice, 0, 0)
-        drawn = keras.tree.flatten(model(batch, training=True))
-        for x, y in zip(drawn, once):
+        for x, y in zip(keras.tree.flatten(model(batch, training=True)), once):
             assert not np.allclose(helpers.to_numpy(x), helpers.to_numpy(y))
 
 

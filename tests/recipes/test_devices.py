@@ -106,8 +106,7 @@ class Runs:
     def _quiet(self):
         recipe = importlib.import_module(f"tfcopy.recipes.{self._name}")
         flags = recipe.Config.__dataclass_fields__
-        parts = re.findall(r"--(\w+) (\S+)", QUIET)
-        for flag, value in parts:
+        for flag, value in re.findall(r"--(\w+) (\S+)", QUIET):
             if flag in flags:
                 yield from (f"--{flag}", value)
 

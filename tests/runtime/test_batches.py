@@ -24,8 +24,7 @@ class Counter(ExportedModel):
         texts = arrays["text"]
         self.batches.append(list(texts))
         words = [x.split() for x in texts]
-        width = max(map(len, words))
-        rows = np.full((len(texts), width), b"", object)
+        rows = np.full((len(texts), max(map(len, words))), b"", object)
         for row, found in zip(rows, words):
             row[: len(found)] = found
         return {"words": rows, "beside": np.full(len(texts), len(texts))}

@@ -195,8 +195,7 @@ def test_warm_up_records_are_those_of_tensorflow_serving(exported):
     long = saved_model.prediction_log("analyse", {"text": ["x" * 300]}, "demo")
     assert b"B\xac\x02" + b"x" * 300 in long
     path = os.path.join(exported, "assets.extra", saved_model.FILE_NAME)
-    records = [x.numpy() for x in tf.data.TFRecordDataset(path)]
-    assert records == [
+    assert [x.numpy() for x in tf.data.TFRecordDataset(path)] == [
         saved_model.prediction_log(signature, {"text": texts}, "demo")
         for signature in ("serving_default", "analyse")
         for texts in (["the session"], ["the session", "x"])
@@ -275,8 +274,7 @@ def test_a_model_of_mixed_precision_is_exported(tmp_path):
     assert model.compute_dtype == model.cell.compute_dtype == "float32"
     for mine, theirs in zip(model.weights, translator.model.weights):
         np.testing.assert_array_equal(mine, theirs)
-    exact = translator.copy(model=model)
-    expected = exact.translate(texts)
+    expected = translator.copy(model=model).translate(texts)
     with LocalModel(path, engine="litert") as runtime:
         answers = runtime.translate(list(sentences(5)))
     assert [x.text.encode() for x in answers] == expected[

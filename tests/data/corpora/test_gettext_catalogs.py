@@ -149,8 +149,7 @@ def test_of_large_files_entries_are_held_out(tmp_path):
     """What is held out of one file is held out of the other, too."""
     for folder in ("one", "other"):
         for i in range(3):
-            text = numbered(60 * i, 60 * i + 60)
-            write(tmp_path / folder / f"{i}.po", text)
+            write(tmp_path / folder / f"{i}.po", numbered(60 * i, 60 * i + 60))
     corpus = gettext_catalogs.load(tmp_path, target_language="es")
     found = {name: list(split) for name, split in corpus.splits.items()}
     sizes = {name: len(pairs) for name, pairs in found.items()}
@@ -191,8 +190,7 @@ def test_what_cannot_be_read_is_named(tmp_path):
 
 
 def test_a_catalogue_without_a_header_is_read(tmp_path):
-    path = write(tmp_path / "a.po", ENTRIES)
-    assert read(path, "es") == PAIRS
+    assert read(write(tmp_path / "a.po", ENTRIES), "es") == PAIRS
 
 
 def test_real_catalogues_are_read():
@@ -393,9 +391,8 @@ def test_a_name_or_the_path_is_the_language(
 
 
 def test_a_folder_completes_a_header_without_a_script(tmp_path):
-    path = write(tmp_path / "sr@latin" / "git" / "a.po", in_language("sr_RS"))
     assert [*gettext_catalogs.find_catalogs(tmp_path, "sr@latin")[0]] == [
-        str(path)
+        str(write(tmp_path / "sr@latin" / "git" / "a.po", in_language("sr_RS")))
     ]
     with pytest.raises(CorpusError, match="'sr@latin', by its header or its"):
         gettext_catalogs.find_catalogs(tmp_path, "sr")

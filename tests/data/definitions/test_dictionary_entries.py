@@ -148,8 +148,7 @@ def test_file_round_trip(tmp_path_factory, definitions):
     ],
 )
 def test_fingerprint_changes_with_all_that_there_is(change):
-    changed = dataclasses.replace(SMALL, **change)
-    assert changed.fingerprint != SMALL.fingerprint
+    assert dataclasses.replace(SMALL, **change).fingerprint != SMALL.fingerprint
     assert dataclasses.replace(SMALL).fingerprint == SMALL.fingerprint
 
 
@@ -267,7 +266,6 @@ FORMS = {
 def test_first_rule_that_gives_a_headword(part):
     headwords = HEADWORDS.get(part, "").split()
     forms = FORMS[part].split()
-    found = [
+    assert [
         dictionary_entries.lemma(x, part, headwords) or "-" for x in forms[::2]
-    ]
-    assert found == forms[1::2]
+    ] == forms[1::2]

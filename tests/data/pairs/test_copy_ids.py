@@ -185,15 +185,14 @@ def test_unknown_words_beside_placeholders_are_pointed_at():
     assert ids["pointers"].to_list() == [[4, 5, -1, 2, -1, -1]]
     size = words.size
     assert ids["target_ids"].to_list() == [[size + 4, size + 5, 6, 5, UNK, EOS]]
-    none = encode_pairs(
+    assert encode_pairs(
         ragged(MEETING),
         ragged(["acme"]),
         words,
         words,
         entities=NAMES,
         label_pointers=False,
-    )
-    assert none["pointers"].to_list() == [[GENERATE, GENERATE]]
+    )["pointers"].to_list() == [[GENERATE, GENERATE]]
 
 
 def test_keys_of_the_source_do_not_depend_on_the_target():

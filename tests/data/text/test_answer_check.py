@@ -184,12 +184,9 @@ def test_mixed_up_tags_take_no_longer_than_they_are(make):
 
 
 def test_docutils_reads_markup():
-    text = (
+    assert markup_of(
         "Use ``a b``, :ref:`t <l>`, |xy|, `y`_ and `the *g* <http://e.org>`_."
-    )
-    assert markup_of(text) == [
-        *("``a b``", ":ref:`t <l>`", "|xy|", "`y`_", "<http://e.org>`_")
-    ]
+    ) == [*("``a b``", ":ref:`t <l>`", "|xy|", "`y`_", "<http://e.org>`_")]
     assert markup_of("a``b``c `d` *e* :bad") == []
     assert markup_of("a" * 10_000) is None
 

@@ -155,10 +155,9 @@ OTHERWISE = set(
     ],
 )
 def test_each_flag_of_a_model_is_an_argument_of_its_name(recipe, make, others):
-    config = recipe.Config()
     flags = {
         field.name
-        for field in dataclasses.fields(config)
+        for field in dataclasses.fields(recipe.Config())
         if field.metadata["topic"] == "model"
         and not field.name.startswith("baseline_")
     }

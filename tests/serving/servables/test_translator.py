@@ -181,8 +181,7 @@ def test_what_is_cut_off_may_be_the_best_answer(eagerly, random):
         options = SearchOptions(
             num_beams=3, max_length=2, unfinished_compete=compete
         )
-        translator = random.copy(options=options)
-        found = translator.translate(texts)
+        found = random.copy(options=options).translate(texts)
         answers[compete] = found["text"].numpy()
         scores[compete] = found["score"].numpy()
     assert (scores[True] >= scores[False]).all()
@@ -197,8 +196,7 @@ def test_analyse_tells_where_words_come_from(eagerly, random):
         k: x.numpy() for k, x in random.analyse(tf.constant(texts)).items()
     }
     longest = outputs["tokens"].shape[2]
-    shapes = {name: x.shape for name, x in outputs.items()}
-    assert shapes == {
+    assert {name: x.shape for name, x in outputs.items()} == {
         "text": (3,),
         "score": (3,),
         "texts": (3, 3),

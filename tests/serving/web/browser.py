@@ -69,8 +69,7 @@ def browser(width=1280, height=900, dark=False):
             options.add_argument(option)
         page = webdriver.Chrome(options, Service(driver))
         try:
-            scheme = "dark" if dark else "light"
-            set_color_scheme(page, scheme)
+            set_color_scheme(page, "dark" if dark else "light")
             page.screenshot = lambda path, **options: _screenshot(
                 page, path, **options
             )
