@@ -275,9 +275,7 @@ class TestCoverage:
 @pytest.mark.parametrize(
     "name",
     [
-        "generation_loss",
-        "observed_copy_loss",
-        "marginal_copy_loss",
+        *("generation_loss", "observed_copy_loss", "marginal_copy_loss"),
         "smoothing",
     ],
 )

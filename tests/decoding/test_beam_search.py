@@ -209,16 +209,10 @@ def test_coverage_penalty_lowers_the_score(model):
 @pytest.mark.parametrize(
     "options",
     [
-        {"num_beams": 0},
-        {"num_beams": 1_000_000},
-        {"num_hypotheses": 6},
-        {"max_length": 0},
-        {"min_length": 60},
-        {"merge": "mean"},
-        {"no_repeat_ngram": -1},
-        {"length_offset": -1},
-        {"coverage_penalty": -0.1},
-        {"length_penalty": -1.0},
+        *({"num_beams": 0}, {"num_beams": 1_000_000}, {"num_hypotheses": 6}),
+        *({"max_length": 0}, {"min_length": 60}, {"merge": "mean"}),
+        *({"no_repeat_ngram": -1}, {"length_offset": -1}),
+        *({"coverage_penalty": -0.1}, {"length_penalty": -1.0}),
         {"length_penalty": float("inf")},
     ],
 )

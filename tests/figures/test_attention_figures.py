@@ -7,15 +7,7 @@ from tfcopy import figures
 from tfcopy.figures import word_grid  # noqa: E402
 
 SOURCE = [
-    "le",
-    "prix",
-    "$",
-    "новый",
-    "新しい",
-    "مرحبا",
-    "<unk>",
-    "🙂",
-    "x" * 99,
+    *("le", "prix", "$", "новый", "新しい", "مرحبا", "<unk>", "🙂", "x" * 99),
 ]
 TARGET = ["price", "新", "new", "_", "a$b$c"]
 

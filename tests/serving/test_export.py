@@ -23,18 +23,10 @@ from tfcopy.serving.servables import storage
 # What a served graph needs of TensorFlow to work with text: no op of
 # tensorflow-text or of Python, which the servers may lack.
 TEXT_OPERATIONS = {
-    "HashTableV2",
-    "LookupTableFindV2",
-    "ReduceJoin",
-    "InitializeTableFromTextFileV2",
-    "StaticRegexFullMatch",
-    "StaticRegexReplace",
-    "StringJoin",
-    "StringLength",
-    "StringSplitV2",
-    "StringStrip",
-    "UnicodeTranscode",
-    "UnsortedSegmentJoin",
+    *("HashTableV2", "LookupTableFindV2", "ReduceJoin"),
+    *("InitializeTableFromTextFileV2", "StaticRegexFullMatch"),
+    *("StaticRegexReplace", "StringJoin", "StringLength", "StringSplitV2"),
+    *("StringStrip", "UnicodeTranscode", "UnsortedSegmentJoin"),
 }
 
 # Loads models and answers with TensorFlow alone: {folder: [texts, answers]}.

@@ -21,9 +21,7 @@ from tfcopy.serving import serving_files
 from tfcopy.serving.serving_files import FILES
 
 NAMES = {
-    "compose.yaml",
-    "batching.config",
-    "monitoring.config",
+    *("compose.yaml", "batching.config", "monitoring.config"),
     "c/search_litert.c",
 }
 

@@ -48,13 +48,7 @@ def test_labels_of_the_europarl_example():
     assert ids["target_ids"] == [4, 5, 6, 7, size + 3, 8, UNK, UNK, EOS]
     assert ids["source_ids"] == [4, 5, 6, UNK, 7, UNK, EOS]
     assert ids["source_copy_ids"] == [
-        size,
-        5,
-        size + 2,
-        size + 3,
-        size + 4,
-        size + 5,
-        NO_COPY,
+        *(size, 5, size + 2, size + 3, size + 4, size + 5, NO_COPY),
     ]
 
 

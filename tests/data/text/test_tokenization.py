@@ -144,11 +144,7 @@ def test_any_bytes_give_valid_text(mode, data):
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "\u00a0",
-        "\u200b\u3000",
-        "   ",
-        "\x00\t\n\x1f",
+        *("", "\u00a0", "\u200b\u3000", "   ", "\x00\t\n\x1f"),
         "\u00a0\u2003\u3000\u200b\ufeff",
     ],
 )

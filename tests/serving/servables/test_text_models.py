@@ -107,13 +107,7 @@ def test_a_request_changes_the_answers_to_its_own_examples_alone(
 def test_lines_that_define_nothing_are_ignored(made, function, name):
     texts = texts_of(made[name][0])
     lines = [
-        "zebra",
-        "\tbird",
-        "zebra\t",
-        "zebra\t \x01",
-        "",
-        "\t",
-        "ze\xffbra",
+        *("zebra", "\tbird", "zebra\t", "zebra\t \x01", "", "\t", "ze\xffbra"),
     ]
     bad = [*lines, b"\xff\t\xfe", b"\xff\xfe\xfd", "# zebra", "zebra \u00a0"]
     before = ask(function(name), texts)
