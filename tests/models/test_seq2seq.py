@@ -298,7 +298,8 @@ def test_keras_exports_the_model(tmp_path):
         "source_copy_ids": tf.constant([[9, 5, -1]]),
         "target_ids": tf.constant([[4, 3]]),
     }
-    served = tf.saved_model.load(tmp_path / "model").serve(inputs)
+    loaded = tf.saved_model.load(tmp_path / "model")
+    served = loaded.serve(inputs)
     helpers.assert_close(served[0], model(inputs)[0])
 
 

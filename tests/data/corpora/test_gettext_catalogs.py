@@ -384,8 +384,9 @@ def test_a_name_or_the_path_is_the_language(
 
 
 def test_a_folder_completes_a_header_without_a_script(tmp_path):
+    path = write(tmp_path / "sr@latin" / "git" / "a.po", in_language("sr_RS"))
     assert [*gettext_catalogs.find_catalogs(tmp_path, "sr@latin")[0]] == [
-        str(write(tmp_path / "sr@latin" / "git" / "a.po", in_language("sr_RS")))
+        str(path)
     ]
     with pytest.raises(CorpusError, match="'sr@latin', by its header or its"):
         gettext_catalogs.find_catalogs(tmp_path, "sr")

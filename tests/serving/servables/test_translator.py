@@ -181,7 +181,8 @@ def test_what_is_cut_off_may_be_the_best_answer(eagerly, random):
         options = SearchOptions(
             num_beams=3, max_length=2, unfinished_compete=compete
         )
-        found = random.copy(options=options).translate(texts)
+        translator = random.copy(options=options)
+        found = translator.translate(texts)
         answers[compete] = found["text"].numpy()
         scores[compete] = found["score"].numpy()
     assert (scores[True] >= scores[False]).all()
