@@ -14,14 +14,11 @@ export is another.
 
 import io
 import json
-import os
 import random
 import sys
 import tempfile
 import time
 import warnings
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import keras
 import keras_hub
@@ -29,7 +26,7 @@ import sentencepiece
 import tensorflow as tf
 import tokenizers
 
-from benchmarks import timing
+from benchmarks import flags
 from tfcopy import data, losses, models, training
 from tfcopy.decoding import SearchOptions
 from tfcopy.serving.saved_model import export
@@ -50,15 +47,12 @@ SIZES = {
 
 
 def main():
-    parser = timing.make_parser(__doc__)
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
-    parser.add_argument("--most_updates", type=timing.positive, default=8000)
-    parser.add_argument(
-        "--updates",
-        type=timing.positive,
-        default=500,
-        help="updates between two tests",
+    parser = flags.make_parser(
+        __doc__,
+        ("most_updates", 8000, "of each network"),
+        ("updates", 500, "between two tests"),
     )
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     arguments = parser.parse_args()
     # What KerasHub says of the masks of its own T5.
     warnings.filterwarnings("ignore", ".*T5MultiHeadAttention.*")
@@ -97,8 +91,7 @@ def run(kind, updates, most_updates):
         while exact < ENOUGH and made < most_updates:
             made += updates
             before = time.monotonic()
-            trainer = make_trainer(model, pieces, train, dev, folder, made)
-            result = trainer.fit()
+            result = make_trainer(model, pieces, train, dev, folder, made).fit()
             seconds += time.monotonic() - before
             answers = translate(translator, test)
             exact = sum(map(str.__eq__, answers, test)) / len(test)

@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks import serving_texts, timing
+from benchmarks import flags, serving_texts
 from tfcopy.runtime.versions import find_version
 from tfcopy.terminal import tolerant_output
 
@@ -70,10 +70,10 @@ def main():
     if "--" in arguments:
         place = arguments.index("--")
         arguments, beam_flags = arguments[:place], arguments[place:]
-    parser = timing.make_parser(__doc__)
+    parser = flags.make_parser(
+        __doc__, ("texts", 100_000, "asked"), ("kill", 0, "times")
+    )
     parser.add_argument("model", help="exported folder")
-    parser.add_argument("--texts", type=timing.positive, default=100_000)
-    parser.add_argument("--kill", type=int, default=0, metavar="N")
     options = parser.parse_args(arguments)
     model = find_version(options.model)
     with tempfile.TemporaryDirectory() as folder:

@@ -117,8 +117,7 @@ class Training:
         def step(batch):
             with tf.GradientTape() as tape:
                 cost = self._cost(batch)
-            gradients = tape.gradient(cost, variables)
-            self.optimizer.apply(gradients, variables)
+            self.optimizer.apply(tape.gradient(cost, variables), variables)
             return cost
 
         self._program = lambda: step.experimental_get_compiler_ir(batch)(

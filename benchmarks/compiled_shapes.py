@@ -15,21 +15,20 @@ import time
 
 import numpy as np
 
-from benchmarks import timing
+from benchmarks import flags
 from tfcopy.data.epoch_batches import epoch_order
 from tfcopy.data.pairs.pipeline import choose_shapes, shape_for
 
 
 def main(arguments=None):
-    parser = timing.make_parser(__doc__)
-    parser.add_argument("source", help="text, plain or gzipped")
-    parser.add_argument("target", help="text, plain or gzipped")
-    timing.add_numbers(
-        parser,
+    parser = flags.make_parser(
+        __doc__,
         ("batch_size", 64, "pairs"),
         ("max_length", 50, "longest sentence, longer ones are left out"),
         ("epochs", 5, "to count"),
     )
+    parser.add_argument("source", help="text, plain or gzipped")
+    parser.add_argument("target", help="text, plain or gzipped")
     arguments = parser.parse_args(arguments)
     sides = [read_lengths(x) for x in (arguments.source, arguments.target)]
     kept = np.maximum(*sides) <= arguments.max_length + 1

@@ -10,22 +10,17 @@ and whatever else the machine does matter little. The exit status is 1 if its
 median is above `--limit`.
 """
 
-import os
 import sys
 import tempfile
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-
 import keras
 import numpy as np
-import tensorflow as tf
 
-from benchmarks import timing
+from benchmarks import flags, timing
 from tfcopy import losses
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.experiments import training_choices
-from tfcopy.experiments.config import from_flags
-from tfcopy.experiments.pairs import copynet_systems, pair_training
+from tfcopy.experiments.pairs import copynet_systems
 from tfcopy.recipes import copy_rules_copynet
 
 SYSTEMS = {"rnnsearch": "softmax", "copynet": "copynet"}
@@ -33,15 +28,12 @@ WARM_UP = 15
 
 
 def main():
-    parser = timing.make_parser(__doc__)
-    parser.add_argument("--batch_size", type=timing.positive, default=20)
-    parser.add_argument(
-        "--steps", type=timing.positive, default=200, help="batches timed"
+    arguments = flags.parse(
+        __doc__,
+        ("batch_size", 20, "pairs"),
+        ("steps", 200, "batches timed"),
+        ("limit", 1.25, "largest ratio wanted"),
     )
-    parser.add_argument(
-        "--limit", type=float, default=1.25, help="largest ratio wanted"
-    )
-    arguments = parser.parse_args()
     sizes = copy_rules_copynet.PRESETS["paper"]
     config = copy_rules_copynet.Config(
         **{**sizes, "batch_size": arguments.batch_size}
@@ -61,7 +53,8 @@ def measure(config, num_steps):
         rules = copy_rules_copynet.load_rules(config)
         tokenizer = Tokenizer(mode="space", language="other")
         data = copynet_systems.prepare(config, rules.corpus, tokenizer, folder)
-    stream = batches(config, data)
+    # One epoch over and over.
+    stream = timing.epochs_of(config, data)(0).repeat().prefetch(2)
     steps = {
         system: make_step(config, data, system, stream.element_spec)
         for system in SYSTEMS
@@ -70,15 +63,6 @@ def measure(config, num_steps):
     seconds = timing.race(steps, given, WARM_UP)
     tokens = [np.count_nonzero(batch["target_ids"]) for batch in given]
     return seconds, np.array(tokens[WARM_UP:])
-
-
-def batches(config, data):
-    """Training batches, one epoch over and over."""
-    context = tf.distribute.InputContext(num_replicas_in_sync=1)
-    epoch = pair_training.train_batches(
-        from_flags(training_choices.Batching, config), data.train
-    )(0, 0, context)
-    return epoch.repeat().prefetch(2)
 
 
 def make_step(config, data, system, element_spec):

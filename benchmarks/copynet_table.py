@@ -8,12 +8,12 @@ that a result depends on. A type of rule on which CopyNet's mean is below the
 paper's is marked with `<`.
 """
 
-import argparse
 import json
 import pathlib
 import statistics
 import sys
 
+from benchmarks import flags
 from tfcopy.recipes.copy_rules_copynet import PAPER, TYPES
 
 RECIPE = "copy_rules_copynet"
@@ -23,10 +23,7 @@ FREE += ("fresh",)
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = flags.make_parser(__doc__)
     parser.add_argument(
         "runs", nargs="+", help="folders of runs, or their results.json"
     )

@@ -10,16 +10,12 @@ product reached in this run. Prints a table.
 """
 
 import dataclasses
-import os
-import time
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-from benchmarks import timing
+from benchmarks import flags, timing
 from tfcopy import losses, tokens
 from tfcopy.models import translator
 
@@ -73,11 +69,12 @@ CURVES = {
 }
 
 
-def main(arguments=None):
-    parser = timing.make_parser(__doc__)
-    parser.add_argument("--repeats", type=int, default=5, help="default 5")
-    parser.add_argument("--picture", help="PNG file to write")
-    options = parser.parse_args(arguments)
+def main():
+    options = flags.parse(
+        __doc__,
+        ("repeats", 5, "times, of which the median counts"),
+        ("picture", None, "PNG file to write"),
+    )
     rate = timing.matrix_rate()
     curves = {}
     for name, values in CURVES.items():
@@ -89,8 +86,7 @@ def main(arguments=None):
                 point["training floor"] = sizes.floor(sizes.sentences, 3) / rate
             # A search of 64 at once takes long; 32 are usual.
             few = dataclasses.replace(
-                sizes,
-                sentences=value if name == "sentences" else 32,
+                sizes, sentences=value if name == "sentences" else 32
             )
             rows = few.sentences * few.beams
             point["search"] = time_search(few, options.repeats)
@@ -151,30 +147,19 @@ def time_training(sizes, repeats):
     def step(batch):
         with tf.GradientTape() as tape:
             outputs = model({x: batch[x] for x in model.input}, training=True)
-            costs = losses.observed_copy_loss(batch, outputs)
-            cost = tf.reduce_mean(costs)
+            cost = tf.reduce_mean(losses.observed_copy_loss(batch, outputs))
         variables = model.trainable_variables
         optimizer.apply(tape.gradient(cost, variables), variables)
         return cost
 
-    return _median(lambda: step(batch).numpy(), repeats)
+    return np.median(timing.seconds_of(lambda: step(batch).numpy(), repeats))
 
 
 def time_search(sizes, repeats):
     """Median seconds of a search of all its steps."""
     model, batch = make_model(sizes), make_batch(sizes)
     search = timing.make_search(model, sizes.beams, sizes.target, merge="max")
-    return _median(lambda: search(batch), repeats)
-
-
-def _median(function, repeats):
-    function()
-    seconds = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        function()
-        seconds.append(time.perf_counter() - start)
-    return float(np.median(seconds))
+    return np.median(timing.seconds_of(lambda: search(batch), repeats))
 
 
 def draw(curves, path):

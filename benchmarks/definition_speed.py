@@ -13,16 +13,13 @@ takes more than `--limit` times B's, or a process more than `--memory` MiB.
 
 import argparse
 import json
-import os
 import sys
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-from benchmarks import timing
+from benchmarks import flags, timing
 from tfcopy import losses
 from tfcopy.layers import DefinitionEmbedding
 from tfcopy.models import coattention
@@ -36,9 +33,8 @@ READERS = {"B": None, "D3": "mean", "D4": "lstm"}
 
 
 def main():
-    parser = timing.make_parser(__doc__)
-    timing.add_numbers(
-        parser,
+    parser = flags.make_parser(
+        __doc__,
         ("definitions", 10_000, "of a batch"),
         ("words", 1_430, "distinct words that are defined"),
         ("units", 200, "of all layers"),
@@ -47,9 +43,7 @@ def main():
         ("question_length", 14, "words"),
         ("steps", 8, "batches timed"),
         ("memory", 8_192, "MiB, the most wanted"),
-    )
-    parser.add_argument(
-        "--limit", type=float, default=2.0, help="largest D3 / B wanted"
+        ("limit", 2.0, "largest D3 / B wanted"),
     )
     parser.add_argument("--system", choices=READERS, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -62,8 +56,8 @@ def main():
     # First, for a process begins with the peak of the one that started it.
     peaks = []
     for name in READERS:
-        flags = [*sys.argv[1:], "--system", name]
-        peaks.append(timing.from_child("definition_speed", *flags))
+        given = [*sys.argv[1:], "--system", name]
+        peaks.append(timing.from_child("definition_speed", *given))
         print(f"{name}: peak {peaks[-1]:,.0f} MiB", flush=True)
     steps, batches = {}, {}
     for name in READERS:

@@ -24,7 +24,6 @@ MOST_WORDS = 60
 def open_export(folder, engine):
     """Our export; TensorFlow's or LiteRT's search."""
     os.environ["TF_NUM_INTRAOP_THREADS"] = "1"
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     from tfcopy.runtime.local_model import LocalModel
 
     model = LocalModel(folder, at_once=AT_ONCE, engine=engine)

@@ -26,18 +26,15 @@ import dataclasses
 import functools
 import gzip
 import json
-import os
 import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 from unittest import mock
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-
 import numpy as np
 
-from benchmarks import timing
+from benchmarks import flags, timing
 from benchmarks.multi30k_speed import recipe_config
 
 # Of each model: the sizes of multi30k_speed, and the system of the recipe.
@@ -73,7 +70,12 @@ SETTINGS = {
 
 
 def main():
-    parser = timing.make_parser(__doc__)
+    parser = flags.make_parser(
+        __doc__,
+        ("rounds", 5, "of all engines in turn"),
+        ("updates", 2_000, "of training"),
+        ("batches", [1, 8, 32], "sentences"),
+    )
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--multi30k", help="folder of the publisher's .gz files")
     which.add_argument("--run", help="folder of a system of a finished run")
@@ -93,12 +95,6 @@ def main():
     parser.add_argument("--models", nargs="+", choices=MODELS, default=MODELS)
     parser.add_argument(
         "--engines", nargs="+", choices=ENGINES, default=ENGINES
-    )
-    parser.add_argument("--batches", nargs="+", type=int, default=[1, 8, 32])
-    timing.add_numbers(
-        parser,
-        ("rounds", 5, "of all engines in turn"),
-        ("updates", 2_000, "of training"),
     )
     options = parser.parse_args()
     if options.multi30k:

@@ -8,40 +8,30 @@ compare two commits, check each out and export the same run with it
 (`python -m tfcopy.serving.export RUN --to before`).
 """
 
-import itertools
 import os
 import sys
 import time
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-
 import numpy as np
 import tensorflow as tf
 
-from benchmarks import timing
-from benchmarks.serving_latency import add_texts, read_texts
+from benchmarks import flags
+from benchmarks.serving_latency import TEXTS, WARM_UP, read_texts, requests_of
 from tfcopy.runtime.local_model import LocalModel
 from tfcopy.runtime.versions import find_version
 
-WARM_UP = 3
-
 
 def main(arguments=None):
-    parser = timing.make_parser(__doc__)
-    parser.add_argument("before", help="exported folder")
-    parser.add_argument("after", help="exported folder")
-    add_texts(parser)
-    parser.add_argument(
-        "--batch_sizes", type=int, nargs="+", default=[1, 8, 32, 128]
-    )
-    parser.add_argument(
-        "--signature", default="serving_default", help="of one text"
-    )
-    timing.add_numbers(
-        parser,
+    parser = flags.make_parser(
+        __doc__,
+        *TEXTS,
+        ("batch_sizes", [1, 8, 32, 128], "texts of a request"),
+        ("signature", "serving_default", "of one text"),
         ("requests", 50, "of each batch size"),
         ("threads", os.cpu_count(), "of an operation"),
     )
+    parser.add_argument("before", help="exported folder")
+    parser.add_argument("after", help="exported folder")
     arguments = parser.parse_args(arguments)
     tf.config.threading.set_intra_op_parallelism_threads(arguments.threads)
     folders = find_version(arguments.before), find_version(arguments.after)
@@ -49,11 +39,7 @@ def main(arguments=None):
     before, after = (LocalModel(folder) for folder in folders)
     differing = 0
     for size in arguments.batch_sizes:
-        forever = itertools.cycle(texts)
-        requests = [
-            list(itertools.islice(forever, size))
-            for _ in range(arguments.requests + WARM_UP)
-        ]
+        requests = requests_of(texts, size, arguments.requests + WARM_UP)
         differing += report(before, after, requests, arguments.signature)
     return int(differing > 0)
 

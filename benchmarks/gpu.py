@@ -27,14 +27,13 @@ import pathlib
 import sys
 import time
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 if importlib.util.find_spec("tensorflow") is None:
     os.environ.setdefault("KERAS_BACKEND", "jax")
 
 import keras
 import numpy as np
 
-from benchmarks import compiled_functions
+from benchmarks import compiled_functions, flags
 from tfcopy import losses, tokens
 from tfcopy.decoding import SearchOptions
 from tfcopy.models import planner, pointer_generator, translator
@@ -115,7 +114,7 @@ def main(arguments=None):
         print(f"{part}: {name}: {_shown(report[part][name])}", flush=True)
         _write(report, options.out)
 
-    for name in _chosen_systems(options):
+    for name in options.systems or SYSTEMS:
         for precision in options.precisions:
             measure(
                 "training",
@@ -145,45 +144,30 @@ def main(arguments=None):
 
 
 def _parser():
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--out", help="JSON file to write")
-    parser.add_argument(
-        "--minutes", type=float, default=9, help="when to stop; default 9"
-    )
-    parser.add_argument(
-        "--size", choices=("paper", "tiny"), default="paper", help="of models"
+    parser = flags.make_parser(
+        __doc__,
+        ("out", None, "JSON file to write"),
+        ("minutes", 9.0, "when to stop"),
+        ("size", ("paper", "tiny"), "of models"),
+        ("steps", 10, "timed, of each"),
+        ("data_dir", None, "Multi30k files, for OpenNMT-py"),
+        ("workdir", "/tmp/opennmt", "of OpenNMT-py"),
     )
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS)
     parser.add_argument(
         "--precisions", nargs="+", choices=PRECISIONS, default=PRECISIONS
     )
-    parser.add_argument(
-        "--steps", type=int, default=10, help="timed, of each; default 10"
-    )
-    parser.add_argument(
-        "--layers",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="whether to compare all layers with the CPU",
-    )
-    parser.add_argument(
-        "--kernels",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="whether to count the kernels of a step",
-    )
-    parser.add_argument("--data_dir", help="Multi30k files, for OpenNMT-py")
-    parser.add_argument(
-        "--workdir", default="/tmp/opennmt", help="of OpenNMT-py"
-    )
+    for name, what in (
+        ("layers", "compare all layers with the CPU"),
+        ("kernels", "count the kernels of a step"),
+    ):
+        parser.add_argument(
+            f"--{name}",
+            action=argparse.BooleanOptionalAction,
+            default=True,
+            help=f"whether to {what}",
+        )
     return parser
-
-
-def _chosen_systems(options):
-    return options.systems or SYSTEMS
 
 
 def make(name, precision, size):
@@ -337,8 +321,7 @@ def time_peer(options):
         loss, batch = losses.observed_copy_loss, random_batch(model, 16, 16, 64)
         training = compiled_functions.Training(model, loss, batch)
         training()
-        seconds = _times(training, options.steps)["median"]
-        ours[precision] = 64 * 16 / seconds
+        ours[precision] = 64 * 16 / _times(training, options.steps)["median"]
     rate = found["target_tokens_per_second"]
     return {
         "target_tokens_per_second": rate,

@@ -11,16 +11,13 @@ as Zipf's law says. The exit status is 1 if the median of the ratios of the
 two times is below `--limit`.
 """
 
-import os
 import sys
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-from benchmarks import timing
+from benchmarks import flags, timing
 from tfcopy import losses, tokens
 from tfcopy.data.pairs.sampled_vocabulary import add_candidates
 from tfcopy.models import translator
@@ -30,9 +27,8 @@ WARM_UP = 5
 
 
 def main():
-    parser = timing.make_parser(__doc__)
-    timing.add_numbers(
-        parser,
+    arguments = flags.parse(
+        __doc__,
         ("words", 30_000, "of the target vocabulary"),
         ("candidates", 2_000, "words of a batch's output layer"),
         ("batch_size", 64, "pairs"),
@@ -41,19 +37,11 @@ def main():
         ("embedding_dim", 100, "and width below the output layer"),
         ("units", 200, "of the GRUs"),
         ("steps", 40, "batches timed"),
+        ("candidates_from", ("sample", "sources", "batch"), "where they are"),
+        ("head", "pointer_softmax", "of the model"),
+        ("limit", 2.0, "smallest ratio wanted"),
     )
-    parser.add_argument(
-        "--candidates_from",
-        choices=("sources", "batch", "sample"),
-        default="sample",
-    )
-    parser.add_argument("--head", default="pointer_softmax")
-    parser.add_argument(
-        "--limit", type=float, default=2.0, help="smallest ratio wanted"
-    )
-    arguments = parser.parse_args()
-    seconds = measure(arguments)
-    return report(seconds, arguments.limit)
+    return report(measure(arguments), arguments.limit)
 
 
 def measure(arguments):
@@ -69,10 +57,7 @@ def measure(arguments):
     loss = losses.of_head(model.head)
     whole = batches(arguments)
     few = add_candidates(
-        whole,
-        arguments.words,
-        arguments.candidates,
-        arguments.candidates_from,
+        whole, arguments.words, arguments.candidates, arguments.candidates_from
     )
     steps = {
         "all": make_step(model, loss, whole),
@@ -90,8 +75,7 @@ def batches(arguments):
     """Dataset of random batches."""
     rng = np.random.default_rng(0)
     special = len(tokens.SPECIAL_TOKENS)
-    ranks = np.arange(1, arguments.words - special + 1)
-    frequency = np.cumsum(1.0 / ranks)
+    frequency = np.cumsum(1.0 / np.arange(1, arguments.words - special + 1))
     frequency /= frequency[-1]
 
     def words(length):
@@ -113,8 +97,7 @@ def batches(arguments):
             "pointers": pointers,
         }
 
-    count = WARM_UP + arguments.steps
-    arrays = [batch() for _ in range(count)]
+    arrays = [batch() for _ in range(WARM_UP + arguments.steps)]
     stacked = {name: np.stack([a[name] for a in arrays]) for name in arrays[0]}
     return tf.data.Dataset.from_tensor_slices(stacked).prefetch(2)
 

@@ -20,7 +20,6 @@ answers are wrong (see opennmt_worker.py). Eole is installed by
 `pip install eole==0.6.0 pyahocorasick aiohttp` in an environment of its own.
 """
 
-import argparse
 import collections
 import functools
 import importlib
@@ -32,7 +31,7 @@ import subprocess
 import sys
 import time
 
-from benchmarks import opennmt_peer
+from benchmarks import flags, opennmt_peer
 from tfcopy.data.text import span_patterns
 from tfcopy.runtime.translation_records import Translation
 
@@ -96,19 +95,17 @@ _EOLE = {
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        "python -m benchmarks.markup_peers",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = flags.make_parser(
+        __doc__,
+        ("learning_rate", 1e-3, "of OpenNMT-py"),
+        ("batch", 1, "of the search"),
+        ("threads", 2, "of the peer"),
+        ("peer_python", None, "an environment with the peer"),
     )
     parser.add_argument("peer", choices=PEERS)
     parser.add_argument("run", metavar="RUN", help="folder of a finished run")
     parser.add_argument("--workdir", required=True, help="folder of the peer")
     parser.add_argument("--updates", type=int, help="other than the run's")
-    parser.add_argument("--learning_rate", type=float, default=1e-3)
-    parser.add_argument("--batch", type=int, default=1, help="of the search")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--peer_python", help="an environment with the peer")
     options = parser.parse_args()
     if options.peer == "eole" and options.peer_python is None:
         parser.error("eole needs --peer_python.")

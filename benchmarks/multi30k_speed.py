@@ -25,7 +25,7 @@ import subprocess
 import sys
 import time
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+from benchmarks import flags
 
 PRECISIONS = ("float32", "mixed_bfloat16")
 WARM_UP = 15
@@ -128,13 +128,11 @@ def train_job(options):
     """Times training steps on real batches, through the true train step."""
     import keras
     import numpy as np
-    import tensorflow as tf
 
     from benchmarks import timing
-    from tfcopy import losses, training
+    from tfcopy import losses
     from tfcopy.experiments import training_choices
-    from tfcopy.experiments.config import from_flags
-    from tfcopy.experiments.pairs import pair_training, pointer_softmax_systems
+    from tfcopy.experiments.pairs import pointer_softmax_systems
     from tfcopy.recipes import europarl_ps
 
     config = recipe_config(options.data_dir, options.precision, options.model)
@@ -143,37 +141,26 @@ def train_job(options):
     data = europarl_ps.prepare(config, os.path.join(options.folder, "data"))
     keras.utils.set_random_seed(0)
     model = pointer_softmax_systems.make_model(config, data, "pointer_softmax")
-    context = tf.distribute.InputContext(num_replicas_in_sync=1)
-    train_batches = pair_training.train_batches(
-        from_flags(training_choices.Batching, config), data.train
-    )
-    batches = train_batches(0, 0, context)
-    trainer = training.Trainer(
+    batches = timing.epochs_of(config, data)(0)
+    step = timing.make_step(
         model,
         losses.LabelSmoothing(losses.observed_copy_loss, config.label_smoothing)
         if config.label_smoothing
         else losses.observed_copy_loss,
         training_choices.make_optimizer(config, model),
-        train_batches,
-        steps=1,
+        batches.element_spec,
         clip_norm=1.0,
-        verbose=False,
     )
-    step = trainer.step_for(batches.element_spec)
     rate = timing.matrix_rate()
     seconds, tokens, operations = [], [], []
     for number, batch in enumerate(batches.prefetch(2)):
         if number == WARM_UP + options.steps:
             break
         source, target = batch["source_ids"], batch["target_ids"]
-        num_tokens = int(np.count_nonzero(target))
-        seeds = tf.zeros((1, len(trainer.seed_states)), tf.int64)
         start = time.perf_counter()
-        scale = tf.constant(1.0 / num_tokens)
-        nll, *_ = step.update((batch,), scale, seeds, tf.constant(0.0))
-        nll.numpy()
+        step(batch)
         seconds.append(time.perf_counter() - start)
-        tokens.append(num_tokens)
+        tokens.append(int(np.count_nonzero(target)))
         size, length = target.shape
         operations.append(
             3
@@ -297,8 +284,7 @@ def compare(options):
 def variants(batch):
     """Precisions and what else may be set, of a search."""
     plain = [(precision, None) for precision in PRECISIONS]
-    listed = [(precision, "shortlist") for precision in PRECISIONS]
-    return plain + listed
+    return plain + [(precision, "shortlist") for precision in PRECISIONS]
 
 
 def note(found, name, result):
@@ -324,29 +310,22 @@ def ratios(found):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = flags.make_parser(
+        __doc__,
+        ("run_dir", None, "the recipe's Multi30k run"),
+        ("workdir", None, "of the peer; without it, no peer"),
+        ("peer_python", None, "an environment with the peer"),
+        ("model", tuple(MODELS), "whose sizes"),
+        ("peer_updates", 2_000, "updates of the peer"),
+        ("steps", 60, "training steps timed"),
+        ("rounds", 3, "of both sides in turn"),
+        ("folder", "/tmp/tfcopy_benchmark", "of data"),
+        ("out", None, "JSON file to write"),
     )
     parser.add_argument("--data_dir", required=True, help="the .gz files")
-    parser.add_argument("--run_dir", help="the recipe's Multi30k run")
-    parser.add_argument("--workdir", help="of the peer; without it, no peer")
-    parser.add_argument("--peer_python", help="an environment with the peer")
-    parser.add_argument(
-        "--model", choices=MODELS, default="gru", help="default gru"
-    )
-    parser.add_argument(
-        "--peer_updates", type=int, default=2_000, help="default 2000"
-    )
-    parser.add_argument(
-        "--steps", type=int, default=60, help="training steps timed"
-    )
-    parser.add_argument("--rounds", type=int, default=3, help="default 3")
     parser.add_argument(
         "--batches", type=int, nargs="*", default=[32, 1], help="of searches"
     )
-    parser.add_argument("--folder", default="/tmp/tfcopy_benchmark")
-    parser.add_argument("--out", help="JSON file to write")
     parser.add_argument("--job", help=argparse.SUPPRESS)
     parser.add_argument("--precision", help=argparse.SUPPRESS)
     parser.add_argument("--batch", type=int, help=argparse.SUPPRESS)
@@ -358,8 +337,8 @@ def main():
             # As `tfcopy.serving.ask` does, which answers batches at once, too.
             os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
         result = jobs[options.job](options)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        print(json.dumps({**result, "peak_memory_mib": peak / 1024}))
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(json.dumps({**result, "peak_memory_mib": peak}))
         return
     report = compare(options)
     if options.out:

@@ -1,7 +1,7 @@
 """A published translator by transformers, and by tfcopy: free, and must copy.
 
     python benchmarks/opus_mt.py generate CHECKPOINT TEXTS ANSWERS
-    python -m benchmarks.opus_mt CHECKPOINT TEXTS REFERENCES ANSWERS
+    python -m benchmarks.opus_mt compare CHECKPOINT TEXTS REFERENCES ANSWERS
 
 The first command needs transformers, and writes its answers with the
 checkpoint's own settings; the second prints a table of BLEU, chrF, the shares
@@ -42,7 +42,7 @@ def generate(checkpoint, texts, answers):
     pathlib.Path(answers).write_text(json.dumps(found), "utf-8")
 
 
-def main(checkpoint, texts, references, answers, language=None):
+def compare(checkpoint, texts, references, answers, language=None):
     from tfcopy.evaluation import translations
     from tfcopy.serving.import_model import PROTECT
     from tfcopy.serving.published_translator import make_translator
@@ -69,7 +69,4 @@ def main(checkpoint, texts, references, answers, language=None):
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "generate":
-        generate(*sys.argv[2:])
-    else:
-        main(*sys.argv[1:])
+    globals()[sys.argv[1]](*sys.argv[2:])

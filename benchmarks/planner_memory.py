@@ -11,30 +11,25 @@ takes more than `--limit` MiB.
 
 import argparse
 import json
-import os
 import subprocess
 import sys
-import time
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+from benchmarks import flags
 
 SOURCE_PIECES, CHARACTERS = 24_440, 302
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = flags.make_parser(
+        __doc__,
+        ("system", ("pag", "rpag", "baseline"), "of the three"),
+        ("decoder", ("biscale", "gru"), "of the characters"),
+        ("batch_size", 16, "sentences"),
+        ("units", 600, "of all layers"),
+        ("lengths", [125, 250, 500], "characters"),
+        ("steps", 2, "timed"),
+        ("limit", 16_384.0, "MiB"),
     )
-    parser.add_argument("--system", default="pag", help="pag, rpag or baseline")
-    parser.add_argument("--decoder", default="biscale", help="biscale or gru")
-    parser.add_argument("--batch_size", type=int, default=16)
-    parser.add_argument("--units", type=int, default=600)
-    parser.add_argument(
-        "--lengths", type=int, nargs="+", default=[125, 250, 500]
-    )
-    parser.add_argument("--steps", type=int, default=2, help="timed")
-    parser.add_argument("--limit", type=float, default=16_384, help="MiB")
     parser.add_argument("--length", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.length:
@@ -90,16 +85,9 @@ def measure(arguments):
         normalize="sentences",
         clip_norm=5.0,
     )
-    seconds = []
-    for _ in range(arguments.steps + 1):
-        start = time.perf_counter()
-        step(batch)
-        seconds.append(time.perf_counter() - start)
-    return {
-        "before": before,
-        "peak": timing.peak_memory(),
-        "seconds": min(seconds[1:]),
-    }
+    seconds = timing.seconds_of(lambda: step(batch), arguments.steps).min()
+    peak = timing.peak_memory()
+    return {"before": before, "peak": peak, "seconds": seconds}
 
 
 if __name__ == "__main__":

@@ -9,15 +9,12 @@ words, now the one first and now the other; then each searches for answers of
 than `--limit` times the baseline's, or rpag is not cheaper than pag.
 """
 
-import os
 import sys
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import keras
 import numpy as np
 
-from benchmarks import timing
+from benchmarks import flags, timing
 from tfcopy import losses
 from tfcopy.models.planner import SYSTEMS, planner
 from tfcopy.training import Adam
@@ -27,9 +24,8 @@ SOURCE_WORDS, CHARACTERS = 8_000, 304
 
 
 def main():
-    parser = timing.make_parser(__doc__)
-    timing.add_numbers(
-        parser,
+    arguments = flags.parse(
+        __doc__,
         ("units", 256, "of encoder and decoder"),
         ("embedding_dim", 256, "of both sides"),
         ("plan_steps", 10, "of a plan"),
@@ -38,17 +34,10 @@ def main():
         ("target_length", 100, "characters"),
         ("num_beams", 5, "of the search"),
         ("steps", 12, "batches timed"),
+        ("decoder", ("biscale", "gru"), "of the characters"),
+        ("query", ("both", "first", "second"), "what attends"),
+        ("limit", 1.5, "largest pag / baseline wanted"),
     )
-    parser.add_argument(
-        "--decoder", choices=("biscale", "gru"), default="biscale"
-    )
-    parser.add_argument(
-        "--query", choices=("both", "first", "second"), default="both"
-    )
-    parser.add_argument(
-        "--limit", type=float, default=1.5, help="largest pag / baseline wanted"
-    )
-    arguments = parser.parse_args()
     models = {system: make_model(arguments, system) for system in SYSTEMS}
     print("Training steps")
     trained = timing.race(steps(models, arguments), batches(arguments), WARM_UP)

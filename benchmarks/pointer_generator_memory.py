@@ -15,7 +15,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from benchmarks import timing
+from benchmarks import flags, timing
 from tfcopy import losses
 from tfcopy.models import pointer_generator
 
@@ -23,11 +23,12 @@ BATCH, SOURCE, TARGET = 16, 400, 100
 
 
 def main():
-    parser = timing.make_parser(__doc__)
-    parser.add_argument("--steps", type=int, default=5)
-    parser.add_argument("--vocabulary", type=int, default=50_000)
-    parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args()
+    arguments = flags.parse(
+        __doc__,
+        ("steps", 5, "timed"),
+        ("vocabulary", 50_000, "words"),
+        ("seed", 0, "of the words"),
+    )
     peak = timing.peak_memory
     print(f"before the model: {peak():,.0f} MiB (TensorFlow and its like)")
     words = arguments.vocabulary
@@ -45,8 +46,7 @@ def main():
     seconds = []
     for number in range(arguments.steps + 1):
         start = time.perf_counter()
-        tensors = {k: tf.constant(x) for k, x in batch.items()}
-        assert np.isfinite(step(tensors))
+        assert np.isfinite(step({k: tf.constant(x) for k, x in batch.items()}))
         seconds.append(time.perf_counter() - start)
         print(f"step {number}: {seconds[-1]:.2f} s, peak {peak():,.0f} MiB")
     typical = statistics.median(seconds[1:])
@@ -91,8 +91,7 @@ def forward_operations(model):
         )
         total += 2 * number * int(np.prod(weight.shape))
     units, values = 512, 512
-    attention = 2 * BATCH * TARGET * SOURCE * (units + values)
-    return total + attention
+    return total + 2 * BATCH * TARGET * SOURCE * (units + values)
 
 
 if __name__ == "__main__":

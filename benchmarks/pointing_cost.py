@@ -12,16 +12,13 @@ words. The exit status is 1 if pointing takes more than `--limit` times as long
 in either.
 """
 
-import os
 import sys
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import keras
 import numpy as np
 from keras import ops
 
-from benchmarks import timing
+from benchmarks import flags, timing
 from tfcopy import losses
 from tfcopy.layers import (
     OutputProjection,
@@ -31,11 +28,7 @@ from tfcopy.layers import (
 )
 from tfcopy.layers.attention.pointing_attention import PointingAttention
 from tfcopy.models import Seq2Seq
-from tfcopy.models.assembly import (
-    make_embedding,
-    make_head,
-    transformer_cell,
-)
+from tfcopy.models.assembly import make_embedding, make_head, transformer_cell
 from tfcopy.tokens import POINTING_HEADS
 from tfcopy.training import Adam
 
@@ -43,9 +36,8 @@ WARM_UP = 3
 
 
 def main():
-    parser = timing.make_parser(__doc__)
-    timing.add_numbers(
-        parser,
+    parser = flags.make_parser(
+        __doc__,
         ("units", 256, "of encoder and decoder"),
         ("layers", 3, "blocks of either"),
         ("heads", 4, "of each attention"),
@@ -55,15 +47,12 @@ def main():
         ("target_length", 20, "words"),
         ("num_beams", 5, "of the search"),
         ("steps", 12, "batches timed"),
+        ("pointing", ("heads", "additive"), "attention that points"),
+        ("coverage", False, "lets it see where it has pointed"),
+        ("limit", 1.15, "largest ratio wanted"),
     )
     parser.add_argument(
         "--head", choices=POINTING_HEADS, default="pointer_generator"
-    )
-    kinds = ("heads", "additive")
-    parser.add_argument("--pointing", choices=kinds, default="heads")
-    parser.add_argument("--coverage", action="store_true")
-    parser.add_argument(
-        "--limit", type=float, default=1.15, help="largest ratio wanted"
     )
     arguments = parser.parse_args()
     models = {

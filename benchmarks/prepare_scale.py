@@ -26,7 +26,7 @@ import time
 import numpy as np
 import psutil
 
-from benchmarks import timing
+from benchmarks import flags
 from tfcopy.terminal import tolerant_output
 
 _BLOCK = 10_000  # pairs
@@ -39,11 +39,9 @@ def write_corpus(folder, num_pairs, seed=0):
     paths = [os.path.join(folder, f"{num_pairs}.{x}") for x in ("en", "fr")]
     with open(paths[0], "w") as source, open(paths[1], "w") as target:
         for start in range(0, num_pairs, _BLOCK):
-            count = min(_BLOCK, num_pairs - start)
-            lengths = rng.integers(5, 31, count)
+            lengths = rng.integers(5, 31, min(_BLOCK, num_pairs - start))
             words = rng.zipf(1.2, lengths.sum()) % 100_000
-            ends = np.cumsum(lengths)
-            for i, (end, length) in enumerate(zip(ends, lengths)):
+            for i, (end, length) in enumerate(zip(np.cumsum(lengths), lengths)):
                 own = words[end - length : end].tolist()
                 name = f" Name{start + i}" if i % 4 == 0 else ""
                 source.write(" ".join(f"w{x}" for x in own) + f"{name} .\n")
@@ -101,8 +99,7 @@ def compare(paths, folder, sizes):
     )
     print(f"today's path: {(time.monotonic() - start) / 60:.1f} minutes")
     prepared = prepared_corpus.load(folder)
-    both = {"source": sizes, "target": sizes}
-    own = prepared.vocabularies(cut, both, {}, 1)
+    own = prepared.vocabularies(cut, dict(source=sizes, target=sizes), {}, 1)
     train = prepared.train.encode(own, cut)
     same = {
         "vocabularies": [x.to_bytes() for x in own]
@@ -126,26 +123,23 @@ def compare(paths, folder, sizes):
 
 
 def main():
-    parser = timing.make_parser(__doc__)
-    parser.add_argument(
-        "--pairs", type=timing.positive, nargs="+", default=[50_000]
+    options = flags.parse(
+        __doc__,
+        ("pairs", [50_000], "of each corpus"),
+        ("words", 30_000, "of the vocabularies"),
+        ("compare", False, "with today's path"),
+        ("remove_duplicates", "false", "as of `tfcopy.data.prepare`"),
+        ("processes", [1], "of Beam's runner"),
+        ("picture", None, "PNG file to write"),
+        ("folder", None, "where files are made and kept"),
     )
-    parser.add_argument("--words", type=timing.positive, default=30_000)
-    parser.add_argument("--compare", action="store_true")
-    parser.add_argument("--remove_duplicates", default="false")
-    parser.add_argument(
-        "--processes", type=timing.positive, nargs="+", default=[1]
-    )
-    parser.add_argument("--picture", help="PNG file to write")
-    parser.add_argument("--folder", help="where files are made and kept")
-    options = parser.parse_args()
     folder = options.folder or tempfile.mkdtemp(prefix="prepare-scale-")
     os.makedirs(folder, exist_ok=True)
     rows, is_same = [], True
     for num_pairs in options.pairs:
         paths = write_corpus(folder, num_pairs)
         output = os.path.join(folder, f"prepared-{num_pairs}")
-        flags = {
+        given = {
             "--tokenization": "space",
             "--source_vocabulary_size": options.words,
             "--target_vocabulary_size": options.words,
@@ -153,8 +147,7 @@ def main():
             "--output": output,
         }
         command = [sys.executable, "-m", "tfcopy.data.prepare", "--train"]
-        command += paths
-        command += [str(x) for pair in flags.items() for x in pair]
+        command += [*paths, *(str(x) for pair in given.items() for x in pair)]
         for processes in options.processes:
             shutil.rmtree(output, ignore_errors=True)
             several = [*command, *_BEAM, f"--direct_num_workers={processes}"]

@@ -18,17 +18,14 @@ import dataclasses
 import functools
 import itertools
 import json
-import os
 import sys
 import time
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import keras
 import keras_hub
 import numpy as np
 
-from benchmarks import backbone_copying, timing
+from benchmarks import backbone_copying, flags
 from tfcopy import data, losses, models, training
 from tfcopy.data.corpora import sentences
 from tfcopy.data.corpora.text_pairs import read_lines
@@ -55,22 +52,20 @@ SIZES = {
 
 
 def main():
-    parser = timing.make_parser(__doc__)
-    parser.add_argument("kind", choices=MASK)
-    parser.add_argument("folder", help="becomes the preset")
-    parser.add_argument("--text", nargs="+", default=[], help="files of lines")
-    parser.add_argument("--brown", help="brown.zip, or its folder")
-    timing.add_numbers(
-        parser,
+    parser = flags.make_parser(
+        __doc__,
+        ("brown", None, "brown.zip, or its folder"),
         ("updates", 6_000, "updates"),
         ("tokens", 4_096, "tokens of a batch"),
         ("pieces", 12_000, "pieces of the tokenizer"),
+        ("rate", 1e-3, "the highest"),
+        ("dtype", "mixed_bfloat16", "of the network"),
+        ("random", False, "train nothing"),
     )
-    parser.add_argument("--rate", type=float, default=1e-3, help="the highest")
-    parser.add_argument("--dtype", default="mixed_bfloat16")
-    parser.add_argument("--random", action="store_true", help="train nothing")
-    arguments = parser.parse_args()
-    print(json.dumps(run(arguments)))
+    parser.add_argument("kind", choices=MASK)
+    parser.add_argument("folder", help="becomes the preset")
+    parser.add_argument("--text", nargs="+", default=[], help="files of lines")
+    print(json.dumps(run(parser.parse_args())))
 
 
 def run(arguments):
@@ -167,10 +162,9 @@ class Infilling:
     @functools.lru_cache(1)  # noqa: B019
     def __call__(self, epoch):
         rng = np.random.default_rng([0, epoch])
-        splits = self.encoded.source_splits
         sources = [
             self.masked(self.encoded.source_ids[start:end], rng)
-            for start, end in itertools.pairwise(splits)
+            for start, end in itertools.pairwise(self.encoded.source_splits)
         ]
         ids = np.concatenate(sources).astype("int32")
         return dataclasses.replace(

@@ -24,8 +24,6 @@ import shutil
 import sys
 import typing
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-
 import keras
 import numpy as np
 
@@ -89,6 +87,7 @@ def parse(arguments):
         allow_abbrev=False,
     )
     parser.add_argument("--folder", default="tensorboard_logs/rarest_word_map")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument(
         "--q_values",
         type=float,
@@ -107,7 +106,6 @@ def parse(arguments):
         choices=("dense", "attention"),
         default=["dense", "attention"],
     )
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     return parser.parse_known_args(arguments)
 
 

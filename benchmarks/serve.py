@@ -26,8 +26,8 @@ import time
 
 import numpy as np
 
-from benchmarks import timing
-from benchmarks.serving_latency import add_texts, read_texts
+from benchmarks import flags
+from benchmarks.serving_latency import TEXTS, read_texts
 from tfcopy.runtime.versions import find_version
 
 _TIMEOUT = 60
@@ -60,8 +60,7 @@ class Server:
                 break
         else:
             sys.exit(1)
-        pairs = line.split()[1].split(":")
-        self.source, self.target = pairs
+        self.source, self.target = line.split()[1].split(":")
         self.port = int(line.split()[3].rpartition(":")[2])
 
     def connect(self):
@@ -165,21 +164,19 @@ def asked(model, texts):
         text=True,
         check=True,
     )
-    answers = dict(zip(texts, done.stdout.split("\n")))
-    return answers, time.monotonic() - begin
+    return dict(zip(texts, done.stdout.split("\n"))), (time.monotonic() - begin)
 
 
 def main(arguments=None):
-    parser = timing.make_parser(__doc__)
-    parser.add_argument("model", help="exported folder of a translator")
-    add_texts(parser)
-    timing.add_numbers(
-        parser,
+    parser = flags.make_parser(
+        __doc__,
+        *TEXTS,
         ("clients", 64, "at once"),
         ("seconds", 60, "that they ask"),
+        ("attack", False, "see above"),
     )
-    parser.add_argument("--attack", action="store_true", help="see above")
-    arguments, flags = parser.parse_known_args(arguments)
+    parser.add_argument("model", help="exported folder of a translator")
+    arguments, others = parser.parse_known_args(arguments)
     texts = read_texts(find_version(arguments.model), arguments)
     texts = (" ".join(x.decode().split()) for x in texts)
     # What has no letters is not asked.
@@ -189,7 +186,7 @@ def main(arguments=None):
     _, loading = asked(arguments.model, texts[:1])
     rate = len(lines) / (whole - loading)
     print(f"ask: {rate:.1f} texts a second, without {loading:.1f} s of loading")
-    server = Server(arguments.model, *flags)
+    server = Server(arguments.model, *others)
     told, attackers = collections.Counter(), []
     if arguments.attack:
         end = time.monotonic() + arguments.seconds

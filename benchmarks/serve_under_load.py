@@ -29,7 +29,7 @@ import time
 
 import numpy as np
 
-from benchmarks import serve, timing
+from benchmarks import flags, serve
 
 _FILES, _SILENT = 1024, 1100
 _HALF = b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n"
@@ -146,12 +146,12 @@ def measured(name, place, texts, options):
 
 
 def main(arguments=None):
-    parser = timing.make_parser(__doc__)
+    parser = flags.make_parser(
+        __doc__, ("seconds", 20, "of a load"), ("grace", 5, "seconds to end in")
+    )
     names = ["nested", "silent", "glossaries", "attack"]
     parser.add_argument("model", help="exported folder of a translator")
     parser.add_argument("--loads", nargs="+", choices=names, default=names)
-    parser.add_argument("--seconds", type=int, default=20)
-    parser.add_argument("--grace", type=int, default=5)
     options = parser.parse_args(arguments)
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     texts = [f"This is sentence {i} of some." for i in range(40)]

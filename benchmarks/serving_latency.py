@@ -13,30 +13,30 @@ import os
 import sys
 import time
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-
 import numpy as np
 
-from benchmarks import serving_texts, timing
+from benchmarks import flags, serving_texts, timing
 from tfcopy.data.generated import demo_parliament
 from tfcopy.runtime.local_model import LocalModel
 from tfcopy.runtime.versions import find_version
 
 WARM_UP = 3
+# Flags of `read_texts`.
+TEXTS = (
+    ("texts", None, "file, one text a line"),
+    ("demo", False, "ask the demo corpus' test set"),
+)
 
 
 def main(arguments=None):
-    parser = timing.make_parser(__doc__)
-    parser.add_argument("model", help="exported folder of a model of one text")
-    add_texts(parser)
-    parser.add_argument(
-        "--batch_sizes", type=int, nargs="+", default=[1, 8, 32, 128]
-    )
-    timing.add_numbers(
-        parser,
+    parser = flags.make_parser(
+        __doc__,
+        *TEXTS,
+        ("batch_sizes", [1, 8, 32, 128], "texts of a request"),
         ("requests", 200, "of each batch size"),
         ("threads", os.cpu_count(), "of the runtime"),
     )
+    parser.add_argument("model", help="exported folder of a model of one text")
     arguments = parser.parse_args(arguments)
     path = find_version(arguments.model)
     texts = read_texts(path, arguments)
@@ -47,11 +47,7 @@ def main(arguments=None):
     print(f"first answer after {time.monotonic() - start:.1f} s")
     answers = {}
     for size in arguments.batch_sizes:
-        forever = itertools.cycle(texts)
-        requests = [
-            list(itertools.islice(forever, size))
-            for _ in range(arguments.requests + WARM_UP)
-        ]
+        requests = requests_of(texts, size, arguments.requests + WARM_UP)
         report(size, requests, model, answers)
     differing = sum(len(found) > 1 for found in answers.values())
     print(
@@ -61,12 +57,10 @@ def main(arguments=None):
     return int(differing > 0)
 
 
-def add_texts(parser):
-    """Adds the flags of `read_texts`."""
-    parser.add_argument("--texts", metavar="FILE", help="one text a line")
-    parser.add_argument(
-        "--demo", action="store_true", help="ask the demo corpus' test set"
-    )
+def requests_of(texts, size, count):
+    """So many requests of a size: the texts in turn, over and over."""
+    forever = itertools.cycle(texts)
+    return [list(itertools.islice(forever, size)) for _ in range(count)]
 
 
 def read_texts(model, arguments):

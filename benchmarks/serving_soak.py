@@ -15,16 +15,13 @@ come late, so all requests are sent in --rounds: memory grows if the most of the
 last round is more than --growth percent above the most of the first.
 """
 
-import os
 import sys
 import time
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import numpy as np
 import tqdm
 
-from benchmarks import serving_texts, timing
+from benchmarks import flags, serving_texts, timing
 from tfcopy.runtime import ask_texts
 from tfcopy.runtime.local_model import LocalModel
 from tfcopy.runtime.versions import find_version, read_config
@@ -68,27 +65,16 @@ class Asked:
 
 
 def main(arguments=None):
-    parser = timing.make_parser(__doc__)
-    parser.add_argument("model", help="exported folder")
-    timing.add_numbers(
-        parser,
+    parser = flags.make_parser(
+        __doc__,
         ("requests", 20_000, "of a round"),
         ("rounds", 2, "of the same requests"),
         ("threads", 1, "of the runtime"),
+        ("signature", SIGNATURES, "which to ask"),
+        ("seed", 0, "of the requests"),
+        ("growth", 2.0, "percent of memory that count as none"),
     )
-    parser.add_argument(
-        "--signature",
-        choices=SIGNATURES,
-        default=SIGNATURES[0],
-        help="which to ask (default: %(default)s)",
-    )
-    parser.add_argument("--seed", type=int, default=0, help="of the requests")
-    parser.add_argument(
-        "--growth",
-        type=float,
-        default=2.0,
-        help="percent of memory that count as none (default: %(default)s)",
-    )
+    parser.add_argument("model", help="exported folder")
     arguments = parser.parse_args(arguments)
     model = find_version(arguments.model)
     timing.limit_threads(arguments.threads)

@@ -15,7 +15,7 @@ import time
 import numpy as np
 from array_record.python import array_record_data_source, array_record_module
 
-from benchmarks import timing
+from benchmarks import flags
 from tfcopy.data.pairs import pipeline
 from tfcopy.data.pairs.encoding import EncodedCorpus
 from tfcopy.data.preparation import shard_files
@@ -70,8 +70,7 @@ def write_array_records(folder, arrays, shards):
 
 def array_record_batches(source, encoded, size, count):
     """Yields the padded arrays of batches, as the pipeline's."""
-    rows = pipeline.training_rows(encoded, size, seed=1)[:count]
-    for own in rows:
+    for own in pipeline.training_rows(encoded, size, seed=1)[:count]:
         records = source.__getitems__(own.tolist())
         records = [np.frombuffer(x, np.int32) for x in records]
         lengths = np.array([x[:2] for x in records])
@@ -98,16 +97,14 @@ def pipeline_batches(encoded, size, count):
 
 
 def main():
-    parser = timing.make_parser(__doc__)
-    timing.add_numbers(
-        parser,
+    options = flags.parse(
+        __doc__,
         ("pairs", 200_000, "pairs of the corpus"),
         ("shards", 20, "files"),
         ("batch_size", 64, "pairs of a batch"),
         ("batches", 500, "batches read"),
         ("rounds", 3, "rounds, of which the best counts"),
     )
-    options = parser.parse_args()
     arrays = random_arrays(np.random.default_rng(0), options.pairs)
     with tempfile.TemporaryDirectory() as folder:
         edges = np.linspace(0, options.pairs, options.shards + 1, dtype=int)

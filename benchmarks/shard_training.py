@@ -28,7 +28,7 @@ import time
 
 import numpy as np
 
-from benchmarks import prepare_scale, timing, worker_loss
+from benchmarks import flags, prepare_scale, timing, worker_loss
 from tfcopy.terminal import tolerant_output
 
 _ENV = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "TF_CPP_MIN_LOG_LEVEL": "3"}
@@ -70,7 +70,7 @@ def largest_difference(folder, other):
 
 def speed(options, corpora):
     """Prints tokens a second of both, and their ratio."""
-    rates = {name: updates(options, flags) for name, flags in corpora.items()}
+    rates = {name: updates(options, x) for name, x in corpora.items()}
     found = {name: [] for name in corpora}
     for number in range(options.rounds + 1):
         for name in sorted(corpora, reverse=bool(number % 2)):
@@ -85,62 +85,49 @@ def speed(options, corpora):
     print(f"shards / files: {middle:.3f} ({low:.3f} to {high:.3f})", flush=True)
 
 
-def updates(options, flags):
+def updates(options, corpus):
     """Yields the target tokens a second of some updates, again and again."""
     import keras
-    import tensorflow as tf
 
-    from tfcopy import losses, training
+    from tfcopy import losses
     from tfcopy.experiments import command_line, training_choices
-    from tfcopy.experiments.config import from_flags
-    from tfcopy.experiments.pairs import pair_training, pointer_softmax_systems
+    from tfcopy.experiments.pairs import pointer_softmax_systems
     from tfcopy.recipes import europarl_ps
 
-    folder = options.workdir / "speed" / flags[0].strip("-")
+    folder = options.workdir / "speed" / corpus[0].strip("-")
     config = command_line.parse(
         europarl_ps.Config,
-        [*flags, "--schedule", "constant", f"--log_dir={folder}"],
+        [*corpus, "--schedule", "constant", f"--log_dir={folder}"],
     )
     data = europarl_ps.prepare(config, str(folder / "data"))
     keras.utils.set_random_seed(0)
     model = pointer_softmax_systems.make_model(config, data, "pointer_softmax")
-    context = tf.distribute.InputContext(num_replicas_in_sync=1)
-    train_batches = pair_training.train_batches(
-        from_flags(training_choices.Batching, config), data.train
-    )
-    trainer = training.Trainer(
+    epochs = timing.epochs_of(config, data)
+    step = timing.make_step(
         model,
         losses.observed_copy_loss,
         training_choices.make_optimizer(config, model),
-        train_batches,
-        steps=1,
+        epochs(0).element_spec,
         clip_norm=1.0,
-        verbose=False,
     )
-    step = trainer.step_for(train_batches(0, 0, context).element_spec)
     batches = itertools.chain.from_iterable(
-        train_batches(epoch, 0, context).prefetch(2)
-        for epoch in itertools.count()
+        epochs(epoch).prefetch(2) for epoch in itertools.count()
     )
-    seeds = tf.zeros((1, len(trainer.seed_states)), tf.int64)
     while True:
         tokens, start = 0, time.perf_counter()
         for batch in itertools.islice(batches, options.steps):
-            count = int(np.count_nonzero(batch["target_ids"]))
-            scale = tf.constant(1.0 / count)
-            nll, *_ = step.update((batch,), scale, seeds, tf.constant(0.0))
-            nll.numpy()
-            tokens += count
+            tokens += int(np.count_nonzero(batch["target_ids"]))
+            step(batch)
         yield tokens / (time.perf_counter() - start)
 
 
 def kills(options, corpora):
     """Kills a run on shards; prints how its weights differ in the end."""
     commands = {}
-    for name, flags in corpora.items():
+    for name, corpus in corpora.items():
         command = worker_loss.command(0, (), options.workdir / name, options)
         # The last of two flags is what counts.
-        commands[name] = [*command, "--dropout", "0.1", *flags]
+        commands[name] = [*command, "--dropout", "0.1", *corpus]
     run(commands["files"])
     folder = options.workdir / "shards/logs/run/pointer_softmax/checkpoints"
     rng, places = np.random.default_rng(0), []
@@ -173,11 +160,11 @@ def workers(options, corpora):
     """Prints how the weights of two workers on shards differ from others."""
     few = {"updates": 20, "eval_every": 20, "save_every": 20}
     options = argparse.Namespace(**{**vars(options), **few})
-    flags = ["--optimizer", "adagrad", "--learning_rate", "0.1"]
-    flags += ["--switch_activation", "tanh"]
+    same = ["--optimizer", "adagrad", "--learning_rate", "0.1"]
+    same += ["--switch_activation", "tanh"]
     alone = options.workdir / "one"
     one = worker_loss.command(0, (), alone, options)
-    run([*one, *flags, *corpora["files"]])
+    run([*one, *same, *corpora["files"]])
     for name, corpus in corpora.items():
         ports = timing.free_ports(2)
         folder = options.workdir / f"two-{name}"
@@ -185,7 +172,7 @@ def workers(options, corpora):
             subprocess.Popen(
                 [
                     *worker_loss.command(index, ports, folder, options),
-                    *flags,
+                    *same,
                     *corpus,
                 ],
                 env=_ENV,
@@ -208,13 +195,8 @@ PARTS = {"speed": speed, "kills": kills, "workers": workers}
 
 
 def main():
-    parser = timing.make_parser(__doc__)
-    parser.add_argument("--workdir", required=True, type=pathlib.Path)
-    parser.add_argument(
-        "--parts", nargs="+", choices=PARTS, default=list(PARTS)
-    )
-    timing.add_numbers(
-        parser,
+    parser = flags.make_parser(
+        __doc__,
         ("pairs", 20_000, "pairs of the corpus"),
         ("rounds", 20, "rounds of the comparison of speed"),
         ("steps", 10, "updates of each side in a round"),
@@ -222,6 +204,10 @@ def main():
         ("updates", 300, "updates of each run"),
         ("eval_every", 100, "updates between dev scores"),
         ("save_every", 25, "updates between checkpoints"),
+    )
+    parser.add_argument("--workdir", required=True, type=pathlib.Path)
+    parser.add_argument(
+        "--parts", nargs="+", choices=PARTS, default=list(PARTS)
     )
     options = parser.parse_args()
     corpora = prepare(options)

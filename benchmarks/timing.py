@@ -3,7 +3,6 @@
 Not a benchmark itself: those that compare steps use it.
 """
 
-import argparse
 import contextlib
 import json
 import os
@@ -19,31 +18,6 @@ import tensorflow as tf
 from tfcopy import tokens
 from tfcopy.decoding import SearchOptions, beam_search
 from tfcopy.training import Trainer
-
-
-def make_parser(doc):
-    """A parser of flags that shows a module's docstring as it stands."""
-    return argparse.ArgumentParser(
-        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-
-
-def positive(text):
-    """A number from 1 on, of a flag."""
-    if int(text) < 1:
-        raise ValueError(text)
-    return int(text)
-
-
-def add_numbers(parser, *flags):
-    """Adds flags of positive numbers: `(name, default, help)` of each."""
-    for flag, value, text in flags:
-        parser.add_argument(
-            f"--{flag}",
-            type=positive,
-            default=value,
-            help=f"{text} (default: {value})",
-        )
 
 
 def limit_threads(threads):
@@ -128,6 +102,33 @@ def make_step(model, loss, optimizer, element_spec, **options):
         return float(nll + norm)
 
     return step
+
+
+def epochs_of(config, data):
+    """Training batches of a recipe's data.
+
+    Returns:
+        Function of an epoch's number, which gives the dataset of its batches.
+    """
+    from tfcopy.experiments import training_choices
+    from tfcopy.experiments.config import from_flags
+    from tfcopy.experiments.pairs import pair_training
+
+    context = tf.distribute.InputContext(num_replicas_in_sync=1)
+    batching = from_flags(training_choices.Batching, config)
+    batches = pair_training.train_batches(batching, data.train)
+    return lambda epoch: batches(epoch, 0, context)
+
+
+def seconds_of(function, number):
+    """Seconds of so many calls, after one that is not timed."""
+    function()
+    seconds = []
+    for _ in range(number):
+        start = time.perf_counter()
+        function()
+        seconds.append(time.perf_counter() - start)
+    return np.array(seconds)
 
 
 def specs(batch):

@@ -126,10 +126,9 @@ def make_tokens(folder, texts):
                 pieces.setdefault(model.id_to_piece(i), len(pieces))
     pieces["<pad>"] = len(pieces)
     (folder / "vocab.json").write_text(json.dumps(pieces))
-    files = [
-        str(folder / x) for x in ("source.spm", "target.spm", "vocab.json")
-    ]
-    tokenizer = transformers.MarianTokenizer(*files)
+    tokenizer = transformers.MarianTokenizer(
+        *[str(folder / x) for x in ("source.spm", "target.spm", "vocab.json")]
+    )
     lines = pathlib.Path(texts).read_text("utf-8").split("\n")
     ids = [tokenizer(f">>fra<<{x}").input_ids for x in lines]
     (folder / "ids.json").write_text(json.dumps(ids))

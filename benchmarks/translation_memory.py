@@ -7,14 +7,13 @@ process of its own: once to check it and to hold pairs out, as at the start of
 a training, and once more from end to end.
 """
 
-import argparse
 import os
 import subprocess
 import sys
 import tempfile
 from xml.sax.saxutils import escape
 
-from benchmarks import prepare_scale
+from benchmarks import flags, prepare_scale
 from tfcopy.terminal import tolerant_output
 
 _READ = """
@@ -35,9 +34,7 @@ print(f"seconds of a processor: {checked - start:.0f} to check, "
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--units", type=int, default=1_000_000)
-    options = parser.parse_args()
+    options = flags.parse(__doc__, ("units", 1_000_000, "pairs of texts"))
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "memory.tmx")
         write(path, prepare_scale.write_corpus(folder, options.units))

@@ -12,7 +12,6 @@ together again, and errors are read, by Weblate's code. The exit status is 1 if
 an answer lacks a placeholder.
 """
 
-import argparse
 import importlib
 import pathlib
 import re
@@ -21,6 +20,8 @@ import sys
 import tempfile
 import types
 import zipfile
+
+from benchmarks import flags
 
 _STUBBED = {
     "django.core.cache": ["cache"],
@@ -122,14 +123,10 @@ def fetch(folder):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = flags.make_parser(__doc__, ("key", "", "of the server's keys"))
     parser.add_argument("url", help="of the server")
     parser.add_argument("source", help="language code")
     parser.add_argument("target", help="language code")
-    parser.add_argument("--key", default="", help="of the server's keys")
     arguments = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         print(f"Weblate {fetch(folder)}")

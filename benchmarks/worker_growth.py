@@ -20,7 +20,7 @@ import pathlib
 import statistics
 import sys
 
-from benchmarks import timing, worker_loss
+from benchmarks import flags, worker_loss
 from tfcopy.data.generated import demo_parliament
 from tfcopy.terminal import tolerant_output
 
@@ -77,18 +77,15 @@ def draw(found, path):
 
 
 def main():
-    parser = timing.make_parser(__doc__)
-    parser.add_argument("--workdir", required=True, type=pathlib.Path)
-    parser.add_argument(
-        "--workers", type=timing.positive, nargs="+", default=[1, 2, 4]
-    )
-    parser.add_argument("--picture", help="PNG file to write")
-    timing.add_numbers(
-        parser,
+    parser = flags.make_parser(
+        __doc__,
+        ("workers", [1, 2, 4], "processes"),
+        ("picture", None, "PNG file to write"),
         ("updates", 400, "updates of each run"),
         ("pairs_per_worker", 64, "pairs a worker reads at an update"),
         ("rounds", 2, "runs with each number of workers"),
     )
+    parser.add_argument("--workdir", required=True, type=pathlib.Path)
     options = parser.parse_args()
     # One evaluation and one checkpoint, at the end.
     options.eval_every = options.save_every = options.updates

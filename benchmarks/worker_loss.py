@@ -23,7 +23,7 @@ import time
 
 import numpy as np
 
-from benchmarks import timing
+from benchmarks import flags, timing
 from tfcopy.terminal import tolerant_output
 
 _UPDATE = re.compile(r"^update ([\d,]+)/")
@@ -153,14 +153,13 @@ def weights(folder):
 
 
 def main():
-    parser = timing.make_parser(__doc__)
-    parser.add_argument("--workdir", required=True, type=pathlib.Path)
-    timing.add_numbers(
-        parser,
+    parser = flags.make_parser(
+        __doc__,
         ("updates", 300, "updates of each run"),
         ("eval_every", 100, "updates between dev scores"),
         ("save_every", 50, "updates between checkpoints"),
     )
+    parser.add_argument("--workdir", required=True, type=pathlib.Path)
     options = parser.parse_args()
     undisturbed = options.workdir / "undisturbed"
     for worker in train_together(undisturbed, options):

@@ -84,8 +84,7 @@ def test_arrays_are_read_as_they_were_written(tmp_path):
 def test_objects_are_read_as_they_were_written(tmp_path):
     path = tmp_path / "x.json"
     checked_files.write_json(path, CONTENT)
-    expected = {**CONTENT, "b": {"2": [3]}}
-    assert checked_files.read_json(path) == expected
+    assert checked_files.read_json(path) == {**CONTENT, "b": {"2": [3]}}
     path.write_text('{"a": 1}')
     assert checked_files.read_json(path) == {"a": 1}
 

@@ -66,11 +66,10 @@ def test_no_signal_can_end_a_copy_to_a_store_halfway(tmp_path, monkeypatch):
 
 def test_walk_visits_all_but_what_is_taken_out(root):
     tree(root)
-    found = {
+    assert {
         filesystem.relpath(where, root): (sorted(folders), sorted(files))
         for where, folders, files in filesystem.walk(root)
-    }
-    assert found == {
+    } == {
         ".": (["a"], ["z.fr"]),
         "a": (["b"], ["x.en"]),
         "a/b": ([], ["y.en"]),

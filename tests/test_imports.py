@@ -126,8 +126,7 @@ def test_imports_go_one_way():
                 other = rest[0] if rest else ""
                 if other == "json":  # the name of an export's file
                     continue
-                allowed = (part, *ALLOWED[part])
-                assert other in allowed, f"{path}: {name}"
+                assert other in ((part, *ALLOWED[part])), f"{path}: {name}"
 
 
 def test_the_library_imports_nothing_of_the_laboratory():
@@ -145,8 +144,7 @@ def test_the_library_imports_nothing_of_the_laboratory():
 
 
 def test_a_recipe_imports_no_other_recipe():
-    commands = {ROOT / "__main__.py", ROOT / "worker.py"}
-    for path in set(FILES) - commands:
+    for path in set(FILES) - {ROOT / "__main__.py", ROOT / "worker.py"}:
         for name in imported(path):
             assert not name.startswith("tfcopy.recipes"), f"{path}: {name}"
 

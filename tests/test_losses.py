@@ -8,11 +8,7 @@ from keras import ops
 
 from tests import helpers
 from tfcopy import losses
-from tfcopy.layers import (
-    BahdanauAttention,
-    PointerSoftmaxHead,
-    copying,
-)
+from tfcopy.layers import BahdanauAttention, PointerSoftmaxHead, copying
 from tfcopy.tokens import EOS, GENERATE, PAD, UNK, UNMATCHED
 
 V, S = 6, 4
@@ -35,10 +31,9 @@ def distribution():
 
 
 def test_generated_takes_copied_words_for_unk():
-    words = SHORTLIST[[UNK, 5, UNK, EOS]]
     helpers.assert_close(
         losses.generation_loss(BATCH, distribution())[:, :4],
-        -np.log(SWITCH * words)[None],
+        -np.log(SWITCH * SHORTLIST[[UNK, 5, UNK, EOS]])[None],
     )
 
 
@@ -79,8 +74,7 @@ def test_smoothing_leaves_the_gradient_of_the_loss_as_it_is(name):
 
     def gradient_of(loss):
         def cost(logits):
-            changed = split._replace(generate_logits=logits)
-            return ops.sum(loss(BATCH, changed))
+            return ops.sum(loss(BATCH, split._replace(generate_logits=logits)))
 
         return helpers.gradients(cost, split.generate_logits)[1]
 
@@ -281,9 +275,7 @@ class TestCoverage:
 @pytest.mark.parametrize(
     "name",
     [
-        "generation_loss",
-        "observed_copy_loss",
-        "marginal_copy_loss",
+        *("generation_loss", "observed_copy_loss", "marginal_copy_loss"),
         "smoothing",
     ],
 )
@@ -293,15 +285,13 @@ def test_restricted_to_the_candidates(name):
     loss = losses.LabelSmoothing(losses.marginal_copy_loss, 0.1)
     if name != "smoothing":
         loss = getattr(losses, name)
-    sources = np.array([[9, 7, 12, 7, -1]], "int32")
     batch = {
-        "source_copy_ids": sources,
+        "source_copy_ids": np.array([[9, 7, 12, 7, -1]], "int32"),
         "target_ids": np.array([[9, 7, 12, 8, EOS, PAD]], "int32"),
         "pointers": np.array([[-1, 1, 2, -1, -1, -1]], "int32"),
         "candidate_ids": np.array([0, 1, 2, 3, 9], "int32"),
     }
-    rng = np.random.default_rng(0)
-    mass = rng.gamma(1.0, size=(1, 6, 5 + 5))
+    mass = np.random.default_rng(0).gamma(1.0, size=(1, 6, 5 + 5))
     mass /= mass.sum(-1, keepdims=True)
     small = helpers.distribution_of(mass[..., :5], mass[..., 5:])
     renumbered = {

@@ -165,13 +165,12 @@ for line in sys.argv[1].strip().splitlines():
     uses = [line.split(" ", 1) for line in USES.strip().splitlines()]
     lines = [f"{command.COMMANDS[name][0]} {rest}" for name, rest in uses]
     env = {k: v for k, v in os.environ.items() if "TF_CPP" not in k}
-    path = [str(tmp_path), *sys.path]
     done = subprocess.run(
         [sys.executable, "-c", program, "\n".join(lines)],
         capture_output=True,
         text=True,
         cwd=tmp_path,
-        env=env | {"PYTHONPATH": os.pathsep.join(path)},
+        env=env | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
     )
     assert done.returncode == 0, done.stderr
     assert "noise" not in done.stderr

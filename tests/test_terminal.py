@@ -55,8 +55,7 @@ def raised(function):
 
 @pytest.mark.parametrize("text", [OUT_OF_MEMORY, OF_AN_EXPORT, OF_AN_OPERATION])
 def test_a_lack_of_memory_is_one_line(text):
-    error = tf.errors.ResourceExhaustedError(None, None, text)
-    assert one_line(error) == (
+    assert one_line(tf.errors.ResourceExhaustedError(None, None, text)) == (
         "Out of memory: there is none for a tensor of shape[1048576,1048576]."
     )
 

@@ -111,8 +111,7 @@ def test_frequent_words_are_function_words():
 
 def test_only_links_that_are_one_to_one_count():
     pairs = [("près d'", "near")] + [("d'", "of")] * 2 + [("près", "near")]
-    links = diagonal(pairs)
-    rows = [(0, 0, 0), (0, 1, 0), *list(zip(*links))[1:]]
+    rows = [(0, 0, 0), (0, 1, 0), *list(zip(*diagonal(pairs)))[1:]]
     found = build(*texts(pairs), Links(*np.array(rows).T), function_words=0)
     assert list(found) == [("d'", "of", 1.0), ("près", "near", 1.0)]
 
@@ -223,8 +222,7 @@ def test_no_file_is_both_read_and_written(
     (tmp_path / "link.gz").symlink_to(tmp_path / "a.en.gz")
     before = sorted((path, path.read_bytes()) for path in tmp_path.iterdir())
     path = str(tmp_path / output)
-    flags = ["--output", str(tmp_path / "new"), flag, path]
-    assert main([*files, *flags]) == 2
+    assert main([*files, "--output", str(tmp_path / "new"), flag, path]) == 2
     error = f"build_dictionary: {flag}: {path} is the file of {other} as well."
     assert error in capsys.readouterr().err
     after = sorted((path, path.read_bytes()) for path in tmp_path.iterdir())
@@ -246,6 +244,5 @@ def test_files_of_different_lengths_are_named(files, tmp_path, capsys):
     assert main([*files, *rest, "--target", str(longer)]) == 2
     assert "has 5 lines, but" in (error := capsys.readouterr().err)
     assert f"{longer} has 6" in error
-    both = ["--source", str(empty), "--target", str(empty)]
-    assert main([*both, *rest]) == 2
+    assert main(["--source", str(empty), "--target", str(empty), *rest]) == 2
     assert "have no lines" in capsys.readouterr().err

@@ -62,10 +62,7 @@ def test_words_are_cut_as_the_flags_say(texts, tmp_path):
         (["--input", "none.en"], "--input: cannot read none.en"),
         (["--size", "3"], "--size: `max_size` must be at least 4"),
         (["--output", ""], "--output: cannot write"),
-        (
-            ["--tokenization", "sentencepiece"],
-            "which needs 1 to 1 of these",
-        ),
+        (["--tokenization", "sentencepiece"], "which needs 1 to 1 of these"),
         (["--tokenization", "spaces"], "sentencepiece. Received: spaces."),
         (["--output", "OUT/a.en/x"], "--output: cannot write"),
         (

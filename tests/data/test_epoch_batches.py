@@ -59,12 +59,10 @@ def test_no_batch_has_more_tokens(tokens, seed, epoch, pool_batches, shapes):
 
 def test_batches_are_full():
     """No batch has room for one more of its length, the last left out."""
-    batches = made(TokenLimit(200))
-    assert np.mean([padded(rows) for rows in batches]) > 185
+    assert np.mean([padded(rows) for rows in made(TokenLimit(200))]) > 185
     in_order = made(TokenLimit(200), seed=None)
     for rows, following in zip(in_order, in_order[1:]):
-        more = np.append(rows, following[0])
-        assert padded(more) > 200
+        assert padded(np.append(rows, following[0])) > 200
     assert np.concatenate(in_order).tolist() == list(
         range(in_order[-1][-1] + 1)
     )

@@ -94,8 +94,7 @@ def in_shards(files, tmp_path_factory):
     """The corpus in shards of 37 pairs."""
     pytest.importorskip("apache_beam")
     folder = tmp_path_factory.mktemp("prepared")
-    arguments = flags(files, folder, "--pairs_per_shard", "37")
-    assert prepare.main(arguments) == 0
+    assert prepare.main(flags(files, folder, "--pairs_per_shard", "37")) == 0
     return folder
 
 
@@ -117,11 +116,7 @@ def test_words_ids_and_batches_are_those_of_one_machine(files, in_shards):
     assert dev.num_read == plain.validation.num_pairs
     # Resumed in the middle of the second epoch, for two replicas.
     options = dict(
-        shuffle_seed=4,
-        epoch=1,
-        start_batch=2,
-        pool_batches=3,
-        num_replicas=2,
+        shuffle_seed=4, epoch=1, start_batch=2, pool_batches=3, num_replicas=2
     )
     count = 0
     for own, other in zip(
@@ -148,10 +143,9 @@ def test_a_recipe_has_the_same_data(files, in_shards, tmp_path):
     found = []
     for corpus in ({"train": files}, {"prepared": str(in_shards)}):
         made = europarl_ps.Config(**corpus, **options)
-        loaded = translation_data.load_corpus(made)
         data = pair_data.prepare(
             made,
-            loaded,
+            translation_data.load_corpus(made),
             CUT,
             tmp_path,
             {"min_count": MIN_COUNT},
@@ -272,8 +266,7 @@ def test_duplicates_and_unlike_pairs_are_left_out(files, tmp_path, capsys):
     expected_words, expected = one_machine(kept)
     assert [x.words for x in words] == [x.words for x in expected_words]
     assert_same(train, expected)
-    told = capsys.readouterr().out.splitlines()
-    assert told[1:] == [
+    assert capsys.readouterr().out.splitlines()[1:] == [
         "train: 240 pairs read, 7 left out (1 blank, 3 duplicates, 3 of very "
         "different length), 233 left",
         "validation: 240 pairs read, 4 left out (1 blank, 3 too long), 236 "
@@ -313,8 +306,7 @@ def test_a_memory_is_prepared_as_two_files_are(
         written = gzip.compress(written)
     memory.write_bytes(written)
     assert prepare.main(flags([str(memory)], folder)) == 0
-    told = "1 damaged)" in capsys.readouterr().out
-    assert told == bool(damaged)
+    assert ("1 damaged)" in capsys.readouterr().out) == bool(damaged)
     plain = text_pairs.load(tuple(files))
     corpus, words, train = read(folder)
     assert list(corpus.test) == list(plain.test)

@@ -11,12 +11,7 @@ from tests.models.defined_texts import SPELLING, batch_for, make_embedding
 from tfcopy import tokens
 from tfcopy.decoding import SearchOptions, beam_search
 from tfcopy.layers import copying
-from tfcopy.models import (
-    copynet,
-    planner,
-    pointer_generator,
-    translator,
-)
+from tfcopy.models import copynet, planner, pointer_generator, translator
 
 V = 7
 # The word 6 stands twice, an unknown word twice, then EOS, then padding.
@@ -191,8 +186,7 @@ def teacher_forced(model, row, ids, merge="sum", pointers=None):
     """
     several = not np.isscalar(row)
     many = padded(ids if several else [ids])
-    rows = np.atleast_1d(row)
-    distribution, copy_ids = _distribution(model, rows, many)
+    distribution, copy_ids = _distribution(model, np.atleast_1d(row), many)
     if merge == "sum":
         scores = copying.marginal_log_likelihood(distribution, many, copy_ids)
     else:
@@ -247,8 +241,7 @@ def padded(targets):
     """Targets of any lengths as an array."""
     longest = max(map(len, targets))
     padding = [tokens.PAD] * longest
-    many = [[*ids, *padding][:longest] for ids in targets]
-    return np.array(many, "int32")
+    return np.array([[*ids, *padding][:longest] for ids in targets], "int32")
 
 
 def training_path(model, row, ids):

@@ -47,8 +47,7 @@ def search(model, rows, prefix, **options):
     if prefix is not None:
         prefix = ops.convert_to_tensor(prefix[rows])
     options = SearchOptions(num_beams=3, max_length=L, **options)
-    found = search_sources(some, ids, copy_ids, options, prefix)
-    return found, some.sizes
+    return search_sources(some, ids, copy_ids, options, prefix), some.sizes
 
 
 def assert_close(found, expected):

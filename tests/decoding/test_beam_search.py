@@ -114,8 +114,7 @@ def test_words_that_are_forbidden_agree_with_brute_force(model, sentences):
             and len(set(ids)) == len(ids)
             and missing.isdisjoint(ids)
         ]
-        actual = [unpadded(ids) for ids in result.ids[row]]
-        assert actual == allowed[:2]
+        assert [unpadded(ids) for ids in result.ids[row]] == allowed[:2]
 
 
 def test_one_beam_is_greedy(model):
@@ -161,8 +160,7 @@ def test_copied_from_names_a_position_that_holds_the_word(model):
         for row, n, t in zip(*np.nonzero(result.copied_from >= 0)):
             position = result.copied_from[row, n, t]
             assert result.ids[row, n, t] == COPY_IDS[row, position]
-        unknown = result.ids >= V
-        assert np.all(result.copied_from[unknown] >= 0)
+        assert np.all(result.copied_from[result.ids >= V] >= 0)
 
 
 def test_every_hypothesis_begins_with_the_prefix(model):
@@ -181,8 +179,7 @@ def test_every_hypothesis_begins_with_the_prefix(model):
 def test_attention_is_returned_if_asked_for(model):
     result = search(model, max_length=5, return_attention=True)
     assert result.attention.shape == (2, 1, 5, 6)
-    lengths = (result.ids[:, 0] != tokens.PAD).sum(axis=1)
-    for row, length in enumerate(lengths):
+    for row, length in enumerate((result.ids[:, 0] != tokens.PAD).sum(axis=1)):
         attention = result.attention[row, 0]
         np.testing.assert_allclose(attention[:length].sum(1), 1, atol=1e-5)
         assert np.all(attention[:, SOURCE_IDS[row] == tokens.PAD] == 0)
@@ -212,16 +209,10 @@ def test_coverage_penalty_lowers_the_score(model):
 @pytest.mark.parametrize(
     "options",
     [
-        {"num_beams": 0},
-        {"num_beams": 1_000_000},
-        {"num_hypotheses": 6},
-        {"max_length": 0},
-        {"min_length": 60},
-        {"merge": "mean"},
-        {"no_repeat_ngram": -1},
-        {"length_offset": -1},
-        {"coverage_penalty": -0.1},
-        {"length_penalty": -1.0},
+        *({"num_beams": 0}, {"num_beams": 1_000_000}, {"num_hypotheses": 6}),
+        *({"max_length": 0}, {"min_length": 60}, {"merge": "mean"}),
+        *({"no_repeat_ngram": -1}, {"length_offset": -1}),
+        *({"coverage_penalty": -0.1}, {"length_penalty": -1.0}),
         {"length_penalty": float("inf")},
     ],
 )

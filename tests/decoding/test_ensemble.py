@@ -62,9 +62,8 @@ def test_a_model_twice_is_the_model(models):
 def test_the_mean_of_attention_is_in_logs_and_in_weights(ensemble):
     source = ops.convert_to_tensor(SOURCE_IDS)
     memory, state = ensemble.encode(source, ops.convert_to_tensor(COPY_IDS))
-    ids = ops.full((2, 1), tokens.BOS, dtype="int32")
     distribution, attention, _ = ensemble.decode_step(
-        ids, add_beams(state, 1), memory
+        ops.full((2, 1), tokens.BOS, dtype="int32"), add_beams(state, 1), memory
     )
     logs, weights = map(
         ops.convert_to_numpy, (distribution.attention, attention)

@@ -10,11 +10,7 @@ from hypothesis import strategies as st
 from keras import ops
 
 from tests.decoding.searching import assert_finds, search_sources
-from tests.decoding.table_model import (
-    TableModel,
-    probabilities,
-    random_model,
-)
+from tests.decoding.table_model import TableModel, probabilities, random_model
 from tfcopy import tokens
 from tfcopy.decoding import SearchOptions
 
@@ -125,8 +121,7 @@ def test_a_forced_word_counts_as_one_that_is_chosen(seed, merge, must_copy):
     model = random_model(seed, SOURCE_IDS, 4, V)
     options = dict(max_length=4, merge=merge, must_copy=must_copy)
     free = search(model, **options)
-    forced = search(model, free.ids[:, 0], **options)
-    for of_both in zip(free, forced):
+    for of_both in zip(free, search(model, free.ids[:, 0], **options)):
         np.testing.assert_allclose(*of_both, rtol=1e-5)
 
 

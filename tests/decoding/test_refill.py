@@ -7,11 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.decoding.searching import search_sources, unpadded
-from tests.decoding.table_model import (
-    TableModel,
-    probabilities,
-    random_model,
-)
+from tests.decoding.table_model import TableModel, probabilities, random_model
 from tfcopy import tokens
 from tfcopy.decoding import SearchOptions
 
@@ -189,10 +185,7 @@ def test_the_average_may_count_bos():
 def test_eos_is_dropped_before_the_least_length(min_length, length):
     model = random_model(0, SOURCE_IDS, 40, V, eos_logit=9.0)
     options = SearchOptions(
-        num_beams=4,
-        max_length=40,
-        min_length=min_length,
-        refill=True,
+        num_beams=4, max_length=40, min_length=min_length, refill=True
     )
     result = search(model, options)
     for row in range(2):

@@ -23,12 +23,7 @@ from tests.decoding.searching import (
 )
 from tests.decoding.table_model import probabilities, random_model
 from tfcopy import tokens
-from tfcopy.decoding import (
-    Candidates,
-    SearchOptions,
-    beam_search,
-    search_among,
-)
+from tfcopy.decoding import Candidates, SearchOptions, beam_search, search_among
 from tfcopy.layers.copying import generation_ids
 
 # Of the first source the unknown word, which stands there twice, and in the
@@ -39,14 +34,13 @@ REQUIRED = [{V + 1: 2}, {V: 1, 4: 1}]
 
 def search(model, protected=PROTECTED, searched=beam_search, **options):
     prefix = options.pop("prefix", None)
-    inputs = source_inputs(model) if hasattr(model, "source_inputs") else {}
     return search_sources(
         model,
         SOURCE_IDS,
         COPY_IDS,
         SearchOptions(must_copy=True, **options),
         prefix,
-        inputs,
+        source_inputs(model) if hasattr(model, "source_inputs") else {},
         ops.convert_to_tensor(protected),
         searched=searched,
     )
@@ -71,8 +65,7 @@ def would_end(model, row, words):
         for ids in beginnings
     ]
     scores = np.where(enough, -np.inf, scores.reshape(-1, len(nexts)))
-    best = scores.argmax(axis=1)
-    return {ids for ids, i in zip(beginnings, best) if i == 0}
+    return {ids for ids, i in zip(beginnings, scores.argmax(axis=1)) if i == 0}
 
 
 @pytest.mark.parametrize("name", [x for x in MODELS if x != "softmax"])
@@ -83,10 +76,7 @@ def test_a_wide_beam_finds_the_best_of_all_that_are_complete(name):
     def score(rows, targets):
         return teacher_forced(model, rows, targets).sum(axis=1)
 
-    words = [
-        [tokens.UNK, *range(4, V), V + 1],
-        [tokens.UNK, *range(4, V), V],
-    ]
+    words = [[tokens.UNK, *range(4, V), V + 1], [tokens.UNK, *range(4, V), V]]
     sentences = best_first(score, words, 4)
     result = search(model, num_beams=125, num_hypotheses=6, max_length=4)
     complete = []

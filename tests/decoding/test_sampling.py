@@ -45,11 +45,7 @@ def first_words(model):
 
 def samples(model, number=SAMPLES, **options):
     return search(
-        model,
-        sample=True,
-        num_beams=number,
-        num_hypotheses=number,
-        **options,
+        model, sample=True, num_beams=number, num_hypotheses=number, **options
     )
 
 
@@ -96,8 +92,7 @@ def test_scores_are_those_of_the_model(model):
     assert (np.diff(result.scores, axis=1) <= 0).all()
     for row in range(2):
         for ids, score in zip(result.ids[row], result.scores[row]):
-            words = unpadded(ids)
-            expected = teacher_forced(model, row, words).sum()
+            expected = teacher_forced(model, row, unpadded(ids)).sum()
             np.testing.assert_allclose(score, expected, atol=1e-4)
 
 

@@ -36,8 +36,7 @@ def test_in_a_graph_of_any_number_of_rows(columns):
 
     graph = helpers.compiled(function, {"x": x}, dynamic_axes={"x": [0]})
     _, found = graph({"x": x})
-    expected = np.argsort(-x, axis=1)[:, :4]
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(found, np.argsort(-x, axis=1)[:, :4])
 
 
 def test_blocks_cut_long_rows_evenly():

@@ -51,10 +51,7 @@ def test_the_start_page_translates_when_it_is_asked(site):
     (answer,) = LocalModel(ROOT / "docs" / "demo" / "europarl_ps").translate(
         [text]
     )
-    with (
-        files_of(site) as port,
-        opened(f"http://127.0.0.1:{port}/") as page,
-    ):
+    with files_of(site) as port, opened(f"http://127.0.0.1:{port}/") as page:
         page.requests()
         page.click(".live-demo summary")
         page.wait(lambda: any("/demo/" in x for x in page.requests()))

@@ -39,8 +39,7 @@ def run(tmp_path, monkeypatch):
 @pytest.mark.long
 def test_your_own_pairs(run, capsys):
     write_pairs(pathlib.Path(), "my", 200, 0)
-    names = run("your_own_pairs")
-    losses = names["history"].history
+    losses = run("your_own_pairs")["history"].history
     assert losses["loss"][1] < losses["loss"][0]
     assert losses["val_loss"][1] < losses["val_loss"][0]
     # The translator's answer, and the same one of the export.
@@ -71,8 +70,7 @@ def test_a_pretrained_network(run, capsys):
 
 
 def test_a_new_head(run):
-    names = run("a_new_head")
-    assert names["head"].count_params() > 0
+    assert run("a_new_head")["head"].count_params() > 0
 
 
 @pytest.mark.long
@@ -92,18 +90,16 @@ def test_the_notebook(tmp_path):
 
     notebook = nbformat.read(PAGES / "copying.ipynb", nbformat.NO_CONVERT)
     stored = [cell.get("outputs") for cell in notebook.cells]
-    client = nbclient.NotebookClient(
+    nbclient.NotebookClient(
         notebook, timeout=300, resources={"metadata": {"path": tmp_path}}
-    )
-    client.execute()
+    ).execute()
     printed = [
         output["text"]
         for cell in notebook.cells
         for output in cell.get("outputs", ())
         if output.get("name") == "stdout"
     ]
-    share = int(re.search(r"unknown words right: (\d+)%", printed[0])[1])
-    assert share > 90
+    assert int(re.search(r"unknown words right: (\d+)%", printed[0])[1]) > 90
     pictures = [
         [output.get("data", {}).keys() for output in outputs or ()]
         for outputs in stored

@@ -52,10 +52,9 @@ def installed(tmp_path_factory):
         "PATH": os.pathsep.join([*path, os.environ["PATH"]]),
         "PYTHONPATH": str(there),
     }
-    where = run(
+    assert run(
         "python -c 'import tfcopy; print(tfcopy.__file__)'", folder, env
-    )
-    assert where.startswith(str(there))
+    ).startswith(str(there))
     return env
 
 
@@ -153,8 +152,7 @@ CHANGED = re.compile(
 @pytest.mark.long
 def test_a_projects_catalogues(installed, tmp_path):
     page = "tutorials/a_projects_catalogues.md"
-    program = PROGRAM.search(read(page))[1]
-    (tmp_path / "make_project.py").write_text(program)
+    (tmp_path / "make_project.py").write_text(PROGRAM.search(read(page))[1])
     who = {
         f"GIT_{role}_{key}": "tour@example.org"
         for role in ("AUTHOR", "COMMITTER")

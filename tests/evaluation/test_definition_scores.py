@@ -27,10 +27,9 @@ def test_normalize(text, expected):
 
 def test_exact_match_takes_any_reference():
     references = [["Denver Broncos", "The Denver Broncos"], ["308"], ["Oslo"]]
-    answers = ["the denver broncos.", "309", ""]
-    assert definition_scores.exact_match(answers, references) == (
-        pytest.approx(100 / 3)
-    )
+    assert definition_scores.exact_match(
+        ["the denver broncos.", "309", ""], references
+    ) == pytest.approx(100 / 3)
 
 
 def test_f1_follows_its_definition():
@@ -113,13 +112,11 @@ def test_nearest_neighbours_agree_with_brute_force(words):
 def test_silhouette_agrees_with_scikit_learn(words):
     metrics = pytest.importorskip("sklearn.metrics")
     expected = metrics.silhouette_score(*words, metric="cosine")
-    found = category_scores(*words)["silhouette"]
-    assert found == pytest.approx(expected)
+    assert category_scores(*words)["silhouette"] == pytest.approx(expected)
 
 
 def test_vectors_of_zeros_are_told_apart_by_nothing():
-    scores = category_scores(np.zeros((6, 3)), list("aabbcc"))
-    assert scores["silhouette"] == 0
+    assert category_scores(np.zeros((6, 3)), list("aabbcc"))["silhouette"] == 0
 
 
 def test_projection_keeps_clusters():

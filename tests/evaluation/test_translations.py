@@ -28,11 +28,10 @@ def test_exact_match_is_a_percentage():
 def test_top_n_accuracy_looks_at_the_n_best():
     candidates = [["a", " b "], ["b", "c", "a"], [], ["d"]]
     references = ["b", "a", "", "d "]
-    accuracies = [
+    assert [
         translations.top_n_accuracy(candidates, references, n)
         for n in (1, 2, 3)
-    ]
-    assert accuracies == [25, 50, 75]
+    ] == [25, 50, 75]
     # Words are not compared with parts of candidates.
     assert translations.top_n_accuracy([["a b"]], ["a"], 5) == 0
     with pytest.raises(ValueError, match="4 hypotheses, 1 texts"):
@@ -289,8 +288,7 @@ def test_an_interval_stays_in_the_range_of_its_metric(pairs):
             low, high = score["interval"]
             assert 0 <= low <= high
             assert metric == "ter" or high <= 100
-    again = translations.compare(systems, [references], samples=10)
-    assert found == again
+    assert found == translations.compare(systems, [references], samples=10)
 
 
 def test_each_text_needs_an_answer():

@@ -243,8 +243,7 @@ def test_fresh_keeps_the_run_whose_weights_it_takes(tmp_path, system):
 
 
 def test_fresh_leaves_what_the_run_has_not_written(tmp_path):
-    run = begin(tmp_path)
-    path = train(run)
+    path = train(begin(tmp_path))
     train(begin(tmp_path, run="demo/more/c"), "a")  # A run within.
     logs = tmp_path / "logs" / "demo"
     for name in FOREIGN:
@@ -317,8 +316,7 @@ def test_what_no_run_has_written_is_not_overwritten(
 
 @pytest.mark.parametrize("link", ["a", "a/checkpoints", "all_systems"])
 def test_fresh_follows_no_link(tmp_path, link):
-    other = begin(tmp_path, run="other")
-    train(other)
+    train(begin(tmp_path, run="other"))
     run = begin(tmp_path)
     path = tmp_path / "logs" / "demo" / link
     path.parent.mkdir(exist_ok=True)

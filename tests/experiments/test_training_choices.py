@@ -91,10 +91,7 @@ def test_weights_decay_but_not_biases(name):
     layer = keras.layers.Dense(2, bias_initializer="ones")
     layer.build((None, 3))
     config = TrainingConfig(
-        optimizer=name,
-        learning_rate=0.5,
-        schedule="constant",
-        weight_decay=0.1,
+        optimizer=name, learning_rate=0.5, schedule="constant", weight_decay=0.1
     )
     optimizer = training_choices.make_optimizer(config, layer)
     optimizer.build(layer.trainable_variables)

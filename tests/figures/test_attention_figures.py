@@ -7,15 +7,7 @@ from tfcopy import figures
 from tfcopy.figures import word_grid  # noqa: E402
 
 SOURCE = [
-    "le",
-    "prix",
-    "$",
-    "новый",
-    "新しい",
-    "مرحبا",
-    "<unk>",
-    "🙂",
-    "x" * 99,
+    *("le", "prix", "$", "новый", "新しい", "مرحبا", "<unk>", "🙂", "x" * 99),
 ]
 TARGET = ["price", "新", "new", "_", "a$b$c"]
 
@@ -109,10 +101,7 @@ def test_of_a_long_source_only_what_was_seen_is_drawn():
     image = figures.attention_figure(words, ["a", "b"], weights, [-1, 399])
     assert image.shape[2] < 3000
     some = figures.attention_figure(
-        ["w7", "w300", "w399"],
-        ["a", "b"],
-        weights[:, [7, 300, 399]],
-        [-1, 2],
+        ["w7", "w300", "w399"], ["a", "b"], weights[:, [7, 300, 399]], [-1, 2]
     )
     few = figures.attention_figure(
         words, ["a", "b"], weights, [-1, 399], max_columns=3
@@ -128,10 +117,7 @@ def test_plans_of_several_systems_stand_side_by_side():
     plain = figures.plans_figure({"one": (*words, weights, None)})
     planned = np.array([True, False, True])
     both = figures.plans_figure(
-        {
-            "one": (*words, weights, None),
-            "two": (*words, weights, planned),
-        }
+        {"one": (*words, weights, None), "two": (*words, weights, planned)}
     )
     assert abs(both.shape[2] - 2 * plain.shape[2]) <= 1
     red = np.all(both[0, ..., :3].numpy() == (214, 39, 40), axis=-1)

@@ -21,10 +21,9 @@ def test_pieces_of_a_word_are_one():
     assert shown.copied_from == [0, -1, -1]
     helpers.assert_close(shown.generate, [0.3, 1.0, 0.6])
     columns = [[0, 1], [2, 3, 4], [5], [6]]
-    rows = [[0, 1, 2], [3], [4, 5]]
     expected = [
         [np.mean([ANSWER.attention[i, c].sum() for i in row]) for c in columns]
-        for row in rows
+        for row in [[0, 1, 2], [3], [4, 5]]
     ]
     helpers.assert_close(shown.attention, expected)
 

@@ -9,12 +9,7 @@ from tests.layers.flat_arguments import (
     FlatEmbedding,
     FlatReader,
 )
-from tests.layers.random_inputs import (
-    MASK,
-    decoder_inputs,
-    normal,
-    sequences,
-)
+from tests.layers.random_inputs import MASK, decoder_inputs, normal, sequences
 from tfcopy import layers
 from tfcopy.layers.decoder import TeacherForcing
 from tfcopy.layers.encoders.recurrent import WordGRU
@@ -194,11 +189,7 @@ LAYERS = {
     ),
     "state_reduction": (
         lambda: layers.StateReduction(5),
-        {
-            "annotations": normal(B, S, 6),
-            "mask": MASK,
-            "final": normal(B, 12),
-        },
+        {"annotations": normal(B, S, 6), "mask": MASK, "final": normal(B, 12)},
     ),
     "teacher_forcing": (
         lambda: TeacherForcing(V),
@@ -244,10 +235,7 @@ LAYERS = {
         ),
         TWO_LAYERS,
     ),
-    "word_gru": (
-        lambda: WordGRU(9, 3, 5),
-        {"ids": SOURCE_IDS, "mask": MASK},
-    ),
+    "word_gru": (lambda: WordGRU(9, 3, 5), {"ids": SOURCE_IDS, "mask": MASK}),
     "coattention": (
         layers.Coattention,
         {

@@ -7,8 +7,7 @@ MASK = np.array([[True] * 4, [True, True, False, False]])
 
 
 def normal(*shape, seed=0):
-    rng = np.random.default_rng(seed)
-    return rng.normal(size=shape).astype("float32")
+    return np.random.default_rng(seed).normal(size=shape).astype("float32")
 
 
 def sequences():

@@ -143,9 +143,8 @@ def test_words_outside_the_vocabulary_are_generated_as_unk():
 
 
 def test_a_word_that_the_source_lacks_is_about_impossible_to_copy():
-    distribution = helpers.distribution_of([[[0.1] * V]], [[[0.2, 0.2]]])
     copied = copying.copy_log_probs_of(
-        distribution,
+        helpers.distribution_of([[[0.1] * V]], [[[0.2, 0.2]]]),
         np.array([[4]], "int32"),
         np.array([[5, NO_COPY]], "int32"),
     )

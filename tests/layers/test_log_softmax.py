@@ -4,10 +4,7 @@ import pytest
 from keras import ops
 
 from tests import helpers
-from tfcopy.layers.tensors import (
-    log_softmax_at,
-    mean_log_softmax,
-)
+from tfcopy.layers.tensors import log_softmax_at, mean_log_softmax
 
 IDS = np.array([[0, 4, 2], [2, 2, 0]], "int32")
 
@@ -46,8 +43,7 @@ def test_value_and_gradient(scale):
 
 @pytest.mark.parametrize("scale", [1.0, 1e4])
 def test_the_mean_over_all_words_and_some_of_them(scale):
-    inputs = make_inputs(scale)
-    logits, upstream = inputs.values()
+    logits, upstream = make_inputs(scale).values()
     ids = np.stack([IDS, IDS, 3 + 0 * IDS], -1)  # one of them twice
     of_some = np.random.default_rng(2).normal(size=ids.shape).astype("f")
 

@@ -63,11 +63,7 @@ def run(scan, tensors):
             "hidden": new,
             "others": (ops.sum(new_groups, 0) * new, gate, count + numbers),
         }
-        state = [
-            {"hidden": new, "groups": new_groups},
-            count + numbers,
-            (),
-        ]
+        state = [{"hidden": new, "groups": new_groups}, count + numbers, ()]
         return outputs, state
 
     inner = {
@@ -227,8 +223,7 @@ def test_products_in_bfloat16_leave_the_state_in_float32():
         return new, new
 
     def value(scan, tensors):
-        product = Product(ops.cast(tensors["kernel"], "bfloat16"))
-        memory = {"product": product}
+        memory = {"product": Product(ops.cast(tensors["kernel"], "bfloat16"))}
         return scan(step, tensors["x"], tensors["state"], memory)
 
     tensors = {"x": normal(T, B, D), "state": normal(B, D), "kernel": kernel}

@@ -20,8 +20,7 @@ def memory():
 
 
 def test_a_search_takes_sentences_but_no_weights(memory):
-    rows = [0, 0, 0, 1, 1, 1]
-    repeated = memory.take(rows)
+    repeated = memory.take([0, 0, 0, 1, 1, 1])
     keys = memory.sentences["keys"]
     helpers.assert_close(repeated.sentences["keys"], np.repeat(keys, 3, 0))
     kernel = memory.sentences["inner"]["values"].kernel

@@ -29,8 +29,7 @@ def both(name, *arguments, **options):
     if keras.backend.backend() != "tensorflow":
         return expected, expected
     spec = tf.TensorSpec([None, None, 5], tf.float32)
-    graph = tf.function(function, [spec]).get_concrete_function()
-    return graph(X), expected
+    return tf.function(function, [spec]).get_concrete_function()(X), expected
 
 
 @pytest.mark.parametrize(
@@ -39,8 +38,7 @@ def both(name, *arguments, **options):
 def test_split(places, axis):
     found, expected = both("split", places, axis=axis)
     assert len(found) == len(expected) == len(places) + 1
-    parts = np.split(X, places, axis)
-    for x, y, part in zip(found, expected, parts):
+    for x, y, part in zip(found, expected, np.split(X, places, axis)):
         np.testing.assert_array_equal(x, y)
         np.testing.assert_array_equal(x, part)
 

@@ -37,10 +37,7 @@ ENCODER_DECODERS = {
     "t5": ("T5", {"key_value_dim": 3, "tie_embedding_weights": True}),
     "t5_untied": ("T5", {"key_value_dim": 3, "tie_embedding_weights": False}),
     "t5gemma": ("T5Gemma", _T5GEMMA),
-    "t5gemma_untied": (
-        "T5Gemma",
-        {**_T5GEMMA, "tie_word_embeddings": False},
-    ),
+    "t5gemma_untied": ("T5Gemma", {**_T5GEMMA, "tie_word_embeddings": False}),
     # Both sides share the matrices of keys and values.
     "t5gemma2": (
         "T5Gemma2",

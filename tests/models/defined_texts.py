@@ -36,8 +36,7 @@ def batch_for(embedding, texts, spare=0):
     if layout is not None:
         for name, x in slots.items():
             batch[f"{name}_slots"] = np.stack([x, x % 2], axis=-1)
-        pack = {"flat": flat, "padded": padded}[layout]
-        for key, x in pack(GLOSSES).items():
+        for key, x in {"flat": flat, "padded": padded}[layout](GLOSSES).items():
             batch[f"definition_{key}"] = x
     if embedding.spelling is not None:
         for name, x in slots.items():

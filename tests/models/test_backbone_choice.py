@@ -193,8 +193,7 @@ def test_a_search_scores_words_as_the_model(model):
     found = beam_search(model, *sources, SearchOptions(2, max_length=4))
     ids = helpers.to_numpy(found.ids)[:, 0]
     costs = losses.marginal_copy_loss(
-        {**INPUTS, "target_ids": ids},
-        run(model, {**INPUTS, "target_ids": ids}),
+        {**INPUTS, "target_ids": ids}, run(model, {**INPUTS, "target_ids": ids})
     )
     costs = helpers.to_numpy(costs) * (ids != PAD)
     helpers.assert_close(found.scores[:, 0], -costs.sum(axis=1))
@@ -233,15 +232,13 @@ def test_a_frozen_backbone_does_not_change(kind, tmp_path):
     )
     assert {id(x) for x in backbone.weights} < {id(x) for x in model.weights}
     assert update(model) == {id(x) for x in added(model)}
-    loaded = saved(model, tmp_path)
-    assert len(loaded.trainable_weights) == len(added(model))
+    assert len(saved(model, tmp_path).trainable_weights) == len(added(model))
 
 
 @pytest.mark.few(1, 3)
 @pytest.mark.parametrize("kind", ["bart", "gpt2", "gemma2", "llama"])
 def test_a_backbone_is_trained(kind):
-    backbone = make_backbone(kind, num_layers=1)
-    model = make_model(kind, backbone, trainable=True)
+    model = make_model(kind, make_backbone(kind, num_layers=1), trainable=True)
     changed = update(model)
     paths = [x.path for x in model.trainable_weights if id(x) not in changed]
     # No softmax knows a bias of its keys.

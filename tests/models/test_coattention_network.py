@@ -25,11 +25,7 @@ from tfcopy.tokens import EOS
         ((3000, 200), {"stop_gradient": True}, 2_403_402),
         ((3000, 200), {}, 2_403_402),
         ((3000, 200), {"combine": "transform"}, 2_443_402),
-        (
-            (3000, 200),
-            {"reader": "lstm", "combine": "transform"},
-            2_764_202,
-        ),
+        ((3000, 200), {"reader": "lstm", "combine": "transform"}, 2_764_202),
         ((50, 300), {"reader": None, "embeddings": (50, 300)}, 1_883_402),
     ],
     ids=["B", "D1", "D2", "D3", "D4", "G"],

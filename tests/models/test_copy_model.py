@@ -21,8 +21,7 @@ def translator(**options):
 def cost(model, loss=losses.observed_copy_loss):
     """The mean cost of a target word, without dropout."""
     inputs = {name: BATCH[name] for name in model.input}
-    costs = helpers.to_numpy(loss(BATCH, model(inputs)))
-    return costs[MASK].sum() / MASK.sum()
+    return helpers.to_numpy(loss(BATCH, model(inputs)))[MASK].sum() / MASK.sum()
 
 
 @pytest.fixture(scope="module")
@@ -87,8 +86,7 @@ def test_weights_and_a_loss_of_ones_own_count():
     )
     for weights in (np.array([0.0, 2.0]), np.array([[1.0, 0, 0, 2], [0] * 4])):
         expected = (costs * np.reshape(weights, (2, -1))).sum() / MASK.sum()
-        found = loss_of(sample_weight=weights)
-        helpers.assert_close(found, expected, 0, 1e-5)
+        helpers.assert_close(loss_of(sample_weight=weights), expected, 0, 1e-5)
     model.compile("sgd", loss=losses.generation_loss)
     helpers.assert_close(
         loss_of(), cost(model, losses.generation_loss), 0, 1e-5
@@ -144,8 +142,7 @@ def test_a_head_on_a_decoder_of_ones_own_is_trained(name, tmp_path):
     model.compile(keras.optimizers.SGD(0.1))
     first, second = model.fit(x, y, epochs=2, verbose=0).history["loss"]
     assert second < first
-    loaded = saved(model, tmp_path)
-    distribution = loaded(x)
+    distribution = saved(model, tmp_path)(x)
     assert isinstance(distribution, layers.CopyDistribution)
     for one, other in zip(distribution, model(x)):
         helpers.assert_close(one, helpers.to_numpy(other))

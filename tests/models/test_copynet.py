@@ -14,10 +14,7 @@ V = 9
 BATCH = {
     "source_ids": np.array([[5, 1, 6, 1, 5, 1], [4, 7, 5, 0, 0, 0]], "int32"),
     "source_copy_ids": np.array(
-        [
-            [5, V + 1, 6, V + 3, 5, V + 1],
-            [4, V + 1, V + 2, *[NO_COPY] * 3],
-        ],
+        [[5, V + 1, 6, V + 3, 5, V + 1], [4, V + 1, V + 2, *[NO_COPY] * 3]],
         "int32",
     ),
     "target_ids": np.array(
@@ -53,11 +50,7 @@ def changed(**arrays):
 
 @pytest.mark.parametrize(
     "system, total",
-    [
-        ("copynet", 3_531_103),
-        ("rnnsearch", 2_811_103),
-        ("enc_dec", 2_540_803),
-    ],
+    [("copynet", 3_531_103), ("rnnsearch", 2_811_103), ("enc_dec", 2_540_803)],
 )
 def test_number_of_parameters(system, total):
     """For 1,003 rows; BOS as a word like others adds three of them."""
@@ -80,8 +73,7 @@ def test_names_of_unknown_words_do_not_matter(model):
     )
     renamed = changed(source_copy_ids=source, target_ids=target)
     helpers.assert_close(costs(model, renamed), expected)
-    other = costs(model, changed(target_ids=target))
-    difference = np.abs(other - expected)[0]
+    difference = np.abs(costs(model, changed(target_ids=target)) - expected)[0]
     assert difference[:2].min() > 1e-3
     # Later words read other places, not other words.
     assert difference[2:].max() > 1e-3

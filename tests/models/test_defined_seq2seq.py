@@ -7,20 +7,10 @@ from keras import ops
 from tests import helpers
 from tests.layers.random_inputs import randomized
 from tests.models.contract import check_learning, saved
-from tests.models.defined_texts import (
-    SPELLING,
-    E,
-    batch_for,
-    make_embedding,
-)
+from tests.models.defined_texts import SPELLING, E, batch_for, make_embedding
 from tests.models.test_seq2seq import BATCH, INPUTS, V, among
 from tfcopy import losses
-from tfcopy.models import (
-    copynet,
-    planner,
-    pointer_generator,
-    translator,
-)
+from tfcopy.models import copynet, planner, pointer_generator, translator
 
 BOTH = {"reader": "mean_linear", "spelling": SPELLING, "combine": "bands"}
 CASES = {

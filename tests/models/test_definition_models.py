@@ -8,13 +8,7 @@ from keras import ops
 from tests import helpers
 from tests.layers.random_inputs import randomized
 from tests.models.contract import check_learning, saved
-from tests.models.defined_texts import (
-    SPELLING,
-    E,
-    V,
-    batch_for,
-    make_embedding,
-)
+from tests.models.defined_texts import SPELLING, E, V, batch_for, make_embedding
 from tfcopy import losses
 from tfcopy.layers import ForwardLSTM, RecurrentReader
 from tfcopy.models import coattention, esim, lstm_language_model
@@ -147,18 +141,14 @@ def test_dropout_is_off_outside_training():
             tuple(keras.tree.flatten(model(batch))) for _ in range(2)
         )
         helpers.assert_close(once, twice, 0, 0)
-        drawn = keras.tree.flatten(model(batch, training=True))
-        for x, y in zip(drawn, once):
+        for x, y in zip(keras.tree.flatten(model(batch, training=True)), once):
             assert not np.allclose(helpers.to_numpy(x), helpers.to_numpy(y))
 
 
 def test_any_embedding_will_do():
     embedding = keras.layers.Embedding(V, E)
     for model, texts in (
-        (
-            coattention(embedding, units=4),
-            {"context": 5, "question": 3},
-        ),
+        (coattention(embedding, units=4), {"context": 5, "question": 3}),
         (esim(embedding, units=4), {"premise": 5, "hypothesis": 3}),
         (lstm_language_model(embedding, V, units=4), {"text": 5}),
     ):

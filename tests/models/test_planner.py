@@ -40,10 +40,7 @@ BASELINE = {"embedding_dim": 512, "units": 1024, "encoder_units": 512}
         ({"system": "baseline", **BASELINE}, 37_215_023),
         ({"system": "baseline", "query": "second", **BASELINE}, 36_166_447),
         ({"query": "second"}, 32_073_427),
-        (
-            {"decoder": "gru", "query": "second", "layer_norm": True},
-            34_245_427,
-        ),
+        ({"decoder": "gru", "query": "second", "layer_norm": True}, 34_245_427),
         # With the code's ten columns of scores instead of one: 10,809 more.
         ({"system": "rpag", "decoder": "gru", "query": "second"}, 34_127_114),
     ],

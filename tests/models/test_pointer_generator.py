@@ -38,8 +38,7 @@ def test_parameters_of_the_large_baseline():
 
 def test_both_sides_share_one_table():
     model = make_model()
-    tables = [w for w in model.weights if w.path.endswith("embeddings")]
-    assert len(tables) == 1
+    assert len([w for w in model.weights if w.path.endswith("embeddings")]) == 1
     assert model.source_embedding is model.target_embedding
 
 
@@ -55,9 +54,8 @@ def test_a_new_model_with_coverage_gives_what_one_without_gives():
 
 def test_losses_of_a_new_model_with_the_authors_weights():
     """Check 8: V = 50,000 and an article of 400 words."""
-    size = 50_000
     model = pointer_generator(
-        size, embedding_dim=8, units=8, initializers="paper"
+        50_000, embedding_dim=8, units=8, initializers="paper"
     )
     source = np.arange(4, 404, dtype="int32")[None]
     batch = {

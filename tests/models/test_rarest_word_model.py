@@ -125,8 +125,7 @@ def test_gives_a_distribution_for_any_length(options, length):
     # The special words, padding, and what the model does not read.
     assert not p[:, :4].any() and not p[1, size + 2 :].any()
     assert not p[:, size + 4 :].any()
-    generated = p[:, 4:size]
-    assert generated.all()
+    assert p[:, 4:size].all()
     if model.num_pointed:
         assert p[:, size : size + min(length, 2)].all()
 
@@ -257,8 +256,7 @@ def test_the_switch_leans_as_its_bias_says(temperature, bias, expected):
     for weight in fresh.trainable_weights:
         if weight.path != "head/switch/bias":
             weight.assign(np.zeros(weight.shape))
-    ids = batch_of(model)["source_ids"]
-    generate = ops.exp(run(fresh, ids).log_generate)
+    generate = ops.exp(run(fresh, batch_of(model)["source_ids"]).log_generate)
     helpers.assert_close(generate, np.full((4, 1), expected), atol=1e-6)
 
 

@@ -6,10 +6,7 @@ import tensorflow as tf
 from tests import helpers
 from tests.models import contract
 from tfcopy import losses
-from tfcopy.layers import (
-    PointerSoftmaxHead,
-    SoftmaxHead,
-)
+from tfcopy.layers import PointerSoftmaxHead, SoftmaxHead
 from tfcopy.models import translator
 
 TINY = {"embedding_dim": 4, "units": 5}
@@ -82,8 +79,7 @@ def test_weights_of_the_base_system():
     orthogonal = []
     for name, kernel in kernels.items():
         if kernel.ndim == 2 and kernel.shape[0] * 3 == kernel.shape[1]:
-            blocks = np.split(kernel, 3, axis=1)
-            for block in blocks:
+            for block in np.split(kernel, 3, axis=1):
                 helpers.assert_close(block @ block.T, np.eye(40), atol=1e-4)
             orthogonal.append(name)
         elif kernel.ndim == 2 and kernel.shape != (80, 80):
@@ -136,8 +132,7 @@ def test_guided_attention_goes_where_the_links_are(decoder):
             distribution = model(batch)
             cost = tf.reduce_mean(penalty(batch, distribution))
         weights = model.trainable_variables
-        gradients = tape.gradient(cost, weights)
-        pairs = zip(gradients, weights, strict=True)
+        pairs = zip(tape.gradient(cost, weights), weights, strict=True)
         optimizer.apply_gradients([x for x in pairs if x[0] is not None])
         return tf.reduce_sum(tf.exp(distribution.attention) * links, axis=-1)
 

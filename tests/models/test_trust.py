@@ -12,11 +12,7 @@ import keras
 import keras_hub
 import pytest
 
-from tests.models.backbones import (
-    QUIET,
-    make_backbone,
-    task_without_tokenizer,
-)
+from tests.models.backbones import QUIET, make_backbone, task_without_tokenizer
 from tests.serving.servables.test_storage import store
 from tests.serving.servables.translators import random_translator
 from tfcopy import models

@@ -33,8 +33,7 @@ def check_export(folder, *arguments, run="demo"):
     """
     to = folder / "again"
     assert export(folder / "logs" / run, "--to", to, *arguments) == 0
-    versions = sorted(map(int, os.listdir(to)))
-    path = str(to / str(versions[-1]))
+    path = str(to / str(sorted(map(int, os.listdir(to)))[-1]))
     assert_same(starting.results(folder)["savedmodel"], path)
     return path
 
@@ -117,8 +116,7 @@ def check_choice(report, names):
     assert by["split"] == "validation"
     assert list(by["scores"]) == names
     best = min if by["metric"] == "error_rate" else max
-    exported = by["scores"][report["exported"]]
-    assert exported == best(by["scores"].values())
+    assert by["scores"][report["exported"]] == best(by["scores"].values())
 
 
 def assert_same(expected, found):

@@ -26,9 +26,7 @@ def start(recipe, settings, folder, *arguments):
         folders.append("--litert=none")  # It takes seconds.
     try:
         return command_line.main(
-            recipe.Config,
-            recipe.run,
-            [*settings, *folders, *arguments],
+            recipe.Config, recipe.run, [*settings, *folders, *arguments]
         )
     except SystemExit as error:
         return error.code

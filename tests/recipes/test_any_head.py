@@ -31,7 +31,6 @@ def test_what_is_no_head_is_told_before_anything_is_written(tmp_path, capfd):
 def test_another_head(recipe, head, tmp_path):
     module = importlib.import_module(f"tfcopy.recipes.{recipe}")
     tiny = importlib.import_module(f"tests.recipes.test_{recipe}").TINY
-    status = starting.start(module, tiny, tmp_path, "--head", head)
-    assert status == 0
+    assert starting.start(module, tiny, tmp_path, "--head", head) == 0
     pointing = list(starting.results(tmp_path)["systems"])[-1]
     assert pointing.endswith(f"_{head}_head")

@@ -72,8 +72,7 @@ def pairs(tmp_path_factory):
             marks=pytest.mark.slow,
         ),
         pytest.param(
-            *("gigaword_ps", "t5", ["--lora_rank", "2"]),
-            marks=pytest.mark.slow,
+            *("gigaword_ps", "t5", ["--lora_rank", "2"]), marks=pytest.mark.slow
         ),
     ],
 )
@@ -126,8 +125,7 @@ def test_catalogues_keep_their_spans(kind, unit, preset, pairs, tmp_path):
 )
 def test_wrong_flags_are_named(flags, message, preset, tmp_path, capfd):
     places = {"there": tmp_path, "bart": preset("bart")}
-    given = flags.format(**places).split()
-    assert start("pydocs_ps", tmp_path, *given) != 0
+    assert start("pydocs_ps", tmp_path, *flags.format(**places).split()) != 0
     assert f": {message.format(**places)}" in capfd.readouterr().err
 
 

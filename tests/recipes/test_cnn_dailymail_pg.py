@@ -129,8 +129,7 @@ def test_the_paper_goes_on_from_the_pointer_generator():
 
 
 def test_export_answers_and_keeps_words_as_typed(finished):
-    path = results(finished)["savedmodel"]
-    served = tf.saved_model.load(path).signatures
+    served = tf.saved_model.load(results(finished)["savedmodel"]).signatures
     texts = tf.constant(["Łukasz won the cup .", "", "🦄 " * 50])
     answer = served["serving_default"](text=texts)
     assert answer["text"].shape == (3,)
@@ -174,8 +173,7 @@ def test_vocabularies_are_of_one_size_after_a_stop_between_them(tmp_path):
             raise KeyboardInterrupt
 
     def get(size, stop=False):
-        counts = {"a": 3, "b": 2, "c": 1}
-        words = vocabulary.Vocabulary.build(counts, size)
+        words = vocabulary.Vocabulary.build({"a": 3, "b": 2, "c": 1}, size)
         return pair_data.make_once(
             tmp_path, names, [size], lambda: [words, Stop() if stop else words]
         )

@@ -70,8 +70,7 @@ def test_export_answers_and_may_copy_any_position(finished):
 def test_the_command_rebuilds_what_was_exported(finished):
     exporting.check_rebuilt(finished)
     run = finished / "logs" / "demo"
-    path = results(finished)["savedmodel"]
-    expected = exporting.config_of(path)["search"]
+    expected = exporting.config_of(results(finished)["savedmodel"])["search"]
     settings = ["--set", "num_beams=3", "forbid_unk=false"]
     settings.append("unfinished_compete=false")
     found = exporting.rebuilt(run, *settings)[1]["search"]

@@ -45,10 +45,7 @@ RECIPES = {
     ],
     "copy_rules_copynet": test_copy_rules_copynet.TINY,
     "dialogue_copynet": test_dialogue_copynet.TINY,
-    "eulerian_pag": [
-        *test_eulerian_pag.TINY,
-        *"--systems [baseline]".split(),
-    ],
+    "eulerian_pag": [*test_eulerian_pag.TINY, *"--systems [baseline]".split()],
     "gigaword_ps": [
         *test_gigaword_ps.TINY,
         # All words of the vocabulary: others are drawn for each replica.
@@ -59,10 +56,7 @@ RECIPES = {
         *test_rarest_word_ps.TINY,
         *"--updates 4 --eval_every 2".split(),
     ],
-    "wmt15_pag": [
-        *test_wmt15_pag.TINY,
-        *"--systems [baseline_ln]".split(),
-    ],
+    "wmt15_pag": [*test_wmt15_pag.TINY, *"--systems [baseline_ln]".split()],
     "lm1b_definitions": [
         *test_definition_recipes.TINY,
         *test_definition_recipes.RECIPES["lm"][1],
@@ -112,8 +106,7 @@ class Runs:
     def _quiet(self):
         recipe = importlib.import_module(f"tfcopy.recipes.{self._name}")
         flags = recipe.Config.__dataclass_fields__
-        parts = re.findall(r"--(\w+) (\S+)", QUIET)
-        for flag, value in parts:
+        for flag, value in re.findall(r"--(\w+) (\S+)", QUIET):
             if flag in flags:
                 yield from (f"--{flag}", value)
 

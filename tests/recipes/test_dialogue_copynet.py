@@ -113,11 +113,10 @@ def test_a_system_of_both_sets_must_be_named_whole(finished_both, capsys):
 
 def test_scores_of_known_answers():
     """Right at the first, the second, the eleventh place, and never."""
-    others = [f"other {i}" for i in range(9)]
     candidates = [
         ["hi, Bo!", "no"],
         ["no", "yes"],
-        ["no", *others, "why?"],
+        ["no", *(f"other {i}" for i in range(9)), "why?"],
         ["no"],
     ]
     asked = []
@@ -152,8 +151,7 @@ def test_own_dialogues_in_characters(tmp_path, capsys, monkeypatch):
     assert "paper" not in output.replace("The paper: ", "")  # a claim
     assert results(tmp_path)["paper"] == {}
     found = results(tmp_path)
-    scores = found["systems"]["rnnsearch"]
-    assert list(scores) == ["own", "top1", "top10"]
+    assert list(found["systems"]["rnnsearch"]) == ["own", "top1", "top10"]
     assert found["ceilings"] == {}
     model, details = served(tmp_path)
     assert details["system"] == "rnnsearch" and details["dataset"] == "own"

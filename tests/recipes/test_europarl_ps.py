@@ -119,10 +119,9 @@ def test_programs_are_exported_and_tested(finished, corpus, tmp_path, capsys):
     with LocalModel(results(folder)["savedmodel"], engine="litert") as model:
         assert len(model.translate(["the name3 is 3 .", "long " * 199])) == 2
     # Between the longest text in training and `max_source_length` is nothing.
-    programs = Programs(
+    assert Programs(
         f"{results(folder)['savedmodel']}/assets.extra/search.tflite"
-    )
-    assert programs.sizes["free"] == [16, 256]
+    ).sizes["free"] == [16, 256]
     served, _ = exporting.rebuilt(folder / "logs" / "demo")
     assert served.litert == facts["precision"]
 
@@ -169,12 +168,11 @@ def test_interrupted_run_ends_as_an_undisturbed_one(
     """
     run, to = tmp_path / "logs" / "demo", tmp_path / "exported"
     statuses = []
-    moments = [
+    for place, name, number in [
         (vocabulary, "count_words", signal.SIGINT),
         (SamplePictures, "__call__", signal.SIGTERM),
         (translation_systems, "answer", signal.SIGINT),
-    ]
-    for place, name, number in moments:
+    ]:
         function = getattr(place, name)
 
         def interrupted(*arguments, **options):
@@ -254,8 +252,7 @@ def test_resumed_with_other_flags(
     logs = finished / "logs" / "demo"
     # Refused runs have made others.
     paths = logs.glob("data/source_vocabulary-*.txt")
-    path = min(paths, key=os.path.getmtime)
-    words = path.read_text().splitlines()
+    words = min(paths, key=os.path.getmtime).read_text().splitlines()
     words[4] = "new"
     paths = {
         "words": write(tmp_path / "v.txt", "\n".join(words)),
@@ -350,8 +347,7 @@ def test_demo_translates_what_it_has_never_seen(
     assert systems["pointer_softmax"]["bleu"] > systems["nmt"]["bleu"] + 10
     replaced = systems["nmt"]["unk_replaced"]["bleu"]
     assert systems["pointer_softmax"]["bleu"] >= replaced + ahead
-    served = tf.saved_model.load(found["savedmodel"])
-    ask = served.signatures["serving_default"]
+    ask = tf.saved_model.load(found["savedmodel"]).signatures["serving_default"]
     for pairs, number in (
         (fixed_pairs("shown_sentences.txt"), 11),
         (demo_parliament.examples(), 5),

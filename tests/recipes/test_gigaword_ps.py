@@ -175,8 +175,7 @@ def test_export_answers_as_python_does(entity_run):
 def test_the_command_rebuilds_what_was_exported(finished_entity, monkeypatch):
     # Neither the corpus nor its vectors are needed.
     monkeypatch.delattr(headlines, "load_corpus")
-    config = exporting.check_rebuilt(finished_entity)
-    assert config["entities"]["common"]
+    assert exporting.check_rebuilt(finished_entity)["entities"]["common"]
 
 
 def test_embeddings_start_from_the_vectors(
@@ -272,8 +271,7 @@ LOST = [
 @pytest.mark.parametrize("word", ["UNK", "<unk>"])
 def test_a_corpus_without_its_rare_words_is_refused(tmp_path, capsys, word):
     pairs = [[text.replace("UNK", word) for text in pair] for pair in LOST]
-    corpus = write_pair(tmp_path, pairs)
-    flags = ["--train", corpus, "--tokenization", "space"]
+    flags = ["--train", write_pair(tmp_path, pairs), "--tokenization", "space"]
     assert start(tmp_path, *flags) == 2
     error = capsys.readouterr().err
     assert re.search(
@@ -289,8 +287,7 @@ def test_a_few_lost_words_are_reported(tmp_path, capsys, monkeypatch):
 
     monkeypatch.setattr(headlines, "train_and_score", stop)
     pairs = [story(i) for i in range(NUM_PAIRS)] + LOST[:12]
-    files = write_pair(tmp_path, pairs)
-    assert start(tmp_path, "--train", files) == 2
+    assert start(tmp_path, "--train", write_pair(tmp_path, pairs)) == 2
     assert "Warning: --pointers unk: " in capsys.readouterr().out
 
 

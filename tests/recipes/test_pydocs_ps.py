@@ -69,8 +69,7 @@ def test_a_baseline_keeps_what_it_attends_to(
     tmp_path, catalogs, capsys, monkeypatch
 ):
     monkeypatch.setattr(run_module, "export", lambda *_, **__: "served/1")
-    baseline = ["--catalogs", catalogs, "--systems", "[nmt]"]
-    assert start(tmp_path, *baseline) == 0
+    assert start(tmp_path, "--catalogs", catalogs, "--systems", "[nmt]") == 0
     systems = results(tmp_path)["systems"]
     assert list(systems) == ["nmt"]
     for scores in (systems["nmt"], systems["nmt"]["unk_replaced"]):

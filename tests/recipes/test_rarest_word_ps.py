@@ -96,8 +96,7 @@ def test_limited_set_and_pointing_by_attention(tmp_path, monkeypatch):
     assert start(tmp_path, *few) == 0
     found = results(tmp_path)
     # Of 120 sequences, not of 250,000.
-    expected = RarestWord(12, 3, 4, 0.1).expect(1, 120)
-    assert found["expected"] == expected
+    assert found["expected"] == RarestWord(12, 3, 4, 0.1).expect(1, 120)
     history = found["systems"]["pointer_softmax"]["history"]
     assert history["updates"] == [2, 4, 5]
 
@@ -156,8 +155,7 @@ def served(finished):
 
 
 def test_export_answers_as_the_evaluation_does(finished, served):
-    task = RarestWord(12, 3, 4, 0.1)
-    words = task.draw(400, "test", 0)
+    words = RarestWord(12, 3, 4, 0.1).draw(400, "test", 0)
     texts = tf.constant([rarest_word_systems.text(row) for row in words])
     answers = served["serving_default"](text=texts)["text"].numpy()
     wrong = answers != [b"w%d" % row.max() for row in words]

@@ -24,7 +24,7 @@ REFUSED = {
         ("--train [a.csv] --source_column a", "A table needs --target_column"),
     ],
     "copy_rules_copynet": [
-        ("--instances 3", "--instances must be even: .* Received: 3"),
+        ("--instances 3", "--instances must be even: .* Received: 3")
     ],
     "definition_recipes/lm": [
         ("--corpus files", "--data must name"),

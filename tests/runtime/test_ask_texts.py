@@ -106,8 +106,7 @@ def test_errors_say_what_is_wrong(asked, folder, tmp_path):
 def test_only_translations_are_evaluated(folder, capsys):
     flags = ["--source", __file__, "--reference", __file__]
     assert evaluate.main([str(folder / "language"), *flags]) == 2
-    error = capsys.readouterr().err
-    assert error == f"evaluate: {folder / 'language'}: " + (
+    assert capsys.readouterr().err == f"evaluate: {folder / 'language'}: " + (
         "the model does not translate.\n"
     )
 

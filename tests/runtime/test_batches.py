@@ -5,10 +5,7 @@ import numpy as np
 import pytest
 
 from tfcopy.runtime import batches
-from tfcopy.runtime.batches import (
-    iter_parallel,
-    map_batches,
-)
+from tfcopy.runtime.batches import iter_parallel, map_batches
 from tfcopy.runtime.exported_model import ExportedModel
 from tfcopy.runtime.signatures import Signature
 
@@ -27,8 +24,7 @@ class Counter(ExportedModel):
         texts = arrays["text"]
         self.batches.append(list(texts))
         words = [x.split() for x in texts]
-        width = max(map(len, words))
-        rows = np.full((len(texts), width), b"", object)
+        rows = np.full((len(texts), max(map(len, words))), b"", object)
         for row, found in zip(rows, words):
             row[: len(found)] = found
         return {"words": rows, "beside": np.full(len(texts), len(texts))}

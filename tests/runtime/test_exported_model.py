@@ -169,8 +169,7 @@ def test_models_of_several_texts_are_asked_by_their_names():
     pairs = [{"premise": x * 2, "hypothesis": "h"} for x in "ab"]
     assert model.answer(pairs) == [{"label": "aa|"}, {"label": "bb|"}]
     lines = ["wug\tbird"]
-    found = model.answer(pairs, dictionary=lines)
-    assert found[1] == {"label": "bb|wug\tbird"}
+    assert model.answer(pairs, dictionary=lines)[1] == {"label": "bb|wug\tbird"}
     for method in (model.answer, model.analyse):
         with pytest.raises(ModelError, match="`dictionary`: expected a list"):
             method(pairs, dictionary=lines[0])

@@ -83,8 +83,7 @@ def test_whatever_fails_is_one_line(model, monkeypatch):
     def fail(*_):
         raise RuntimeError("first\nsecond")
 
-    engine = SimpleNamespace(answer=fail)
-    monkeypatch.setattr(model, "engine", engine)
+    monkeypatch.setattr(model, "engine", SimpleNamespace(answer=fail))
     with pytest.raises(ModelError, match=r"cannot answer \(first second\)[.]$"):
         answer(model)
 

@@ -11,14 +11,7 @@ from tfcopy.runtime.text_rules import Pattern, Rules
 from tfcopy.runtime.text_tokenizers import decode, lower
 
 PATTERNS = [
-    "a*",
-    "b|",
-    "x?y*",
-    r"\S*$",
-    r"^\s*",
-    "é?",
-    ".",
-    r"(a)|(b)",
+    *("a*", "b|", "x?y*", r"\S*$", r"^\s*", "é?", ".", r"(a)|(b)"),
     r"[^\x00-\x7f]*",
 ]
 REWRITES = ["", "-", r"<\0>", r"\2\1", r"\\\0"]

@@ -41,8 +41,7 @@ def make_weights(config, seed=0):
     for side in ("encoder", "decoder"):
         for i in range(config[f"{side}_layers"]):
             place = f"model.{side}.layers.{i}"
-            kinds = ["self_attn", *["encoder_attn"] * (side == "decoder")]
-            for kind in kinds:
+            for kind in ["self_attn", *["encoder_attn"] * (side == "decoder")]:
                 for part in "qkv":
                     shapes[f"{place}.{kind}.{part}_proj"] = (units, units)
                 shapes[f"{place}.{kind}.out_proj"] = (units, units)

@@ -29,8 +29,7 @@ def told(monkeypatch, capfdbinary):
     """Function of a command, arguments and input to status, output, error."""
 
     def told(command, arguments, text=b""):
-        stdin = io.TextIOWrapper(io.BytesIO(text))
-        monkeypatch.setattr(sys, "stdin", stdin)
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
         status = command(list(map(str, arguments)))
         sys.stdout.flush()
         output, error = capfdbinary.readouterr()

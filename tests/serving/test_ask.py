@@ -174,8 +174,7 @@ def test_output_that_cannot_be_written_ends_with_a_line(
         ("/dev/full", 1, "standard output: No space left on device."),
         (os.devnull, 2, "standard output is closed."),
     ):
-        stdin = io.TextIOWrapper(io.BytesIO(LINES))
-        monkeypatch.setattr(sys, "stdin", stdin)
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(LINES)))
         with open(path, "w") as full:
             stdout = full if path == "/dev/full" else None
             monkeypatch.setattr(sys, "stdout", stdout)

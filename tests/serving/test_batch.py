@@ -279,13 +279,12 @@ def test_lines_that_are_no_text_and_no_json(model, tmp_path):
     ]
     letters = dead_letters(out)
     assert "byte 0xe9 at position 4" in letters[0]["error"]
-    found = [
+    assert [
         base64.b64decode(x["input"]["b64"])
         if isinstance(x["input"], dict)
         else x["input"].encode()
         for x in letters
-    ]
-    assert found == [x.rstrip(b"\r\n") for x in (lines[1], deep, rows[2])]
+    ] == [x.rstrip(b"\r\n") for x in (lines[1], deep, rows[2])]
 
 
 def test_a_field_that_is_there_needs_another_name(model, tmp_path, capsys):
@@ -309,8 +308,7 @@ def test_two_commands_need_two_folders(model, tmp_path, capsys):
     arguments = ["any", "--input", str(tmp_path / "a.txt")]
     with atomic_files.hold_lock(out / "batch.json", ValueError()):
         assert batch.main([*arguments, "--output", str(out)]) == 2
-    error = capsys.readouterr().err
-    assert f"another command is answering into {out}" in error
+    assert f"another command is answering into {out}" in capsys.readouterr().err
     assert not list(out.glob("a-*"))
     assert batch.main([*arguments, "--output", str(out)]) == 0
 

@@ -33,8 +33,7 @@ def folder(tmp_path_factory):
     names = ("serving_default", "analyse")
     tf.saved_model.save(model, path, dict.fromkeys(names, model.echo))
     (path / "assets.extra").mkdir()
-    examples = [{"text": text} for text in TEXTS]
-    config = json.dumps({"examples": examples})
+    config = json.dumps({"examples": [{"text": text} for text in TEXTS]})
     (path / "assets.extra" / "tfcopy.json").write_text(config)
     (folder / "empty").mkdir()
     for path in ("copier/20", "other/1"):

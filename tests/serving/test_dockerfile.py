@@ -130,8 +130,7 @@ def test_the_health_check_finds_the_server(flags):
         subprocess.run(health, env=proxy, check=True)
         server.process.terminate()
         server.process.wait()
-    done = subprocess.run(health, stderr=subprocess.PIPE)
-    assert done.returncode == 1
+    assert subprocess.run(health, stderr=subprocess.PIPE).returncode == 1
 
 
 @pytest.mark.slow
@@ -152,8 +151,7 @@ def test_the_base_is_small_and_answers(wheel, int8_export, tmp_path):
 def test_the_image_serves(wheel, int8_export, tmp_path):
     (tmp_path / "wheels").mkdir()
     shutil.copy(wheel, tmp_path / "wheels")
-    instructions = steps(tmp_path)
-    words = {name: text for name, text in instructions}
+    words = {name: text for name, text in steps(tmp_path)}
     assert words["COPY"].startswith("--from=build ")
     assert words["USER"] == "nobody"
     subprocess.run(["bash", "-ec", words["RUN"]], check=True)
@@ -181,5 +179,4 @@ def test_the_image_serves(wheel, int8_export, tmp_path):
             process.terminate()
     assert process.returncode == 0
     # The server is gone.
-    done = subprocess.run(health, stderr=subprocess.PIPE)
-    assert done.returncode == 1
+    assert subprocess.run(health, stderr=subprocess.PIPE).returncode == 1

@@ -19,11 +19,10 @@ def texts(random_export, tmp_path_factory):
     folder = tmp_path_factory.mktemp("texts")
     with load(random_export) as model:
         answers = [x.text for x in model.translate(SOURCES)]
-    other = [f"{x} Wug" for x in answers]
     for name, lines in (
         ("source", SOURCES),
         ("answers", answers),
-        ("other", other),
+        ("other", [f"{x} Wug" for x in answers]),
     ):
         (folder / name).write_text("".join(f"{x}\n" for x in lines))
     return folder
@@ -72,8 +71,7 @@ def test_files_may_be_pipes_and_have_any_name(texts, monkeypatch, capsys):
     (texts / names[2]).write_bytes(content)
     monkeypatch.chdir(texts)
     with contextlib.ExitStack() as stack:
-        pipe = stack.enter_context(pipe_of(content))
-        systems = [*names, pipe]
+        systems = [*names, stack.enter_context(pipe_of(content))]
         flags = ["--source", stack.enter_context(pipe_of(b"a\n\nb\nc\n"))]
         flags += ["--reference", stack.enter_context(pipe_of(content))]
         flags += ["--samples", "9", "--json"]

@@ -23,18 +23,10 @@ from tfcopy.serving.servables import storage
 # What a served graph needs of TensorFlow to work with text: no op of
 # tensorflow-text or of Python, which the servers may lack.
 TEXT_OPERATIONS = {
-    "HashTableV2",
-    "LookupTableFindV2",
-    "ReduceJoin",
-    "InitializeTableFromTextFileV2",
-    "StaticRegexFullMatch",
-    "StaticRegexReplace",
-    "StringJoin",
-    "StringLength",
-    "StringSplitV2",
-    "StringStrip",
-    "UnicodeTranscode",
-    "UnsortedSegmentJoin",
+    *("HashTableV2", "LookupTableFindV2", "ReduceJoin"),
+    *("InitializeTableFromTextFileV2", "StaticRegexFullMatch"),
+    *("StaticRegexReplace", "StringJoin", "StringLength", "StringSplitV2"),
+    *("StringStrip", "UnicodeTranscode", "UnsortedSegmentJoin"),
 }
 
 # Loads models and answers with TensorFlow alone: {folder: [texts, answers]}.
@@ -195,8 +187,7 @@ def test_warm_up_records_are_those_of_tensorflow_serving(exported):
     long = saved_model.prediction_log("analyse", {"text": ["x" * 300]}, "demo")
     assert b"B\xac\x02" + b"x" * 300 in long
     path = os.path.join(exported, "assets.extra", saved_model.FILE_NAME)
-    records = [x.numpy() for x in tf.data.TFRecordDataset(path)]
-    assert records == [
+    assert [x.numpy() for x in tf.data.TFRecordDataset(path)] == [
         saved_model.prediction_log(signature, {"text": texts}, "demo")
         for signature in ("serving_default", "analyse")
         for texts in (["the session"], ["the session", "x"])

@@ -241,8 +241,7 @@ def test_several_runs_make_an_ensemble(run, tmp_path, capsys, monkeypatch):
     assert len(served.model.models) == 2
     assert served.options.sample and served.options.top_p == 0.9
     assert found["details"]["ensemble"] == [str(run), str(other)]
-    answers = served.translate_all(["the session"], progress=False)
-    assert answers[0].text
+    assert served.translate_all(["the session"], progress=False)[0].text
     (tmp_path / "link").symlink_to(run)
     for again in (run, f"{run}/", tmp_path / "link"):
         assert export(run, other, again) == 2

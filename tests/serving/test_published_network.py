@@ -146,8 +146,7 @@ def test_weights_of_tensorflow_are_read(tmp_path):
 )
 def test_a_config_that_does_not_fit_is_named(changes, reason, tmp_path):
     weights = checkpoints.make_weights(checkpoints.MARIAN)
-    config = {**checkpoints.MARIAN, **changes}
-    checkpoints.write(tmp_path, config, weights)
+    checkpoints.write(tmp_path, {**checkpoints.MARIAN, **changes}, weights)
     with pytest.raises(ValueError, match=reason) as error:
         published_network.load(tmp_path)
     assert str(tmp_path) in str(error.value)

@@ -8,10 +8,7 @@ from hypothesis import strategies as st
 
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving import record_files
-from tfcopy.serving.record_files import (
-    Block,
-    JsonBlock,
-)
+from tfcopy.serving.record_files import Block, JsonBlock
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -78,8 +75,7 @@ def test_an_object_is_as_it_was_with_an_answer_more(lines):
     answers = answers_to(block)
     found = list(block._lines(answers, "answer"))
     for line, answer, new in zip(lines, answers, found, strict=True):
-        expected = [*as_written(line), ("answer", answer)]
-        assert as_written(new) == expected
+        assert as_written(new) == [*as_written(line), ("answer", answer)]
         # Not even a blank differs.
         start, added, end = new.rpartition(b'"answer":')
         end = end[end.rindex(b"}") :]

@@ -106,15 +106,13 @@ TEXTS = [
 
 
 def test_answers_are_those_of_python(program, copies):
-    texts = [x.encode() for x in TEXTS + sentences(40)]
-    assert_same(program, copies, texts)
+    assert_same(program, copies, [x.encode() for x in TEXTS + sentences(40)])
 
 
 def test_sources_without_an_end_mark(program, tmp_path_factory):
     translator = random_translator(append_eos=False, **OPTIONS)
     folder = exported(translator, tmp_path_factory)
-    texts = [x.encode() for x in TEXTS + sentences(20)]
-    assert_same(program, folder, texts)
+    assert_same(program, folder, [x.encode() for x in TEXTS + sentences(20)])
 
 
 def test_any_bytes_are_words_as_in_python(program, copies):

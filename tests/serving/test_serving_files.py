@@ -21,9 +21,7 @@ from tfcopy.serving import serving_files
 from tfcopy.serving.serving_files import FILES
 
 NAMES = {
-    "compose.yaml",
-    "batching.config",
-    "monitoring.config",
+    *("compose.yaml", "batching.config", "monitoring.config"),
     "c/search_litert.c",
 }
 
@@ -108,8 +106,7 @@ def test_all_models_are_served_in_their_highest_versions(models, capsys):
     assert list(found) == ["europarl_ps", "wmt"]
     assert found["europarl_ps"].base_path == "/models/europarl_ps"
     assert found["europarl_ps"].model_platform == "tensorflow"
-    policy = found["europarl_ps"].model_version_policy
-    assert policy.latest.num_versions == 1
+    assert found["europarl_ps"].model_version_policy.latest.num_versions == 1
     assert serving_files.main(["savedmodels", "--latest", "2"]) == 0
     found = config()["europarl_ps"]
     assert found.model_version_policy.latest.num_versions == 2

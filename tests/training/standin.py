@@ -139,8 +139,7 @@ def dataset(seeds, size=4):
         )
         for name in NAMES
     }
-    slices = tf.data.Dataset.from_tensor_slices((arrays, lengths))
-    return slices.map(
+    return tf.data.Dataset.from_tensor_slices((arrays, lengths)).map(
         lambda arrays, lengths: {
             name: arrays[name][:, : lengths[name]] for name in NAMES
         }
@@ -156,8 +155,7 @@ def exact(predictions):
     """The accuracy again, from all predictions at once."""
     rows = [(batch["label"], logits) for batch, logits in predictions]
     labels, logits = (tf.concat(column, axis=0) for column in zip(*rows))
-    right = np.argmax(logits, axis=-1) == labels.numpy()
-    return {"exact": right.mean()}
+    return {"exact": (np.argmax(logits, axis=-1) == labels.numpy()).mean()}
 
 
 def labelled(seeds, size=4):
@@ -179,8 +177,7 @@ def labelled_train_data(epoch, start_batch, context):
 
 def labelled_dev_data():
     """The last batch is smaller."""
-    data = labelled(range(500, 503)).unbatch().take(10)
-    return data.batch(4)
+    return labelled(range(500, 503)).unbatch().take(10).batch(4)
 
 
 def train_data(epoch, start_batch, context):

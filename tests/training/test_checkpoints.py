@@ -17,10 +17,9 @@ def finished(tmp_path_factory):
     """A run of 6 updates with two checkpoints and the best weights."""
     folder = tmp_path_factory.mktemp("finished")
     options = {"steps": 6, "save_every": 4, "eval_every": 2}
-    trainer = standin.make_trainer(
+    standin.make_trainer(
         log_dir=folder, identity={"vocabulary": "abc", "old": 1}, **options
-    )
-    trainer.fit()
+    ).fit()
     return folder
 
 
@@ -85,8 +84,7 @@ def test_checkpoint_of_another_identity_raises(folder):
 
 
 def test_what_one_identity_does_not_know_is_not_compared(folder):
-    result = resume(folder, identity={"vocabulary": "abc", "new": 1})
-    assert result.updates == 8
+    assert resume(folder, identity={"vocabulary": "abc", "new": 1}).updates == 8
 
 
 def test_checkpoint_of_a_later_release_is_refused(folder):

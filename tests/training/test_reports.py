@@ -28,8 +28,7 @@ def test_plain_lines_where_there_is_no_terminal(
     stream = io.StringIO()
     progress = Progress(total=100, stream=stream, interval=0)
     progress.show(update, math.log(8), *rates, per_example=per_example)
-    expected = f"update {update}/100  loss 2.0794{line}\n"
-    assert stream.getvalue() == expected
+    assert stream.getvalue() == (f"update {update}/100  loss 2.0794{line}\n")
 
 
 def test_plain_lines_are_rare():

@@ -124,8 +124,7 @@ def test_stops_in_process_and_resumes(tmp_path, undisturbed):
     for update in (1, 10, 17, 40):
         number = signal.SIGHUP if update == 17 else signal.SIGTERM
         trainer = standin.make_trainer(**options)
-        stopped = interrupt(trainer, update, number)
-        assert stopped.exit_code == 128 + number
+        assert interrupt(trainer, update, number).exit_code == 128 + number
         assert trainer.state.update == update
     trainer = standin.make_trainer(**options)
     result = trainer.fit()

@@ -52,8 +52,7 @@ def best(tmp_path_factory):
 
 
 def test_means_are_made_in_float64():
-    rng = np.random.default_rng(0)
-    several = rng.normal(size=(7, 2, 3)).astype(np.float32)
+    several = np.random.default_rng(0).normal(size=(7, 2, 3)).astype(np.float32)
     (mean, count) = mean_weights(
         [[x, np.array(i)] for i, x in enumerate(several)]
     )
@@ -99,8 +98,7 @@ def test_the_best_weights_are_averaged(best):
 def test_the_newest_weights_are_the_moving_average(best):
     folder, _, seen, _ = best
     fresh = standin.make_trainer()
-    checkpoints = Checkpoints(folder / "checkpoints")
-    checkpoints.load_weights(fresh.model, newest=True)
+    Checkpoints(folder / "checkpoints").load_weights(fresh.model, newest=True)
     assert_same_bits(weights_of(fresh), seen[12])
 
 

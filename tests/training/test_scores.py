@@ -6,11 +6,7 @@ import numpy as np
 import pytest
 
 from tests.training import standin
-from tests.training.running import (
-    assert_same_bits,
-    check_resuming,
-    weights_of,
-)
+from tests.training.running import assert_same_bits, check_resuming, weights_of
 from tfcopy.training.checkpoints import CheckpointError
 
 

@@ -34,7 +34,7 @@ def write(folder, step, scalars, prefix="", **options):
 
 
 def test_run_writes_its_scalars(tmp_path):
-    trainer = standin.make_trainer(
+    standin.make_trainer(
         log_dir=tmp_path,
         log_every=5,
         eval_every=10,
@@ -42,20 +42,14 @@ def test_run_writes_its_scalars(tmp_path):
         on_eval=lambda step, writer: training.log_examples(
             writer, step, [(["a"], ["a"], [True], None)]
         ),
-    )
-    trainer.fit()
+    ).fit()
     accumulator = read(tmp_path)
     train = values_of(accumulator, "train/loss")
     assert [step for step, _ in train] == [5, 10, 15, 20]
     assert set(accumulator.Tags()["tensors"]) >= {
-        "train/perplexity",
-        "train/gradient_norm",
-        "train/target_tokens_per_second",
-        "train/learning_rate",
-        "train/copied",
-        "dev/loss",
-        "dev/perplexity",
-        "dev/copied",
+        *("train/perplexity", "train/gradient_norm"),
+        *("train/target_tokens_per_second", "train/learning_rate"),
+        *("train/copied", "dev/loss", "dev/perplexity", "dev/copied"),
         "examples",
     }
 
@@ -103,8 +97,7 @@ def test_examples_mark_copied_words_and_escape_the_rest(tmp_path):
     (event,) = read(tmp_path).Tensors("examples")
     text = tf.make_ndarray(event.tensor_proto).item().decode()
     assert event.step == 3
-    row = r"| x\|y &lt;b\> | \*a\* **x\|y** | c |"
-    assert text.splitlines()[-1] == row
+    assert text.splitlines()[-1] == r"| x\|y &lt;b\> | \*a\* **x\|y** | c |"
 
 
 def test_table_escapes_what_is_not_marked(tmp_path):
@@ -134,8 +127,7 @@ def test_later_files_forget_nothing(tmp_path):
     write(tmp_path, 8, {"dev/loss": 3.0})
     for value in (1.0, 2.0):
         for name in ("test", "other"):
-            scores = {f"{name}/score": value}
-            write(tmp_path, 8, scores, fresh=True, name=name)
+            write(tmp_path, 8, {f"{name}/score": value}, fresh=True, name=name)
     accumulator = read(tmp_path)
     assert values_of(accumulator, "dev/loss") == [(8, 3.0)]
     for name in ("test", "other"):

@@ -156,8 +156,7 @@ def test_other_tensors_may_have_any_leading_axis():
     """Definitions come before texts, and are not as many."""
 
     def data(epoch=0, start_batch=0, context=None):
-        examples = standin.labelled(range(3))
-        with_more = examples.map(
+        with_more = standin.labelled(range(3)).map(
             lambda batch: {"definition_ids": tf.range(9), **batch}
         )
         return with_more.skip(start_batch)

@@ -93,8 +93,7 @@ def test_stops_early_and_stays_stopped(tmp_path):
 
 @pytest.mark.long
 def test_epochs_end_training_and_leftovers_are_dropped():
-    trainer = standin.make_trainer(steps=None, epochs=1, accumulate=2)
-    result = trainer.fit()
+    result = standin.make_trainer(steps=None, epochs=1, accumulate=2).fit()
     assert result.updates == standin.BATCHES // 2
     assert result.epochs == 1 and result.best_update == result.updates
 
@@ -142,8 +141,7 @@ def test_compiled_step_equals_the_plain_one(make):
 def test_mixed_precision_keeps_weights_in_float32():
     with helpers.dtype_policy("mixed_bfloat16"):
         trainer = standin.make_trainer(steps=5, ema=0.9)
-    result = trainer.fit()
-    assert math.isfinite(result.best_dev_nll)
+    assert math.isfinite(trainer.fit().best_dev_nll)
     assert {v.dtype for v in trainer.model.weights} == {"float32"}
     averages = trainer.saver.moving_average.variables()
     assert {v.dtype for v in averages} == {"float32"}
@@ -199,10 +197,7 @@ def test_a_run_that_is_to_outlive_its_terminal_does():
         ({"steps": None}, "`steps` or `epochs` must be given"),
         ({"normalize": "words"}, "Received: normalize='words'"),
         ({"accumulate": 0}, "Received: accumulate=0"),
-        (
-            {"optimizer": training.Adam(global_clipnorm=1.0)},
-            "must not clip",
-        ),
+        ({"optimizer": training.Adam(global_clipnorm=1.0)}, "must not clip"),
     ],
 )
 def test_wrong_options_raise(options, message):

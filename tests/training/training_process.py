@@ -110,8 +110,7 @@ def environments_of_workers():
         with socket.create_server(("localhost", 0)) as b:
             ports = a.getsockname()[1], b.getsockname()[1]
     cluster = {"worker": [f"localhost:{port}" for port in ports]}
-    tasks = [{"type": "worker", "index": index} for index in range(2)]
     return [
         {"TF_CONFIG": json.dumps({"cluster": cluster, "task": task})}
-        for task in tasks
+        for task in [{"type": "worker", "index": index} for index in range(2)]
     ]

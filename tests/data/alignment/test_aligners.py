@@ -90,10 +90,9 @@ def test_links_are_the_likeliest(pairs, chunk):
             aligners._best(ibm_model1(*x, rounds=3), *x)
             for x in ((source, target), (target, source))
         ]
-    backward = [pair[::-1] for pair in pairs]
     for best, held, asked, some in (
         (both[0], source, target, pairs),
-        (both[1], target, source, backward),
+        (both[1], target, source, [pair[::-1] for pair in pairs]),
     ):
         table = reference(some, 3, null=True)
         owners = asked.owners(np.arange(len(asked.ids)))
@@ -102,8 +101,7 @@ def test_links_are_the_likeliest(pairs, chunk):
             null = t_of(table, NULL, e)
             if place >= 0:
                 assert held.owners([place]) == p
-                chosen = t_of(table, held.ids[place], e)
-                assert chosen == pytest.approx(most)
+                assert t_of(table, held.ids[place], e) == pytest.approx(most)
                 assert most >= null * (1 - 1e-9)
             else:
                 assert most <= null * (1 + 1e-9)
@@ -139,8 +137,7 @@ def test_sentences_that_are_not_kept_are_empty():
 
 def test_reversed_links_are_in_order():
     links = links_of([(0, 0, 2), (0, 1, 0), (2, 0, 0)])
-    expected = [(0, 0, 1), (0, 2, 0), (2, 0, 0)]
-    assert rows_of(links.reverse()) == expected
+    assert rows_of(links.reverse()) == [(0, 0, 1), (0, 2, 0), (2, 0, 0)]
 
 
 def test_of_several_links_the_most_usual_stays():

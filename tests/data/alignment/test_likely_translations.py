@@ -37,8 +37,7 @@ def test_the_likeliest_come_first():
 
 
 def test_unknown_and_special_words_have_no_entry():
-    pairs = [("a Łukasz", "un Łukasz"), ("the dog", "le chien")]
-    encoded = corpus(pairs)
+    encoded = corpus([("a Łukasz", "un Łukasz"), ("the dog", "le chien")])
     assert (encoded.target_ids >= TARGET.size).any()
     found = likely_translations.learn(encoded, SOURCE, TARGET)
     special = set(tokens.SPECIAL_TOKENS)

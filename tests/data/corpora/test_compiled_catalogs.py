@@ -101,8 +101,7 @@ NOT_IN_CHARSET = compiled({b"": HEADER.format("UTF-8").encode(), b"a": b"\xe9"})
     ],
 )
 def test_what_is_wrong_with_a_file_is_told(tmp_path, content, message):
-    path = tmp_path / "a.mo"
-    path.write_bytes(content)
+    (tmp_path / "a.mo").write_bytes(content)
     with pytest.raises(CorpusError, match=message):
         gettext_catalogs.load(tmp_path, target_language="es")
 
@@ -153,8 +152,7 @@ def disk(tmp_path):
         texts = {**numbered(name), "Usage": "Uso"}
         write(tmp_path / "es" / "LC_MESSAGES" / f"{name}.mo", texts)
     write(tmp_path / "es_MX" / "LC_MESSAGES" / "git.mo", numbered("git", 30))
-    names = numbered("France")
-    write(tmp_path / "es" / "LC_MESSAGES" / "iso_3166-1.mo", names)
+    write(tmp_path / "es" / "LC_MESSAGES" / "iso_3166-1.mo", numbered("France"))
     damaged = tmp_path / "fr" / "LC_MESSAGES" / "git.mo"
     damaged.parent.mkdir(parents=True)
     damaged.write_bytes(b"\xde\x12\x04\x95")

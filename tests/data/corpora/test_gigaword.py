@@ -31,8 +31,7 @@ class Gigaword(
     features = corpus_files.texts("document", "summary")
     supervised_keys = ("document", "summary")
     splits = dict.fromkeys(
-        corpus_files.SPLITS,
-        [{"document": x, "summary": y} for x, y in PAIRS],
+        corpus_files.SPLITS, [{"document": x, "summary": y} for x, y in PAIRS]
     )
 
 
@@ -101,8 +100,7 @@ def test_pairs_are_held_out(tmp_path):
         },
     )
     corpus = gigaword.load_tagged(*files, num_held_out=2)
-    sizes = [len(list(corpus.splits[x])) for x in ("train", "test")]
-    assert sizes == [5, 2]
+    assert [len(list(corpus.splits[x])) for x in ("train", "test")] == [5, 2]
 
 
 @pytest.mark.parametrize(

@@ -107,8 +107,7 @@ def test_marks_and_line_ends(folder, mark, end):
 
 def test_lines_of_a_text_are_joined_and_its_tags_kept(folder):
     odd = [("一 <doc>\n\n  二&amp;\n<human_label>", "a <b> c\n</short_text>")]
-    text = content([(None, *odd[0])])
-    (folder / "PART_I.txt").write_text(text, "utf-8")
+    (folder / "PART_I.txt").write_text(content([(None, *odd[0])]), "utf-8")
     expected = ("一 <doc>二&amp;<human_label>", "a <b> c</short_text>")
     assert list(load(folder).train) == [expected]
 

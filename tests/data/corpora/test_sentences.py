@@ -85,8 +85,7 @@ def test_sentences_are_held_out(tmp_path):
     other = sentences.load(path, num_held_out=10, seed=1)
     assert list(corpus.test) != list(other.test)
     assert corpus.fingerprint != other.fingerprint
-    default = sentences.load(path, test=path)
-    assert default.validation.num_pairs == 5
+    assert sentences.load(path, test=path).validation.num_pairs == 5
 
 
 def test_whole_files_are_held_out(tmp_path):
@@ -257,8 +256,7 @@ def test_the_last_sentences_are_for_validation(folder):
     assert list(corpus.train) == list(corpus.train) == lines[:18]
     assert list(corpus.validation) == lines[18:]
     assert list(corpus.test) == ["held out 0"]
-    sizes = [split.num_pairs for split in corpus.splits.values()]
-    assert sizes == [18, 12, 1]
+    assert [split.num_pairs for split in corpus.splits.values()] == [18, 12, 1]
     assert corpus.tokenized
 
 

@@ -84,8 +84,7 @@ def test_questions_without_an_answer_are_skipped_and_counted(tmp_path):
 
 @pytest.mark.parametrize("start, found", [(0, 2), (13, 23), (12, 2), (24, 23)])
 def test_an_answer_beside_its_start_is_found_nearby(tmp_path, start, found):
-    articles = changed_answer(0, 0, answer_start=start)
-    path = write(tmp_path / "a.json", articles)
+    path = write(tmp_path / "a.json", changed_answer(0, 0, answer_start=start))
     first = next(iter(squad.load(path, path, path).train))
     assert first.answers[0] == Answer("Łukasz", found)
 
@@ -117,8 +116,7 @@ def test_whole_articles_are_held_out(tmp_path):
 
 def test_only_missing_splits_are_held_out(tmp_path):
     path = write(tmp_path / "a.json", numbered(40))
-    test = write(tmp_path / "b.json", [NORWAY])
-    corpus = squad.load(path, test=test)
+    corpus = squad.load(path, test=write(tmp_path / "b.json", [NORWAY]))
     sizes = {name: split.num_pairs for name, split in corpus.splits.items()}
     # One question in twenty.
     assert sizes == {"train": 152, "validation": 8, "test": 2}

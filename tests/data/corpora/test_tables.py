@@ -75,11 +75,10 @@ def test_columns_are_chosen_by_name(tmp_path, name, text, suffix):
 
 def test_columns_are_chosen_by_number(tmp_path):
     rows = numbered(ROWS)
-    paths = [
+    for path in [
         write(tmp_path / "bare.csv", csv_text(rows[1:])),
         write(tmp_path / "bare.tsv", tsv_text(rows[1:])),
-    ]
-    for path in paths:
+    ]:
         for columns in ((3, 2), ("3", "2")):
             corpus = load_thrice(
                 path, source_column=columns[0], target_column=columns[1]
@@ -130,8 +129,7 @@ def folder(tmp_path_factory):
 @settings(max_examples=60, deadline=None)
 def test_what_was_written_is_read(folder, name, rows, flag):
     if name == "a.csv":
-        end = "\n" if flag else "\r\n"
-        text = csv_text(numbered(rows), end, always=flag)
+        text = csv_text(numbered(rows), "\n" if flag else "\r\n", always=flag)
     elif name == "a.tsv":
         rows = [
             tuple(" ".join(x.splitlines()).replace("\t", " ") for x in row)
@@ -187,7 +185,7 @@ def faults(cases):
         ("title,lead\na, \n", "no sentence pair", "only 1 with an empty side"),
         ("", "no sentence pair there. Give"),
         (b"title,lead\na,b\n\xe9,c\n", "line 3: not valid UTF-8", "0xe9"),
-    ],
+    ]
 )
 def test_faults_of_csv(tmp_path, text, parts):
     check_message(write(tmp_path / "a.csv", text), *parts)
@@ -197,11 +195,7 @@ def test_faults_of_csv(tmp_path, text, parts):
     [
         ('{"lead": "a", "title": "b"}\n{"lead": "a"\n', "line 2: not valid"),
         ('["a", "b"]\n', "line 1: expected an object", '["a", "b"]'),
-        (
-            '\n{"title": "b", "id": 1}\n',
-            "line 2: no 'lead'",
-            "title, id",
-        ),
+        ('\n{"title": "b", "id": 1}\n', "line 2: no 'lead'", "title, id"),
         ("{}\n", "line 1: no 'lead'", "has: none"),
         (
             '{"lead": ["a"], "title": "b"}\n',

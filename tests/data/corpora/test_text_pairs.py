@@ -81,8 +81,7 @@ def test_line_ends_are_stripped(tmp_path, end, last_end):
 @given(st.integers(5, 60), st.integers(0, 3))
 @settings(deadline=None, max_examples=25)
 def test_held_out_pairs_are_disjoint_and_nothing_is_lost(folder, n, seed):
-    files = numbered(folder, n)
-    corpus = text_pairs.load(files, num_held_out=2, seed=seed)
+    corpus = text_pairs.load(numbered(folder, n), num_held_out=2, seed=seed)
     assert sorted(everything(corpus)) == sorted(
         (f"s{i}", f"t{i}") for i in range(n)
     )
@@ -173,10 +172,9 @@ def test_empty_corpus(tmp_path):
 
 
 def test_a_file_called_demo_is_not_of_a_generated_corpus(tmp_path):
-    files = [
-        write(tmp_path / name, [*"abcde"]) for name in ("demo.en", "demo.fr")
-    ]
-    corpus = text_pairs.load(files)
+    corpus = text_pairs.load(
+        [write(tmp_path / name, [*"abcde"]) for name in ("demo.en", "demo.fr")]
+    )
     assert "demo" in corpus.name and not corpus.generated
 
 

@@ -2,11 +2,7 @@ import numpy as np
 import pytest
 import tensorflow_datasets as tfds
 
-from tests.data.corpora.corpus_files import (
-    SPLITS,
-    TinyDataset,
-    check_message,
-)
+from tests.data.corpora.corpus_files import SPLITS, TinyDataset, check_message
 from tfcopy.data.corpora import text_pairs, tfds_corpora
 from tfcopy.data.corpora.corpus import CorpusError
 

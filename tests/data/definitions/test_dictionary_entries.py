@@ -80,16 +80,9 @@ def test_plain_or_gzipped_by_name(tmp_path, name):
     if name.endswith(".gz"):
         data = gzip.decompress(data)
     assert data.decode().splitlines() == [
-        "# Some rights",
-        "# ",
-        "# reserved.",
-        "#tokenized",
-        "#lemma\tgave up\tgive up",
-        "#lemma\this\t",
-        "bank\ta shore\tn",
-        "bank\tto tilt\tv",
-        "give up\tyield\tv",
-        "#\thash",
+        *("# Some rights", "# ", "# reserved.", "#tokenized"),
+        *("#lemma\tgave up\tgive up", "#lemma\this\t", "bank\ta shore\tn"),
+        *("bank\tto tilt\tv", "give up\tyield\tv", "#\thash"),
     ]
     assert Definitions.load(path) == SMALL
     first = path.read_bytes()
@@ -148,22 +141,15 @@ def test_file_round_trip(tmp_path_factory, definitions):
     ],
 )
 def test_fingerprint_changes_with_all_that_there_is(change):
-    changed = dataclasses.replace(SMALL, **change)
-    assert changed.fingerprint != SMALL.fingerprint
+    assert dataclasses.replace(SMALL, **change).fingerprint != SMALL.fingerprint
     assert dataclasses.replace(SMALL).fingerprint == SMALL.fingerprint
 
 
 @pytest.mark.parametrize(
     "line",
     [
-        b"bank",
-        b"\ta shore",
-        b"bank\t ",
-        b"bank\ta shore\tn\tx",
-        b"#lemma",
-        b"#lemma\t\trun",
-        b"#lemma\ta\tb\tc",
-        b"#tokenised",
+        *(b"bank", b"\ta shore", b"bank\t ", b"bank\ta shore\tn\tx"),
+        *(b"#lemma", b"#lemma\t\trun", b"#lemma\ta\tb\tc", b"#tokenised"),
     ],
 )
 def test_bad_lines_are_named(tmp_path, line):
@@ -187,13 +173,8 @@ def test_bad_files_are_named(tmp_path):
 @pytest.mark.parametrize(
     "word, token",
     [
-        ("# a", "x"),
-        ("#lemma", "x"),
-        ("#tokenized", "x"),
-        ("a\tb", "x"),
-        (" a", "x"),
-        ("a", "x y"),
-        ("a", ""),
+        *(("# a", "x"), ("#lemma", "x"), ("#tokenized", "x"), ("a\tb", "x")),
+        *((" a", "x"), ("a", "x y"), ("a", "")),
     ],
 )
 def test_what_a_file_cannot_hold_is_not_written(tmp_path, word, token):
@@ -267,7 +248,6 @@ FORMS = {
 def test_first_rule_that_gives_a_headword(part):
     headwords = HEADWORDS.get(part, "").split()
     forms = FORMS[part].split()
-    found = [
+    assert [
         dictionary_entries.lemma(x, part, headwords) or "-" for x in forms[::2]
-    ]
-    assert found == forms[1::2]
+    ] == forms[1::2]

@@ -3,11 +3,7 @@ import tensorflow as tf
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tfcopy.data.definitions import (
-    NUM_ENTRIES,
-    DefinitionLookup,
-    Definitions,
-)
+from tfcopy.data.definitions import NUM_ENTRIES, DefinitionLookup, Definitions
 
 # Headwords and their parts of speech.
 PARTS = {
@@ -69,40 +65,22 @@ def found(lookup, word):
 @pytest.mark.parametrize(
     "word, expected",
     [
-        ("turkey", "turkey"),
-        ("Turkey", "Turkey turkey"),
-        ("TURKEY", "turkey"),
-        ("Turkeys", "turkey"),
-        ("Été", "été"),
-        ("running", "running run"),
-        ("ran", "run"),
-        ("Ran", "run"),
-        ("leaves", "leaf leave"),
-        ("leave", "leave"),
+        *(("turkey", "turkey"), ("Turkey", "Turkey turkey")),
+        *(("TURKEY", "turkey"), ("Turkeys", "turkey"), ("Été", "été")),
+        *(("running", "running run"), ("ran", "run"), ("Ran", "run")),
+        *(("leaves", "leaf leave"), ("leave", "leave")),
         ("poster", "poster"),  # `post` is no adjective
-        ("posters", "poster"),
-        ("posts", "post"),
-        ("blogged", ""),
+        *(("posters", "poster"), ("posts", "post"), ("blogged", "")),
         ("bloging", "blog"),
         ("bloger", "blog"),  # whose part of speech is not known
         ("his", ""),  # an exception that has no lemma
-        ("watches", "blog run"),
-        ("most-watched", "most watch"),
-        ("Well-known", "well-known"),
-        ("well-running", "well running run"),
-        ("-well--NASA-none", "well NASA"),
-        ("Jews", "Jew"),
+        *(("watches", "blog run"), ("most-watched", "most watch")),
+        *(("Well-known", "well-known"), ("well-running", "well running run")),
+        *(("-well--NASA-none", "well NASA"), ("Jews", "Jew")),
         ("jews", ""),  # `jew` is too short
-        ("us", ""),
-        ("Us", ""),
-        ("US", "US"),
-        ("nasa", "NASA"),
-        ("Nasa", "NASA"),
-        ("normans", "Norman"),
-        ("Normans", "Norman"),
-        ("", ""),
-        ("-", ""),
-        ("none", ""),
+        *(("us", ""), ("Us", ""), ("US", "US"), ("nasa", "NASA")),
+        *(("Nasa", "NASA"), ("normans", "Norman"), ("Normans", "Norman")),
+        *(("", ""), ("-", ""), ("none", "")),
     ],
 )
 def test_entries_of_a_word(lookup, word, expected):

@@ -91,8 +91,7 @@ def test_each_definition_is_read_once():  # check 1
 def test_frequent_words_have_no_definition():  # check 2
     """7 ids below are 2 words, the special tokens not counted."""
     batch = ["a", "b", "c", "d"], ["a", "e", "b", ""]
-    made = packer(exclude_top_k=2)
-    packed = made.pack(entries_of(*batch), ids_of(*batch))
+    packed = packer(exclude_top_k=2).pack(entries_of(*batch), ids_of(*batch))
     assert read(packed) == [(1, [2, 5, 6, 7, 3])]
     assert occurrences(packed) == [(1, 1, 0)]
 

@@ -14,10 +14,7 @@ from tfcopy.models.definition_inputs import embed_texts
 
 SENTENCES = ["the cat sees", "dogs", "hound sees dog", "", "a cat", "ghost"]
 TEXTS = WordTexts.from_examples(
-    (
-        {"text": text.split(), "other": text.split()[::-1][:1]},
-        {"label": number},
-    )
+    ({"text": text.split(), "other": text.split()[::-1][:1]}, {"label": number})
     for number, text in enumerate(SENTENCES * 3)
 )
 
@@ -49,9 +46,7 @@ def test_evaluation_has_all_in_order(batches):
         rows = [SENTENCES[i % 6].split() for i in batch["label"]]
         text = tf.ragged.constant(rows, tf.string, row_splits_dtype="int64")
         other = tf.ragged.constant(
-            [row[::-1][:1] for row in rows],
-            tf.string,
-            row_splits_dtype="int64",
+            [row[::-1][:1] for row in rows], tf.string, row_splits_dtype="int64"
         )
         expected = make(end=True).inputs({"text": text, "other": other})
         assert_equal(
@@ -64,8 +59,7 @@ def test_training_starts_anywhere(batches):
     options = {"batch_size": 4, "shuffle_seed": 3, "epoch": 2}
     whole = as_arrays(batches.train(TEXTS, **options))
     assert len(whole) == 4
-    labels = np.concatenate([batch["label"] for batch in whole])
-    assert len(set(labels)) == 16
+    assert len(set(np.concatenate([batch["label"] for batch in whole]))) == 16
     rest = as_arrays(batches.train(TEXTS, **options, start_batch=3))
     assert_equal(rest, whole[3:])
 

@@ -89,12 +89,7 @@ def test_spans_are_the_fewest_words_that_cover_the_answers():
     spans = [(2, 4), (2, 3), (4, 6), (6, 7), (6, 9), (0, 13)]
     assert list(question.spans) == spans
     assert [question.text(*span) for span in spans] == [
-        "24-yard pass",
-        "24-yard",
-        "of O'Neil",
-        "won",
-        "won't do",
-        CONTEXT,
+        *("24-yard pass", "24-yard", "of O'Neil", "won", "won't do", CONTEXT),
     ]
     assert question.references == answers
 

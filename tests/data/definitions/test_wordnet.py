@@ -61,8 +61,7 @@ def test_headwords_are_as_the_synsets_write_them(tmp_path):
 
 
 def test_parts_of_speech_take_turns(tmp_path):
-    kinds = "nnnvrsa"
-    synsets = [(x, ["still"], f"{x} {i}") for i, x in enumerate(kinds)]
+    synsets = [(x, ["still"], f"{x} {i}") for i, x in enumerate("nnnvrsa")]
     definitions = read(wndb.write(tmp_path, synsets))
     assert glosses(definitions)["still"] == "n 0,v 3,s 5,r 4,n 1,a 6,n 2".split(
         ","

@@ -1,8 +1,6 @@
 import pytest
 
-from tfcopy.data.generated.bilingual import (
-    elide,
-)
+from tfcopy.data.generated.bilingual import elide
 
 
 @pytest.mark.parametrize(

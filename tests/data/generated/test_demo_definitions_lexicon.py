@@ -10,10 +10,7 @@ from tfcopy.data.corpora.corpus import CorpusError
 from tfcopy.data.definitions.dictionary_entries import RULES, lemma
 from tfcopy.data.generated import demo_definitions as demo
 from tfcopy.data.generated import demo_definitions_lexicon as lexicon
-from tfcopy.data.generated.demo_definitions_lexicon import (
-    invent,
-    plain_words,
-)
+from tfcopy.data.generated.demo_definitions_lexicon import invent, plain_words
 
 
 @settings(max_examples=10)
@@ -43,8 +40,7 @@ def vectors():
 def test_every_word_has_one_vector():
     words, matrix = demo.vectors(dim=8)
     assert matrix.shape == (len(words), 8) and matrix.dtype == np.float32
-    headwords = demo.dictionary().headwords
-    assert set(words) == PLAIN | set(headwords)
+    assert set(words) == PLAIN | set(demo.dictionary().headwords)
     assert len(set(words)) == len(words)
 
 
@@ -59,8 +55,7 @@ def test_invented_words_are_near_what_defines_them(vectors):
     }
     right = []
     for word in UNSEEN:
-        told = facts(" ".join(definitions[word][0]))
-        for facet, value in told.items():
+        for facet, value in facts(" ".join(definitions[word][0])).items():
             nearest = max(
                 values[facet].split(), key=lambda x: vectors[x] @ vectors[word]
             )

@@ -7,9 +7,7 @@ from hypothesis import strategies as st
 
 from tfcopy.data.generated import demo_parliament
 from tfcopy.data.generated.demo_names import split_of
-from tfcopy.data.generated.demo_parliament import (
-    Grammar,
-)
+from tfcopy.data.generated.demo_parliament import Grammar
 
 SIZES = {"train": 20_000, "validation": 500, "test": 500}
 
@@ -48,13 +46,8 @@ def test_names_of_the_test_set_are_never_seen_in_training(pairs):
 def test_every_name_belongs_to_one_split(seed, split):
     names = Grammar(seed, split).names
     for draw in (
-        names.surname,
-        names.given_name,
-        names.place,
-        names.company,
-        names.acronym,
-        names.emoji,
-        names.code,
+        *(names.surname, names.given_name, names.place, names.company),
+        *(names.acronym, names.emoji, names.code),
     ):
         assert split_of(draw()) == split
     for word in names.full_name().split(" "):

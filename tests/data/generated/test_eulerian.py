@@ -36,9 +36,7 @@ def solve(source: str) -> str:
 
 @settings(max_examples=30)
 @given(
-    st.integers(3, 9),
-    st.sampled_from([0, 3, 4, 5, 8]),
-    st.integers(0, 2**31),
+    st.integers(3, 9), st.sampled_from([0, 3, 4, 5, 8]), st.integers(0, 2**31)
 )
 def test_a_circuit_is_that_of_its_graph(num_nodes, num_distractors, seed):
     sizes = num_nodes, num_distractors

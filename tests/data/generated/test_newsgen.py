@@ -20,8 +20,7 @@ WORDS = Tokenizer()
 
 def test_low_scores_carry_the_summary_of_another_record():
     rng = random.Random("newsgen/0/test")
-    stories = [Story(rng, "test").tell() for _ in range(400)]
-    texts, summaries = zip(*stories)
+    texts, summaries = zip(*(Story(rng, "test").tell() for _ in range(400)))
     for i, record in enumerate(newsgen.generate("test", 400)):
         score, text, summary = record
         assert text == texts[i]
@@ -42,10 +41,9 @@ def test_every_name_belongs_to_one_split(seed, split):
 def test_oov_rate_by_hand():
     texts = ["A b b c.", "", "b"]
     assert newsgen.oov_rate(texts, {"b", "."}, WORDS) == pytest.approx(100 / 3)
-    folded = Tokenizer(lowercase=True)
-    assert newsgen.oov_rate(texts, {"a", "b", "."}, folded) == pytest.approx(
-        100 / 6
-    )
+    assert newsgen.oov_rate(
+        texts, {"a", "b", "."}, Tokenizer(lowercase=True)
+    ) == pytest.approx(100 / 6)
 
 
 @pytest.mark.parametrize("split", SPLITS)

@@ -31,8 +31,7 @@ def test_table_of_the_paper_notes(q):
     words, targets, rarest = TABLE[q]
     assert expected["pointed_words"] == pytest.approx(words, abs=5e-5)
     assert expected["pointed_targets"] == pytest.approx(targets, abs=5e-5)
-    digits = 1 if q == 0.02 else 0
-    assert round(expected["rarest_targets"], digits) == rarest
+    assert round(expected["rarest_targets"], 1 if q == 0.02 else 0) == rarest
 
 
 @pytest.mark.parametrize("q", [0.0, 0.002, 0.3, 0.999])
@@ -53,8 +52,7 @@ def test_words_are_drawn_as_often_as_they_should():
     # The last word has no more than its share: nothing is clipped into it.
     np.testing.assert_allclose(found, task.probabilities(), rtol=0.05)
     share = task.is_pointed(words).mean()
-    expected = task.expect()["pointed_targets"]
-    assert share == pytest.approx(expected, abs=0.01)
+    assert share == pytest.approx(task.expect()["pointed_targets"], abs=0.01)
     # Neighbours know nothing of each other.
     assert abs(np.corrcoef(words[:, 0], words[:, 1])[0, 1]) < 0.02
 
@@ -130,8 +128,7 @@ def test_limited_set_is_read_again_in_another_order():
     for epoch in range(2):
         batches = [read.batch(epoch, index).tolist() for index in range(4)]
         epochs.append(sum(batches, []))
-        places = [rows.index(row) for row in epochs[-1]]
-        assert len(set(places)) == 20
+        assert len({rows.index(row) for row in epochs[-1]}) == 20
     assert epochs[0] != epochs[1]
     # The set is that of its seed, the order that of the other.
     other = TrainingSequences(RarestWord(), 5, seed=2, size=23, set_seed=7)

@@ -13,14 +13,7 @@ from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.entities import Entities
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
-from tfcopy.tokens import (
-    EOS,
-    GENERATE,
-    NO_COPY,
-    SPECIAL_TOKENS,
-    UNK,
-    UNMATCHED,
-)
+from tfcopy.tokens import EOS, GENERATE, NO_COPY, SPECIAL_TOKENS, UNK, UNMATCHED
 
 
 def vocabulary(words):
@@ -55,13 +48,7 @@ def test_labels_of_the_europarl_example():
     assert ids["target_ids"] == [4, 5, 6, 7, size + 3, 8, UNK, UNK, EOS]
     assert ids["source_ids"] == [4, 5, 6, UNK, 7, UNK, EOS]
     assert ids["source_copy_ids"] == [
-        size,
-        5,
-        size + 2,
-        size + 3,
-        size + 4,
-        size + 5,
-        NO_COPY,
+        *(size, 5, size + 2, size + 3, size + 4, size + 5, NO_COPY),
     ]
 
 
@@ -192,15 +179,14 @@ def test_unknown_words_beside_placeholders_are_pointed_at():
     assert ids["pointers"].to_list() == [[4, 5, -1, 2, -1, -1]]
     size = words.size
     assert ids["target_ids"].to_list() == [[size + 4, size + 5, 6, 5, UNK, EOS]]
-    none = encode_pairs(
+    assert encode_pairs(
         ragged(MEETING),
         ragged(["acme"]),
         words,
         words,
         entities=NAMES,
         label_pointers=False,
-    )
-    assert none["pointers"].to_list() == [[GENERATE, GENERATE]]
+    )["pointers"].to_list() == [[GENERATE, GENERATE]]
 
 
 def test_keys_of_the_source_do_not_depend_on_the_target():

@@ -27,8 +27,7 @@ ARRAYS = "source_ids source_copy_ids target_ids pointers indices".split()
 @pytest.fixture(scope="module")
 def vocabularies():
     english = Vocabulary([*SPECIAL_TOKENS, "the", "house", "sees"])
-    french = Vocabulary([*SPECIAL_TOKENS, "la", "maison", "voit"])
-    return english, french
+    return english, Vocabulary([*SPECIAL_TOKENS, "la", "maison", "voit"])
 
 
 def assert_same(a, b):
@@ -135,8 +134,7 @@ def test_example_of_the_pointer_generator():
 
 
 def test_lines_of_a_summary_are_one_text():
-    target = cut("a", "7 .\n8 .\r\n", (9, 9))[2]
-    assert target == [7, UNK, 8, UNK, EOS]
+    assert cut("a", "7 .\n8 .\r\n", (9, 9))[2] == [7, UNK, 8, UNK, EOS]
 
 
 @pytest.mark.parametrize("append_eos", [False, True])
@@ -201,8 +199,7 @@ def test_second_start_reads_the_cache(tmp_path, vocabularies):
     first = encode(PAIRS, *vocabularies, cache_dir=tmp_path)
     (path,) = tmp_path.iterdir()
     stamp = path.stat().st_mtime_ns
-    again = encode(PAIRS, *vocabularies, cache_dir=tmp_path)
-    assert_same(first, again)
+    assert_same(first, encode(PAIRS, *vocabularies, cache_dir=tmp_path))
     assert path.stat().st_mtime_ns == stamp
 
 
@@ -235,8 +232,7 @@ def test_whatever_matters_has_a_cache_of_its_own(
 
 
 def test_entities_are_numbered_after_the_cut(vocabularies):
-    placeholders = [*SPECIAL_TOKENS, "@1", "@2", "@3"]
-    vocabularies = [Vocabulary(placeholders)] * 2
+    vocabularies = [Vocabulary([*SPECIAL_TOKENS, "@1", "@2", "@3"])] * 2
     pairs = [("X of Zoé and Zoé", "Zoé Y of Z")]
     options = {"max_length": None, "entities": Entities(), "unmatched": "unk"}
     whole = encode(pairs, *vocabularies, **options)
@@ -256,8 +252,7 @@ def test_damaged_cache_is_made_anew(tmp_path, vocabularies, caplog):
     for damaged in (whole[: len(whole) // 2], b"", b"not a zip"):
         path.write_bytes(damaged)
         caplog.clear()
-        again = encode(PAIRS, *vocabularies, cache_dir=tmp_path)
-        assert_same(first, again)
+        assert_same(first, encode(PAIRS, *vocabularies, cache_dir=tmp_path))
         assert f"{path} is damaged" in caplog.text
         assert len(path.read_bytes()) == len(whole)
 
@@ -269,8 +264,7 @@ def test_full_disk_is_named_and_costs_no_work(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", fail)
-    encoded = encode(PAIRS, *vocabularies, cache_dir=tmp_path)
-    assert len(encoded) == 3
+    assert len(encode(PAIRS, *vocabularies, cache_dir=tmp_path)) == 3
     assert str(tmp_path) in caplog.text
     assert "No space left on device" in caplog.text
     assert list(tmp_path.iterdir()) == []
@@ -286,8 +280,7 @@ def test_a_fingerprint_saves_reading(tmp_path, vocabularies):
         fingerprint = "abc"
 
     first = encode(Pairs(PAIRS), *vocabularies, cache_dir=tmp_path)
-    again = encode(Pairs(), *vocabularies, cache_dir=tmp_path)
-    assert_same(first, again)
+    assert_same(first, encode(Pairs(), *vocabularies, cache_dir=tmp_path))
 
 
 def test_a_long_sentence_costs_little(vocabularies):

@@ -27,8 +27,7 @@ def corpus(num_pairs, seed=0):
         ("target", ("target_ids", "pointers")),
     ):
         lengths = rng.integers(1, 12, num_pairs)
-        splits = np.concatenate([[0], np.cumsum(lengths)])
-        arrays[f"{side}_splits"] = splits
+        arrays[f"{side}_splits"] = np.concatenate([[0], np.cumsum(lengths)])
         for name in names:
             ids = np.repeat(np.arange(num_pairs) + 10, lengths)
             arrays[name] = ids.astype(np.int32)
@@ -59,8 +58,7 @@ def test_rows_are_the_pairs_padded_on_the_right():
         splits = getattr(encoded, f"{name[:6]}_splits", None)
         if splits is None:
             splits = encoded.target_splits
-        width = np.diff(splits).max()
-        assert batch[name].shape == (9, width)
+        assert batch[name].shape == (9, np.diff(splits).max())
         assert batch[name].dtype == np.int32
         for i, row in enumerate(batch[name]):
             ids = getattr(encoded, name)[splits[i] : splits[i + 1]]
@@ -144,20 +142,18 @@ def test_the_longest_of_each_batch_are_known_before():
         ),
         (evaluation_rows(encoded, 4), evaluation_batches(encoded, 4)),
     ):
-        found = [
+        assert batch_lengths(encoded, rows) == [
             (batch["source_ids"].shape[1], batch["target_ids"].shape[1])
             for batch in read(dataset)
         ]
-        assert batch_lengths(encoded, rows) == found
 
 
 def test_replicas_get_their_slices_of_the_global_batch():
     encoded = corpus(35)
     options = {"shuffle_seed": 3, "epoch": 1}
-    whole = read(batches(encoded, 8, **options))
     expected = [
         {key: x[2 * r : 2 * r + 2] for key, x in batch.items()}
-        for batch in whole
+        for batch in read(batches(encoded, 8, **options))
         for r in range(4)
     ]
     own = batches(encoded, 8, num_replicas=4, **options)
@@ -203,8 +199,7 @@ def test_static_batch_size_only_where_pairs_are_counted():
 
 
 def test_evaluation_can_be_put_back_in_order():
-    encoded = corpus(23)
-    found = read(evaluation_batches(encoded, 5))
+    found = read(evaluation_batches(corpus(23), 5))
     assert [len(batch["indices"]) for batch in found] == [5, 5, 5, 5, 3]
     outputs = np.zeros(23, int)
     widths = []
@@ -249,8 +244,7 @@ def test_every_batch_has_one_of_few_shapes(batches, number):
         shape = shape_for(batch, shapes)
         assert shape in shapes
         assert all(a <= b for a, b in zip(batch, shape))
-    longest = tuple(max(x) for x in zip(*batches))
-    assert longest in shapes
+    assert tuple(max(x) for x in zip(*batches)) in shapes
 
 
 def test_a_thousand_lengths_need_little_padding():

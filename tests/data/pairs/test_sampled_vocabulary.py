@@ -36,8 +36,7 @@ def test_holds_all_it_should(words, count):
     assert chosen[:4] == [0, 1, 2, 3]
     in_source = sorted({word for word in words if 4 <= word < 10})
     others = [word for word in range(4, 10) if word not in in_source]
-    expected = (in_source + others)[: len(chosen) - 4]
-    assert chosen[4:] == sorted(expected)
+    assert chosen[4:] == sorted((in_source + others)[: len(chosen) - 4])
 
 
 def make_dataset(**others):
@@ -99,8 +98,7 @@ def test_a_sampled_sum_is_right_in_the_mean():
 
 
 def test_each_batch_has_a_sample_of_its_own_always_the_same():
-    targets = [[[5, 2, 0]], [[6, 2, 0]]]
-    dataset = make_dataset(target_ids=targets)
+    dataset = make_dataset(target_ids=[[[5, 2, 0]], [[6, 2, 0]]])
     found = [
         [batch["candidate_ids"].numpy().tolist() for batch in batches]
         for batches in (

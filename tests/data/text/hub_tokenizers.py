@@ -34,8 +34,7 @@ def bart_tokenizer(trained=None):
 def gpt2_tokenizer():
     """A `GPT2Tokenizer`, whose one special piece is its last."""
     end = "<|endoftext|>"
-    trained = byte_pairs(special_tokens=[end])
-    hub = _of_byte_pairs("GPT2Tokenizer", trained)
+    hub = _of_byte_pairs("GPT2Tokenizer", byte_pairs(special_tokens=[end]))
     numbers = dict(hub.vocabulary)
     last = len(numbers) - 1
     numbers = {

@@ -54,12 +54,7 @@ B1, B2, E1, E2 = (f'<{x} id="{i}"/>' for x in ("bx", "ex") for i in (1, 2))
         ),
         ("%s in %1$s", "%1$s en %1$s", "elisp-format", []),
         # Numbered and not, which msgfmt refuses.
-        (
-            "%s in %d",
-            "%1$s en %d",
-            "c-format",
-            ["lost %s", "+ %1$s for %s"],
-        ),
+        ("%s in %d", "%1$s en %d", "c-format", ["lost %s", "+ %1$s for %s"]),
         (
             "%1$s in %2$d",
             "%s en %2$d",
@@ -84,12 +79,7 @@ B1, B2, E1, E2 = (f'<{x} id="{i}"/>' for x in ("bx", "ex") for i in (1, 2))
         ),
         # They may overlap, and Angular ends all links alike.
         (B1 + B2 + E1 + E2, B2 + E2 + B1 + E1, "html", []),
-        (
-            B1 + B2 + E1 + E2,
-            B1 + E2 + B2 + E1,
-            "html",
-            [f"{E2} before {B2}"],
-        ),
+        (B1 + B2 + E1 + E2, B1 + E2 + B2 + E1, "html", [f"{E2} before {B2}"]),
         (
             '<x id="START_LINK"/>a<x id="CLOSE_LINK"/>'
             '<x id="START_LINK_1"/>b<x id="CLOSE_LINK"/>',
@@ -194,12 +184,9 @@ def test_mixed_up_tags_take_no_longer_than_they_are(make):
 
 
 def test_docutils_reads_markup():
-    text = (
+    assert markup_of(
         "Use ``a b``, :ref:`t <l>`, |xy|, `y`_ and `the *g* <http://e.org>`_."
-    )
-    assert markup_of(text) == [
-        *("``a b``", ":ref:`t <l>`", "|xy|", "`y`_", "<http://e.org>`_")
-    ]
+    ) == [*("``a b``", ":ref:`t <l>`", "|xy|", "`y`_", "<http://e.org>`_")]
     assert markup_of("a``b``c `d` *e* :bad") == []
     assert markup_of("a" * 10_000) is None
 

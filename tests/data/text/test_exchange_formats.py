@@ -283,8 +283,7 @@ def test_odd_shapes_name_the_file(tmp_path, name, text):
 @pytest.mark.parametrize("name", ["a.tbx", "A.TBX"])
 def test_terms_of_tbx(tmp_path, capsys, name):
     path = write(tmp_path / name, TBX)
-    glossary = Glossary.load(path, ("en", "es"))
-    assert glossary.terms == (
+    assert Glossary.load(path, ("en", "es")).terms == (
         ("printer", "impresora"),
         ("printing device", "impresora"),
     )

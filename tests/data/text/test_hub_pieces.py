@@ -153,8 +153,7 @@ def test_a_span_is_one_token(pieces):
 
 def test_spellings_are_different():
     pieces = ["Ġthe", "the", "ĠKÃ¶ln", "âĸ", "âĸģ", "Ċ", "Ġ", "<0xE2>", "ĠĠ"]
-    found = [spell_piece(piece) for piece in pieces]
-    assert found == [
+    assert [spell_piece(piece) for piece in pieces] == [
         *("▁the", "the", "▁Köln", "<0xE2><0x96>", "<0xE2><0x96><0x81>"),
         *("<0x0A>", "▁", "<0x3C><0x30><0x78><0x45><0x32><0x3E>", "▁▁"),
     ]

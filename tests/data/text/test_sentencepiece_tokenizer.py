@@ -212,16 +212,14 @@ def test_a_text_comes_back_however_it_is_cut(tokenizer):
 
 def test_a_large_power_gives_the_most_probable_pieces(tokenizer):
     texts = SENTENCES[:4]
-    drawn = SampledPieces(tokenizer, 1e6)
-    assert cut(drawn, texts) == cut(tokenizer, texts)
+    assert cut(SampledPieces(tokenizer, 1e6), texts) == cut(tokenizer, texts)
 
 
 def test_each_epoch_cuts_otherwise_but_the_same_one_alike(tokenizer):
     texts = SENTENCES[:4]
     ways = [cut(SampledPieces(tokenizer, 0.1, e), texts) for e in range(8)]
     assert len({str(way) for way in ways}) > 4
-    again = cut(SampledPieces(tokenizer, 0.1, 3), texts)
-    assert again == ways[3]
+    assert cut(SampledPieces(tokenizer, 0.1, 3), texts) == ways[3]
     # Whatever is cut beside it.
     alone = [cut(SampledPieces(tokenizer, 0.1, 3), [x])[0] for x in texts]
     assert alone == ways[3]

@@ -172,8 +172,7 @@ def test_placeholders_are_spans(name):
         and find_format(name) is None
     )
     for text in PLACEHOLDERS[name].split():
-        span = spans_of(f"é {text} z", (name + SUFFIX,))
-        assert span, text
+        assert spans_of(f"é {text} z", (name + SUFFIX,)), text
     own = PLACEHOLDERS[name].split()[0]
     assert spans_of(own, (name + SUFFIX,)) == [own]
     assert spans_of("100 % é", (name + SUFFIX,)) == []
@@ -203,19 +202,11 @@ def test_some_are_told_apart_by_their_order_alone():
 def test_a_number_tells_those_behind_it_theirs_in_some_formats():
     spans = ["%2$s", "%d", "%%", "%1$s", "%*d", "%c"]
     assert find_arguments(spans, ["elisp-format", "fuzzy"]) == [
-        (1, "%2$s"),
-        (2, "%3$d"),
-        None,
-        (0, "%1$s"),
-        (1, None),
-        (3, "%4$c"),
+        *((1, "%2$s"), (2, "%3$d"), None, (0, "%1$s"), (1, None), (3, "%4$c")),
     ]
     # Elsewhere those without numbers are counted by themselves.
     assert find_arguments(spans[:4], ["perl-format"]) == [
-        None,
-        (0, "%1$d"),
-        None,
-        None,
+        *(None, (0, "%1$d"), None, None),
     ]
     assert find_arguments(["%2$s", "%1$d"], ["elisp-format"]) == [None, None]
     assert find_arguments(["%[2]d", "%v"], ["go-format"])[1] == (2, "%[3]v")
@@ -225,12 +216,7 @@ def test_a_placeholder_may_take_the_argument_before_it_again():
     names = ["java-printf-format"]
     spans = ["%s", "%n", "%-<5s", "%d", "%<x", "%1$s", "%<s"]
     assert find_arguments(spans, names) == [
-        (0, "%1$s"),
-        None,
-        (0, "%1$-5s"),
-        (1, "%2$d"),
-        (1, "%2$x"),
-        None,
+        *((0, "%1$s"), None, (0, "%1$-5s"), (1, "%2$d"), (1, "%2$x"), None),
         (0, "%1$s"),
     ]
     assert find_arguments(["%<s"], names) == [(None, None)]

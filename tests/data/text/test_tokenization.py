@@ -144,11 +144,7 @@ def test_any_bytes_give_valid_text(mode, data):
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "\u00a0",
-        "\u200b\u3000",
-        "   ",
-        "\x00\t\n\x1f",
+        *("", "\u00a0", "\u200b\u3000", "   ", "\x00\t\n\x1f"),
         "\u00a0\u2003\u3000\u200b\ufeff",
     ],
 )
@@ -176,15 +172,13 @@ WITH_BLANKS = [
 def test_blanks_that_carry_meaning_are_tokens(mode, language):
     options = {"mode": mode, "language": language}
     for text in WITH_BLANKS:
-        tokens = tokens_of(text, **options)
-        assert [x for x in tokens if x in KEPT] == [
+        assert [x for x in tokens_of(text, **options) if x in KEPT] == [
             x for x in text if x in KEPT
         ]
         assert round_trip(text, **options) == text
         # One that is unknown is a space.
-        plain = "".join(" " if x in KEPT else x for x in text)
         assert tokens_of(text, blanks="", **options) == tokens_of(
-            plain, blanks="", **options
+            "".join(" " if x in KEPT else x for x in text), blanks="", **options
         )
     assert "https://x.org/a" in tokens_of(text)
 
@@ -303,15 +297,13 @@ def test_folding_lowers_words_of_all_scripts():
     text = tf.constant(["The O'BRIEN."])
     tokens = Tokenizer(lowercase=True).tokenize(text).to_list()
     assert tokens == Tokenizer().tokenize(text).to_list()
-    fingerprints = {Tokenizer(lowercase=x).fingerprint for x in (True, False)}
-    assert len(fingerprints) == 2
+    assert len({Tokenizer(lowercase=x).fingerprint for x in (True, False)}) == 2
 
 
 @given(text=st.text())
 @settings(max_examples=60)
 def test_folding_twice_changes_nothing_and_leaves_words(text):
-    words = tokens_of(text)
-    once = folded(words, lowercase=True)
+    once = folded(tokens_of(text), lowercase=True)
     assert folded(once, lowercase=True) == once
     assert all(map(is_word, once))
 
@@ -331,8 +323,7 @@ def _europarl(language):
 
 @pytest.mark.parametrize("language, least", [("en", 99.5), ("fr", 98)])
 def test_agrees_with_moses_on_europarl(language, least):
-    sacremoses = pytest.importorskip("sacremoses")
-    moses = sacremoses.MosesTokenizer(lang=language)
+    moses = pytest.importorskip("sacremoses").MosesTokenizer(lang=language)
     lines = _europarl(language)[:500]
     ours = tokenize(tf.constant(lines), language=language).to_list()
     shared = total = 0
@@ -555,5 +546,4 @@ def test_the_first_pieces_are_those_of_the_whole_text(tmp_path):
 def test_texts_that_are_not_long_stay_as_they_are():
     readable_texts = [b"a " * 300, b"", b" " * 500]
     assert check_readable(Tokenizer(), readable_texts, 3) == 0
-    empty = readable_text(tf.zeros([0], tf.string), Tokenizer(), 3)
-    assert empty.shape == [0]
+    assert readable_text(tf.zeros([0], tf.string), Tokenizer(), 3).shape == [0]

@@ -6,11 +6,7 @@ import types
 import numpy as np
 import pytest
 
-from tfcopy.data.definitions import (
-    DefinitionLookup,
-    Definitions,
-    TextBatches,
-)
+from tfcopy.data.definitions import DefinitionLookup, Definitions, TextBatches
 from tfcopy.data.generated import demo_definitions
 from tfcopy.data.generated.demo_definitions_lexicon import plain_words
 from tfcopy.experiments.definitions import (

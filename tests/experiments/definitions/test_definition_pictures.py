@@ -74,7 +74,7 @@ def test_a_gap_is_closed_where_no_word_is_known_from_training():
         scores = {"plain": plain, "seen": seen, "unseen": unseen}
         return {"groups": {name: {"f1": x} for name, x in scores.items()}}
 
-    closed = definition_pictures.gap_closed(
+    assert definition_pictures.gap_closed(
         {
             "baseline": results(90, 40, 30),
             "mean": results(10, 45, 90),
@@ -83,8 +83,7 @@ def test_a_gap_is_closed_where_no_word_is_known_from_training():
         "baseline",
         "vectors",
         "f1",
-    )
-    assert closed == {"mean": 120.0}
+    ) == {"mean": 120.0}
 
 
 def test_no_gap_without_its_ends_or_its_width():

@@ -34,10 +34,9 @@ def build(name, examples, reader="mean"):
     if name == "language":
         finish = functools.partial(next_word_systems.finish_batch, features)
     batches = TextBatches(features, texts.words, finish)
-    built = types.SimpleNamespace(
+    return types.SimpleNamespace(
         model=model, features=features, batches=batches
-    )
-    return built, texts
+    ), texts
 
 
 def show(folder, samples):
@@ -109,8 +108,7 @@ def test_words_are_as_probable_as_the_model_says(tmp_path):
         assert probability.strip() == expected
         assert likely.count("%") == 3
     # The best first, if it is no special word.
-    logits = run(built, texts)[1][0].numpy()
-    best = 4 + logits[:, 4:].argmax(-1)
+    best = 4 + run(built, texts)[1][0].numpy()[:, 4:].argmax(-1)
     assert [row.split("|")[3].split()[0].replace("\\", "") for row in rows] == [
         text_models.TEXT.word(i) for i in best
     ]

@@ -148,21 +148,16 @@ OTHERWISE = set(
 @pytest.mark.parametrize(
     ("recipe", "make", "others"),
     [
-        (
-            europarl_ps,
-            models.translator,
-            {"switch_activation", "switch_bias"},
-        ),
+        (europarl_ps, models.translator, {"switch_activation", "switch_bias"}),
         (copy_rules_copynet, models.copynet, set()),
         (eulerian_pag, models.planner, {"update_gate"}),
         (cnn_dailymail_pg, models.pointer_generator, set()),
     ],
 )
 def test_each_flag_of_a_model_is_an_argument_of_its_name(recipe, make, others):
-    config = recipe.Config()
     flags = {
         field.name
-        for field in dataclasses.fields(config)
+        for field in dataclasses.fields(recipe.Config())
         if field.metadata["topic"] == "model"
         and not field.name.startswith("baseline_")
     }

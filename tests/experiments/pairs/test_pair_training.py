@@ -147,8 +147,7 @@ def test_batches_are_of_their_epoch():
     encoded = dataclasses.replace(first, sampled=[first, second].__getitem__)
     read = pair_training.train_batches(Batching(8), encoded)
     context = types.SimpleNamespace(num_replicas_in_sync=1)
-    sizes = [len(list(read(epoch, 0, context))) for epoch in range(2)]
-    assert sizes == [5, 3]
+    assert [len(list(read(epoch, 0, context))) for epoch in range(2)] == [5, 3]
 
 
 def test_larger_pools_pad_less():

@@ -41,9 +41,8 @@ def test_follows_the_equation_of_the_paper(inputs, use_bias, use_score_bias):
 
 
 def test_a_sentence_without_words_gets_zeros(inputs):
-    mask = np.array([[True] * 4, [False] * 4])
     context, attention_weights = BahdanauAttention(units=7)(
-        **inputs, value_mask=mask
+        **inputs, value_mask=np.array([[True] * 4, [False] * 4])
     )
     assert not ops.convert_to_numpy(context[1]).any()
     assert not ops.convert_to_numpy(attention_weights[1]).any()

@@ -40,15 +40,13 @@ def test_is_what_a_bidirectional_encoder_ended_with():
 
 def test_all_words_have_the_same_weight_and_padding_none():
     _, log_weights = run(normal(B, S, C))
-    expected = [[0.25] * 4, [0.5, 0.5, 0, 0]]
-    helpers.assert_close(ops.exp(log_weights), expected)
+    helpers.assert_close(ops.exp(log_weights), [[0.25] * 4, [0.5, 0.5, 0, 0]])
     assert (helpers.to_numpy(log_weights)[1, 2:] == MASKED).all()
 
 
 def test_without_a_mask_all_words_are_real():
     value = normal(B, S, C)
-    expected = run(value, np.ones((B, S), "bool"))
-    helpers.assert_close(run(value, None), expected)
+    helpers.assert_close(run(value, None), run(value, np.ones((B, S), "bool")))
 
 
 def test_a_source_without_words_is_finite():
@@ -61,6 +59,5 @@ def test_a_source_without_words_is_finite():
 def test_is_in_float32_whatever_the_policy(dtype):
     layer = helpers.with_dtype(FinalContext(), dtype)
     layer.build((B, T, D), (B, S, C))
-    memory = layer.prepare(normal(B, S, C), MASK)
-    for x in layer.step(None, (), memory)[:2]:
+    for x in layer.step(None, (), layer.prepare(normal(B, S, C), MASK))[:2]:
         assert keras.backend.standardize_dtype(x.dtype) == "float32"

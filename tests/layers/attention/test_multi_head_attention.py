@@ -68,8 +68,7 @@ def test_coverage_is_off_until_it_is_enabled(inputs):
 def test_a_source_without_words_gets_zeros(inputs):
     layer = built(MultiHeadAttention(6, num_heads=2))
     memory = layer.prepare(inputs["value"], np.zeros((2, 4), "bool"))
-    query = np.ones((2, 6), "float32")
-    context, log_weights, _ = layer.step(query, (), memory)
+    context, log_weights, _ = layer.step(np.ones((2, 6), "float32"), (), memory)
     helpers.assert_close(context, np.zeros((2, 6)), 0, 0)
     assert (helpers.to_numpy(log_weights) < MASKED / 2).all()
 

@@ -42,8 +42,7 @@ def run(layer, switches=None, value=VALUE, mask=MASK, rows=slice(None)):
             plan[:] = np.reshape(switches[t], (-1, 1))
             state["commitment"]["plan"] = ops.convert_to_tensor(plan)
         product = ops.matmul(QUERY[rows, t], layer.query_matrix())
-        words = layer.project(WORDS[rows, t])
-        query = layer.combine(product, words, memory)
+        query = layer.combine(product, layer.project(WORDS[rows, t]), memory)
         context, log_weights, state = layer.step(query, state, memory)
         steps.append((helpers.to_numpy(state), helpers.to_numpy(context)))
         steps[-1] += (helpers.to_numpy(ops.exp(log_weights)),)
@@ -141,8 +140,7 @@ def test_the_first_step_plans():
     state = layer.initial_state(layer.prepare(VALUE, MASK))
     assert np.all(helpers.to_numpy(state["alignment"]) == 1)
     assert np.all(helpers.to_numpy(state["commitment"]["plan"]) == 1)
-    first = run(layer)[0][0]
-    assert np.all(first["replan"] == 1)
+    assert np.all(run(layer)[0][0]["replan"] == 1)
     names = {weight.path.split("/")[-1] for weight in layer.trainable_weights}
     assert not names & {"alignment", "commitment", "plan"}
 
@@ -273,8 +271,7 @@ def test_switches_of_forced_draws():
 
 @pytest.mark.parametrize("resample", [False, True])
 def test_distances_follow_the_plan_s_law(resample):
-    logits = np.broadcast_to(LOGITS, (6_000, 4))
-    switches = draws(logits, 20, resample=resample)
+    switches = draws(np.broadcast_to(LOGITS, (6_000, 4)), 20, resample=resample)
     assert np.all(switches[:, 0] == 1)
     distances = [
         distance

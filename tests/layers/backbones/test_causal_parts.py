@@ -29,11 +29,7 @@ def test_dropout_is_for_training(kind):
 @pytest.mark.parametrize(
     "kind, options, message",
     [
-        (
-            "gemma3",
-            {"use_bidirectional_attention": True},
-            "must be causal",
-        ),
+        ("gemma3", {"use_bidirectional_attention": True}, "must be causal"),
         (
             "phi3",
             {

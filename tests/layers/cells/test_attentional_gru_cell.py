@@ -51,8 +51,7 @@ def numpy_step(w, word, state, annotations, mask, read=None):
         read: What the GRU reads behind the context, `(B, C)`.
     """
     hidden = (state @ w["query"])[:, None] + annotations @ w["value"]
-    scores = (np.tanh(hidden) @ w["score"])[..., 0]
-    weights = np.where(mask, np.exp(scores), 0)
+    weights = np.where(mask, np.exp((np.tanh(hidden) @ w["score"])[..., 0]), 0)
     weights /= weights.sum(axis=-1, keepdims=True)
     context = np.einsum("bs,bsc->bc", weights, annotations)
     read = context[:, :0] if read is None else read

@@ -53,8 +53,7 @@ def run(cell, steps=2):
     """States of steps whose contexts are given, one source step each."""
     state, actual = None, []
     for i in range(steps):
-        annotations = F(84 + i, 2)[None, None]
-        memory = cell.prepare(annotations, np.array([[True]]))
+        memory = cell.prepare(F(84 + i, 2)[None, None], np.array([[True]]))
         if state is None:
             first = np.concatenate([F(80, 2), F(81, 2)])[None]
             state = cell.initial_state(first, memory)

@@ -121,8 +121,7 @@ def test_follows_the_equations(cell, inputs):
 
 def test_a_decoder_gives_the_whole_state_and_the_merged_input(cell, inputs):
     decoded = Decoder(cell)(**inputs)
-    expected = numpy_steps(cell, inputs)
-    for t, step in enumerate(expected):
+    for t, step in enumerate(numpy_steps(cell, inputs)):
         helpers.assert_close(decoded["inputs"][:, t], step["inputs"])
         both = np.concatenate([step["cell"], step["hidden"]], axis=-1)
         helpers.assert_close(decoded["state"][:, t], both)

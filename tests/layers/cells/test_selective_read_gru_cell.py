@@ -14,11 +14,7 @@ from tests.layers.cells.test_attentional_gru_cell import (
     with_random_weights,
 )
 from tests.layers.random_inputs import MASK, decoder_inputs
-from tfcopy.layers import (
-    BahdanauAttention,
-    Decoder,
-    SelectiveReadGRUCell,
-)
+from tfcopy.layers import BahdanauAttention, Decoder, SelectiveReadGRUCell
 from tfcopy.layers.copying import MASKED
 
 # At the first step BOS; then a word that stands twice, and one that is not
@@ -107,8 +103,7 @@ def test_padding_is_never_read(cell, inputs):
     """Even where its copy ids name the word."""
     matches = np.where(MASK[:, None], MATCHES, 1).astype("float32")
     helpers.assert_close(
-        Decoder(cell)(**{**inputs, "matches": matches}),
-        Decoder(cell)(**inputs),
+        Decoder(cell)(**{**inputs, "matches": matches}), Decoder(cell)(**inputs)
     )
 
 

@@ -16,8 +16,7 @@ def test_by_hand():
     weights = helpers.to_numpy(selective_weights(SCORES, MATCHES))
     helpers.assert_close(weights, EXPECTED)
     assert (weights[MATCHES == 0] == 0).all()
-    annotations = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 2.0]])
-    read = weights @ annotations
+    read = weights @ np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 2.0]])
     helpers.assert_close(read, [[4 / 3, 5 / 3], [1, 0], [0, 0]])
 
 
@@ -30,8 +29,7 @@ def test_are_relative(shift):
 def test_of_repeated_words():
     """Check 5: of a a b the first two, with scores 1 to 3."""
     scores = np.log([[1.0, 2.0, 3.0]]).astype("float32")
-    matches = np.array([[1, 1, 0]], "float32")
-    weights = selective_weights(scores, matches)
+    weights = selective_weights(scores, np.array([[1, 1, 0]], "float32"))
     helpers.assert_close(weights, [[1 / 3, 2 / 3, 0]])
 
 

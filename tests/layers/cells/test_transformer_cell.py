@@ -44,8 +44,7 @@ def randomized(cell):
 
 def unrolled(cell, words, annotations=None, mask=MASK):
     annotations = normal(B, S, C) if annotations is None else annotations
-    memory = cell.prepare(annotations, mask)
-    return cell.unroll(words, None, None, memory)
+    return cell.unroll(words, None, None, cell.prepare(annotations, mask))
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
@@ -80,8 +79,7 @@ def test_steps_of_beams_give_what_all_steps_give(attention, options, rooms):
         said = np.concatenate([said, words[step][:, :, None]], axis=2)
         found, state = cell.step(cell.project(words[step]), state, memory)
     for beam in range(2):
-        expected = unrolled(cell, said[:, beam])
-        for name, x in expected.items():
+        for name, x in unrolled(cell, said[:, beam]).items():
             helpers.assert_close(found[name][:, beam], x[:, -1])
 
 
@@ -194,14 +192,12 @@ def test_sinusoids_of_the_paper(units):
     if units == 4:
         angles = np.arange(7)[:, None] / 10_000 ** (np.arange(2) / 2)
     expected = np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
-    places = np.arange(7, dtype="int32")
-    found = transformer_cell.sinusoids(places, units)
+    found = transformer_cell.sinusoids(np.arange(7, dtype="int32"), units)
     helpers.assert_close(found, expected[:, :units].astype("f"))
 
 
 def test_products_of_rotated_rows_know_their_distance_alone():
-    rng = np.random.default_rng(0)
-    query, key = rng.normal(size=(2, 1, 4)).astype("f")
+    query, key = np.random.default_rng(0).normal(size=(2, 1, 4)).astype("f")
 
     def product(at, other):
         rows = [

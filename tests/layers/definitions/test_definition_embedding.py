@@ -100,11 +100,10 @@ def test_definitions_and_spelling_have_each_a_matrix():
     reader.build(c_table.shape)
     reader.set_weights(embedding.spelling_reader.get_weights())
     glosses = [(row[row != PAD], i) for i, row in enumerate(SPELLINGS) if i]
-    spelt = helpers.to_numpy(reader(c_table, padded(glosses)))
     expected = (
         table[CONTEXT]
         + numpy_definitions(d_table, SLOTS) @ d_kernel
-        + spelt[WORDS] @ s_kernel
+        + helpers.to_numpy(reader(c_table, padded(glosses)))[WORDS] @ s_kernel
     )
     actual = embedding(CONTEXT, definitions_of(), spellings_of())
     helpers.assert_close(actual, expected)

@@ -152,8 +152,7 @@ def test_what_else_is_read_changes_nothing(make, pack):  # check 6
     expected = means(reader, TABLE, pack(READ))
     others = [*READ[::-1], ([B, C, D_], 4)], [FILLER, *READ, FILLER, FILLER]
     for read in others:
-        actual = means(reader, TABLE, pack(read))
-        helpers.assert_close(actual[:3], expected)
+        helpers.assert_close(means(reader, TABLE, pack(read))[:3], expected)
 
 
 def test_more_padding_changes_nothing():

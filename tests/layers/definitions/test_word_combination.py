@@ -91,10 +91,9 @@ def test_each_vector_has_a_dropout_of_its_own():
 
 def test_unknown_words_do_not_train_their_own_row_in_bands():
     layer, arguments = WordCombination("bands"), inputs()
-    word = arguments.pop("word")
     _, gradient, _ = helpers.gradients(
         lambda x: helpers.weighted_sum(combined(layer, word=x, **arguments)),
-        word,
+        arguments.pop("word"),
     )
     gradient = ops.convert_to_numpy(gradient)
     assert not gradient[IDS == UNK].any()

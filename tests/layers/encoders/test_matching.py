@@ -24,8 +24,7 @@ TEXTS = pair("context", "question", 1)
 
 def numpy_alignment(premise, hypothesis):
     """Of one pair without padding."""
-    scores = premise @ hypothesis.T
-    weights = np.exp(scores)
+    weights = np.exp(premise @ hypothesis.T)
     compared = []
     for words, others, weights in (
         (premise, hypothesis, weights),
@@ -126,6 +125,5 @@ def test_padding_is_left_out(shift):  # check 14
 
 
 def test_a_sentence_without_words_is_zero():
-    nothing = np.zeros_like(MASK)
-    actual = MaskedPooling()(sequences()["inputs"], nothing)
+    actual = MaskedPooling()(sequences()["inputs"], np.zeros_like(MASK))
     helpers.assert_close(actual, np.zeros((2, 6)))

@@ -167,8 +167,7 @@ def forward_lstm(inputs):
 
 
 def test_follows_the_equations_of_forward_lstm(forward_lstm, inputs):
-    x = inputs["inputs"]
-    expected, _ = lstm_states(forward_lstm.weights, x, MASK)
+    expected, _ = lstm_states(forward_lstm.weights, inputs["inputs"], MASK)
     helpers.assert_close(forward_lstm(**inputs), expected)
 
 
@@ -234,8 +233,7 @@ def test_gradients_do_not_depend_on_how_words_are_projected():
             outputs = layer(ids, ids != 0, training=True)
             return helpers.weighted_sum([x[-2:] for x in outputs])
 
-        weights = layer.trainable_weights
-        return tuple(helpers.gradients(loss, {}, weights)[2])
+        return tuple(helpers.gradients(loss, {}, layer.trainable_weights)[2])
 
     helpers.assert_close(gradients(4), gradients(1))
 

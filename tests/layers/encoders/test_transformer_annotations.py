@@ -69,8 +69,7 @@ def test_the_scale_of_the_embeddings_does_not_matter(layer, inputs):
 
 
 def test_nothing_but_padding(layer, inputs):
-    outputs = layer(inputs["inputs"], np.zeros_like(MASK))
-    for x in helpers.to_numpy(outputs):
+    for x in helpers.to_numpy(layer(inputs["inputs"], np.zeros_like(MASK))):
         assert not x.any()
 
 

@@ -4,11 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import helpers
-from tfcopy.layers import (
-    PointerGeneratorHead,
-    PointerSoftmaxHead,
-    copying,
-)
+from tfcopy.layers import PointerGeneratorHead, PointerSoftmaxHead, copying
 from tfcopy.layers.copying import MASKED
 
 B, T, S, V, F, D, E, C = 2, 3, 4, 9, 5, 6, 2, 7

@@ -132,13 +132,12 @@ def test_separate_pointer_follows_the_equation():
 
 
 def zero_switch(switch_bias, temperature=1.0):
-    head = PointerSoftmaxHead(
+    return PointerSoftmaxHead(
         V,
         kernel_initializer="zeros",
         switch_bias=switch_bias,
         temperature=temperature,
-    )
-    return head(**helpers.arguments(make_inputs()))
+    )(**helpers.arguments(make_inputs()))
 
 
 @pytest.mark.parametrize(
@@ -159,10 +158,9 @@ def test_switch_leans_to_the_shortlist_by_default():
 
 def test_logs_stay_in_float32_in_mixed_precision():
     """In bfloat16 the log of a switch of 0.999 would be zero."""
-    head = PointerSoftmaxHead(
+    distribution = PointerSoftmaxHead(
         V, switch_bias=7.0, kernel_initializer="zeros", dtype="mixed_bfloat16"
-    )
-    distribution = head(**helpers.arguments(make_inputs()))
+    )(**helpers.arguments(make_inputs()))
     for x in (distribution.generate_offset, distribution.copy_log_probs):
         assert keras.backend.standardize_dtype(x.dtype) == "float32"
     offset = -np.log1p(np.exp(-7.0)) - np.log(V)

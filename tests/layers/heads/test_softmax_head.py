@@ -110,8 +110,7 @@ def test_a_word_outside_is_copied_or_unknown():
     sources = np.array([[9, 5, 12, 5, 12, NO_COPY]], "int32")
     candidates = np.array([*SPECIAL, 4, 9], "int32")
     helpers.assert_close(
-        restrict(ids, sources, candidates, WORDS),
-        [[6 + 1, 6 + 2, UNK]],
+        restrict(ids, sources, candidates, WORDS), [[6 + 1, 6 + 2, UNK]]
     )
     helpers.assert_close(
         restrict(sources, sources, candidates, WORDS),

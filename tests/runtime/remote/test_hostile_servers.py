@@ -7,9 +7,7 @@ import pytest
 
 from tfcopy.runtime import signatures
 from tfcopy.runtime.batches import join_padded
-from tfcopy.runtime.remote_model import (
-    RemoteModel,
-)
+from tfcopy.runtime.remote_model import RemoteModel
 from tfcopy.runtime.rest_transport import Failure, TensorInfo, read_status
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.terminal import one_line
@@ -56,8 +54,7 @@ def test_json_of_other_outputs_is_refused(answering, outputs, info, message):
 @pytest.mark.parametrize("head", [b"HTTP/1.1 200 OK", b"HTTP/1.1 500 Oops"])
 @pytest.mark.parametrize("body", [DEEP, f'{{"outputs": {DEEP}}}', "1" * 9999])
 def test_deep_json_is_refused(answering, head, body):
-    connection = answering(body.encode(), head)
-    line_of(connection.predict, "single", INPUTS, TEXT)
+    line_of(answering(body.encode(), head).predict, "single", INPUTS, TEXT)
 
 
 FORMS = [
@@ -91,8 +88,7 @@ def test_control_characters_are_not_told(answering):
     escape = b"\x1b]0;mine\x07\r\x9b"
     head = b"HTTP/1.1 500 Oops" + escape
     for body in (escape, b'{"error": "\\u001b[2J \\u009b"}'):
-        message = line_of(answering(body, head).signatures)
-        assert message.isprintable()
+        assert line_of(answering(body, head).signatures).isprintable()
 
 
 def test_answers_have_a_largest_size(server, monkeypatch):

@@ -15,17 +15,13 @@ from tests.runtime.serving_server import ServingServer
 from tests.serving.servables.echo_model import inputs_of
 from tfcopy.runtime import remote_model
 from tfcopy.runtime.batches import join_padded
-from tfcopy.runtime.remote_model import (
-    Connection,
-    RemoteModel,
-)
+from tfcopy.runtime.remote_model import Connection, RemoteModel
 from tfcopy.runtime.signatures import ModelError
 
 
 def test_a_server_that_is_not_ready_is_asked_again(server, model):
     server.fail(2, "UNAVAILABLE")
-    answer = model.ask("single", {"text": ["a"]})
-    assert answer["text"].tolist() == [b"a"]
+    assert model.ask("single", {"text": ["a"]})["text"].tolist() == [b"a"]
     assert len(server.calls) == 3
     server.reset()
     server.fail(9, "UNAVAILABLE")
@@ -114,8 +110,7 @@ def test_a_server_that_comes_back_is_found(local, monkeypatch):
     timer = threading.Timer(0.5, server.start)
     timer.start()
     try:
-        answer = model.ask("single", {"text": ["a"]})
-        assert answer["text"].tolist() == [b"a"]
+        assert model.ask("single", {"text": ["a"]})["text"].tolist() == [b"a"]
     finally:
         timer.join()
         server.stop()

@@ -29,10 +29,7 @@ class ShoutingModel(ExportedModel):
     name = "shouting"
 
     def __init__(self, seconds=0.0):
-        self.config = {
-            "max_source_length": 20,
-            "target_language": "es",
-        }
+        self.config = {"max_source_length": 20, "target_language": "es"}
         outputs = ("text", "score", "source_tokens", "copied_from")
         self.signatures = {
             "serving_default": Signature({"text": 1}, outputs[:2]),

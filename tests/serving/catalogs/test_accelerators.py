@@ -9,11 +9,7 @@ import polib
 import pytest
 
 from tests.serving.catalogs.catalogs import HEADER, quoted, write
-from tfcopy.data.text.accelerators import (
-    insert_mark,
-    letter_of,
-    remove_mark,
-)
+from tfcopy.data.text.accelerators import insert_mark, letter_of, remove_mark
 
 
 @pytest.mark.parametrize(
@@ -56,7 +52,7 @@ def test_translations_have_it_anywhere():
 
 def test_letters_are_used_once():
     used = collections.Counter("f")
-    found = [
+    assert [
         insert_mark(text, "_", letter, used, spans)
         for text, letter, spans in (
             ("Fichier", "F", ()),
@@ -67,8 +63,7 @@ def test_letters_are_used_once():
             ("Файл", "F", ()),
             ("…", "F", ()),
         )
-    ]
-    assert found == [
+    ] == [
         *("F_ichier", "Enregistrer _sous", "_Ouvrir %s", "%s o_u"),
         *("文件(_F)…", "_Файл", "(_F)…"),
     ]
@@ -130,8 +125,7 @@ def test_a_menu_is_written_when_it_is_whole(
 
     answer, model.answer = model.answer, stop
     assert fill(path, "--batch_size", 1)[0] == 130
-    done = [x.msgstr for x in polib.pofile(path)]
-    assert done == ["", "", "", "PLAIN"]
+    assert [x.msgstr for x in polib.pofile(path)] == ["", "", "", "PLAIN"]
     model.answer = answer
     assert fill(path)[0] == 0
     assert pathlib.Path(path).read_text() == pathlib.Path(whole).read_text()

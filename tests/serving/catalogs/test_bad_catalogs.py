@@ -10,11 +10,7 @@ import polib
 import pytest
 
 from tests.serving.catalogs import catalogs
-from tests.serving.catalogs.catalogs import (
-    BODY,
-    HEADER,
-    write,
-)
+from tests.serving.catalogs.catalogs import BODY, HEADER, write
 
 
 def test_what_cannot_be_filled_is_left_with_a_comment(tmp_path, fill, model):

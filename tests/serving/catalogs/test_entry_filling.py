@@ -7,16 +7,8 @@ from hypothesis import strategies as st
 
 from tests import beside
 from tests.growth import SHORT, check_linear
-from tests.serving.catalogs.catalogs import (
-    HEADER,
-    check_with_msgfmt,
-    write,
-)
-from tfcopy.data.corpora.catalog_lines import (
-    entries_of,
-    lines_of,
-    unescape,
-)
+from tests.serving.catalogs.catalogs import HEADER, check_with_msgfmt, write
+from tfcopy.data.corpora.catalog_lines import entries_of, lines_of, unescape
 from tfcopy.serving.catalogs.entries import Skipped, Suggestion, fill_text
 
 TEXTS = st.text(

@@ -10,13 +10,7 @@ import time
 import polib
 import pytest
 
-from tests.serving.catalogs.catalogs import (
-    BODY,
-    FILLED,
-    HEADER,
-    many,
-    write,
-)
+from tests.serving.catalogs.catalogs import BODY, FILLED, HEADER, many, write
 from tfcopy import atomic_files
 from tfcopy.runtime import local_model
 from tfcopy.serving.catalogs import catalog_filling

@@ -189,8 +189,7 @@ def test_mixed_with_numbers_the_order_is_what_msgfmt_takes(
     done = [x for x in answers(path) if x]
     # What stays as it is, or is numbered.
     assert len(done) > 60
-    numbered = [x for x in done if re.search(r"%[34]\$", x)]
-    assert len(numbered) > 5
+    assert len([x for x in done if re.search(r"%[34]\$", x)]) > 5
     check_without_fuzzy(path)
 
 
@@ -241,11 +240,7 @@ def test_what_an_answer_adds_or_mixes_up_is_told(tmp_path, fill, mangled):
         assert re.search("1 of them with (?:lost|other)", output)
         text = pathlib.Path(path).read_text()
         found.append(re.findall("# tfcopy: (?!score)(.*)", text))
-    assert found == [
-        ["+ %s"],
-        ["</b> before <b>"],
-        ["unmatched `"],
-    ]
+    assert found == [["+ %s"], ["</b> before <b>"], ["unmatched `"]]
 
 
 def test_a_server_is_asked_what_its_model_keeps(
@@ -302,8 +297,7 @@ def test_many_spans_take_no_longer_than_they_are(part):
 
     def work(text):
         question = mask(text, names, ("placeholders",))
-        answers = {x: x for x in question.all}
-        assert question.translation(answers) == text
+        assert question.translation({x: x for x in question.all}) == text
 
     def make(size):
         return "".join(part.format(i) for i in range(size // 16))

@@ -103,10 +103,8 @@ def test_a_memory_of_a_file_has_all_its_units(tmp_path, text):
     path.write_text(new)
     known = dict(read_memory(path, "en", "es"))
     assert dict(read_memory(f"{path}.gz", "en", "es")) == known
-    turned = {y: x for x, y in read_memory(path, "es", "en")}
-    assert turned == known
-    units = units_of("f", text)
-    for unit in units:
+    assert {y: x for x, y in read_memory(path, "es", "en")} == known
+    for unit in units_of("f", text):
         if unit.is_open:
             assert known.pop(unit.singular) == shouted(unit.singular)
     assert known == {"Hello": "Hola", "": ""}

@@ -53,8 +53,7 @@ def test_the_page_of_libretranslate(client):
         "api_key": "",
         "secret": "x",
     }
-    form = form_data(fields.items())
-    status, message = posted(client, "/translate", *form)
+    status, message = posted(client, "/translate", *form_data(fields.items()))
     assert (status, message["translatedText"]) == (200, SAID)
     assert message["detectedLanguage"]["language"] in codes
     assert isinstance(message["detectedLanguage"]["confidence"], int)
@@ -115,8 +114,7 @@ def test_every_form_has_the_same_text(client, text):
     fields = {"q": f"x{text}", "source": "en", "target": "pt-BR"}
     expected = client.post("/translate", json=fields).json()
     assert client.post("/translate", data=fields).json() == expected
-    answer = client.post(f"/translate?{urlencode(fields)}").json()
-    assert answer == expected
+    assert client.post(f"/translate?{urlencode(fields)}").json() == expected
     form = form_data(fields.items())
     assert posted(client, "/translate", *form) == (200, expected)
 

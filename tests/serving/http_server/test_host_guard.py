@@ -58,8 +58,7 @@ def test_any_name_is_known_if_none_is_given():
 
 
 def test_a_body_that_is_too_large_is_read_to_its_end():
-    messages = [part(b"x" * 6)] * 3 + [part(b"", False)]
-    (start, body), count = asked(messages)
+    (start, body), count = asked([part(b"x" * 6)] * 3 + [part(b"", False)])
     assert start["status"] == 413 and count == 4
     assert (b"connection", b"close") in start["headers"]
     assert body["body"] == b"More than 10 bytes.\n"

@@ -123,8 +123,7 @@ def serving(app, proxies=()):
 
 
 async def _answers(scope, receive, send):
-    start = {"type": "http.response.start", "status": 200, "headers": []}
-    await send(start)
+    await send({"type": "http.response.start", "status": 200, "headers": []})
     size = 100_000_000 if scope["path"] == "/large" else 1
     await send({"type": "http.response.body", "body": b"x" * size})
 

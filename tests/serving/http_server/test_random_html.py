@@ -45,15 +45,8 @@ MARKUP = st.sampled_from(
 TEXTS = st.sampled_from(
     ["A. ", "One two. ", "x", "x < y ", "5 < 6. ", "a & b ", "%s ", "5 % "]
     + [
-        "\n",
-        " ",
-        " \t",
-        "\xa0",
-        "\u2028",
-        "\ue003",
-        "\ue0030\ue004",
-        "\ue010",
-        "ﬁ",
+        *("\n", " ", " \t", "\xa0", "\u2028", "\ue003", "\ue0030\ue004"),
+        *("\ue010", "ﬁ"),
     ]
     + ["é", "'", '"', ">", "\0", "One sentence that is longer than others is. "]
 )

@@ -9,9 +9,7 @@ import pytest
 
 from tests.serving.http_server.capitals import options_of
 from tfcopy.runtime.signatures import ModelError
-from tfcopy.serving.http_server.request_batches import (
-    RequestBatches,
-)
+from tfcopy.serving.http_server.request_batches import RequestBatches
 
 
 class Model:

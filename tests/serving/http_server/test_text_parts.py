@@ -26,8 +26,7 @@ def asked(document, model=str):
     while segments := document.open_segments(answers):
         answers |= {x: [model(x.text)] for x in segments}
     texts = [x.text for x in answers]
-    answer = "".join(document.parts(answers))
-    return answer, texts, document.find_lost(answers)
+    return "".join(document.parts(answers)), texts, document.find_lost(answers)
 
 
 def plain(text, protect=(), max_words=200, model=str):
@@ -81,8 +80,7 @@ def test_spans_are_named():
     assert segment.text == f"Put {A} and {B} there"
     assert segment.spans == ("%d", "%s%s")
     assert segment.terms == [f"{A}\t{A}", f"{B}\t{B}"]
-    answer = f"{B} y {A} y {B}"
-    assert segment.restore_spans(answer) == "%s%s y %d y %s%s"
+    assert segment.restore_spans(f"{B} y {A} y {B}") == "%s%s y %d y %s%s"
     assert segment.find_lost(f"only {B}") == ["%d"]
     assert plain(text, ["printf"], model=lambda x: x.replace(A, ""))[2] == [
         "%d"

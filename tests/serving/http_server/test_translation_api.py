@@ -6,11 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.serving.http_server.capitals import (
-    Capitals,
-    served,
-    translate,
-)
+from tests.serving.http_server.capitals import Capitals, served, translate
 from tfcopy.runtime.signatures import ModelError
 from tfcopy.serving.http_server import served_models, translation_service
 from tfcopy.serving.http_server.api_messages import ApiError
@@ -362,8 +358,7 @@ def test_a_failure_is_told_to_the_operator(failure, status, error, capsys):
         answer = translate(client, "a")
         assert answer[0] == status and error in answer[1]["error"]
         assert str(failure) not in answer[1]["error"]
-        told = client.told or [capsys.readouterr().err]
-        assert str(failure) in told[0]
+        assert str(failure) in (client.told or [capsys.readouterr().err])[0]
         model.failure = None
         assert translate(client, "a")[0] == 200
 
@@ -373,8 +368,7 @@ def test_too_much_at_once_and_too_late_are_refused():
     with served({("en", "fr"): model}, deadline=0.3, queue_size=2) as client:
         model.may_answer.clear()
         with ThreadPoolExecutor(4) as pool:
-            texts = [client] * 4, [["a", "b"]] * 4
-            found = [*pool.map(translate, *texts)]
+            found = [*pool.map(translate, [client] * 4, [["a", "b"]] * 4)]
         errors = sorted(message["error"] for _, message in found)
         assert [status for status, _ in found] == [503] * 4
         assert errors[0].startswith("No answer within 0.3 s")
@@ -431,8 +425,7 @@ def test_the_check_of_weblate_may_be_passed(passes):
 def test_an_address_has_a_limit_without_keys():
     access = Access(None, 1)
     with served({("en", "fr"): Capitals()}, access=access) as client:
-        statuses = [translate(client, "a")[0] for _ in range(3)]
-        assert statuses == [200, 429, 429]
+        assert [translate(client, "a")[0] for _ in range(3)] == [200, 429, 429]
 
 
 @pytest.mark.parametrize(

@@ -45,17 +45,16 @@ FURTHER = [
 def translator(request, tmp_path_factory):
     hub = TOKENIZERS[request.param]()
     pieces = hub_pieces(hub, tmp_path_factory.mktemp("pieces"))
-    model = from_backbone(
-        make_backbone(
-            request.param,
-            vocabulary_size=len(hub.get_vocabulary()),
-            num_layers=1,
-        ),
-        special_ids=pieces.special_ids,
-        switch_bias=-1.0,
-    )
     return Translator(
-        model,
+        from_backbone(
+            make_backbone(
+                request.param,
+                vocabulary_size=len(hub.get_vocabulary()),
+                num_layers=1,
+            ),
+            special_ids=pieces.special_ids,
+            switch_bias=-1.0,
+        ),
         pieces.vocabulary,
         pieces.vocabulary,
         source_tokenizer=pieces.tokenizer,
@@ -122,8 +121,7 @@ def test_a_task_answers_as_its_translator(kind, tmp_path):
     assert task.get_config()["special_ids"] == list(pieces.special_ids)
     texts = SENTENCES[:3:2]  # without unknown characters
     mine = [x.text for x in translator.translate_all(texts, progress=False)]
-    theirs = task.generate(texts, sampler="greedy")
-    assert mine == [x.strip() for x in theirs]
+    assert mine == [x.strip() for x in task.generate(texts, sampler="greedy")]
 
 
 @pytest.mark.long

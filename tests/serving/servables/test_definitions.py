@@ -74,8 +74,7 @@ def defined_translator(features, glosses, characters):
 @pytest.fixture(scope="module")
 def translator():
     keras.utils.set_random_seed(4)
-    features = features_of(dictionary())
-    translator = defined_translator(features, READ, CHARACTERS)
+    translator = defined_translator(features_of(dictionary()), READ, CHARACTERS)
     rng = np.random.default_rng(5)
     for weight in translator.model.trainable_variables:
         weight.assign(rng.normal(size=weight.shape) * 0.9)
@@ -87,8 +86,7 @@ def test_what_is_served_answers_as_python_does(translator, tmp_path):
     expected = translator.analyse(tf.constant(TEXTS))
     path = export(translator, tmp_path / "a")
     analyse = tf.saved_model.load(path).signatures["analyse"]
-    found = analyse(text=tf.constant(TEXTS))
-    assert_close_answers(found, expected)
+    assert_close_answers(analyse(text=tf.constant(TEXTS)), expected)
     names = find_operations(read_saved_model(path))
     assert not any("PyFunc" in name or ">" in name for name in names)
 
@@ -107,8 +105,7 @@ def test_another_dictionary_gives_other_answers(translator):
 @pytest.mark.long
 def test_no_answer_depends_on_the_others(translator):
     alone = [translator.translate(tf.constant([text])) for text in TEXTS[-9:]]
-    together = translator.translate(tf.constant(TEXTS))
-    for name, x in together.items():
+    for name, x in translator.translate(tf.constant(TEXTS)).items():
         found = np.concatenate([answer[name] for answer in alone])
         if name == "score":
             np.testing.assert_allclose(found, x[-9:], atol=1e-4)

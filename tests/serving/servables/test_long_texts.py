@@ -28,8 +28,7 @@ def asked(request, copier_served, function):
         others = {}
     else:
         analyse = function(request.param)
-        lines = tf.constant([[b"wug\tan animal"]])
-        others = {"dictionary": lines}
+        others = {"dictionary": tf.constant([[b"wug\tan animal"]])}
         if request.param == "answers":
             others["question"] = tf.constant([b"what is a wug ?"])
     name = "context" if request.param == "answers" else "text"

@@ -84,9 +84,7 @@ def test_placeholders_without_numbers_keep_their_order():
     tokenizer = ProtectedTokenizer(Tokenizer("space"), ("placeholders",))
     search = SearchOptions(num_beams=3, max_length=12, must_copy=True)
     translator = random_translator(
-        options=search,
-        source_tokenizer=tokenizer,
-        target_tokenizer=tokenizer,
+        options=search, source_tokenizer=tokenizer, target_tokenizer=tokenizer
     )
     texts = ["%s %(a)s %d of %s {x} %.2f", "{} {:>5} of {0} {}", "%2$s %d %1$s"]
     free = []

@@ -56,12 +56,11 @@ EXAMPLES = ["the session", {"text": "\ud800"}]
 def store(servable, run, trained=None, name="system"):
     """Stores a system and its weights as they are; returns its folder."""
     folder = run / name
-    details = {"system": name}
     storage.save(
         servable,
         folder,
         warmup_texts=EXAMPLES,
-        details=details,
+        details={"system": name},
         model=trained,
         identity={
             "--switch_activation": "relu",
@@ -152,8 +151,7 @@ def test_fixed_tables_come_with_the_weights(tmp_path):
         *(TEXT.size, 3), reader=None, embeddings=vectors, name="embedding"
     )
     model = esim(embedding, units=UNITS)
-    features = DefinitionFeatures(TEXT)
-    served = EntailmentClassifier(model, embedding, features)
+    served = EntailmentClassifier(model, embedding, DefinitionFeatures(TEXT))
     folder = store(served, tmp_path)
     Checkpoints(folder / "checkpoints").save(
         1, {"identity": {}}, collect(model, keras.optimizers.Adam())
@@ -164,8 +162,7 @@ def test_fixed_tables_come_with_the_weights(tmp_path):
         np.testing.assert_array_equal(table, vectors.astype("float32"))
         for x, y in zip(again.model.weights, model.weights, strict=True):
             np.testing.assert_array_equal(x, y)
-    size = os.path.getsize(folder / storage.FILE_NAME)
-    assert size < 200_000
+    assert os.path.getsize(folder / storage.FILE_NAME) < 200_000
 
 
 def test_the_model_that_is_trained_may_be_another(tmp_path):
@@ -176,8 +173,7 @@ def test_the_model_that_is_trained_may_be_another(tmp_path):
     assert again.model.head.dtype_policy.name == "mixed_bfloat16"
     assert again.model.shift.dtype_policy == translator.model.shift.dtype_policy
     assert keras.config.dtype_policy().name == "float32"
-    pairs = zip(again.model.weights, translator.model.weights, strict=True)
-    for x, y in pairs:
+    for x, y in zip(again.model.weights, translator.model.weights, strict=True):
         assert x.name == y.name
         np.testing.assert_array_equal(x, y)
 
@@ -262,9 +258,8 @@ def test_a_stored_model_brings_no_code(system, tmp_path, monkeypatch):
         "class Theirs(keras.layers.Layer): pass\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    code = keras.layers.Lambda(lambda x: x)
     for layer in (
-        keras.saving.serialize_keras_object(code),
+        keras.saving.serialize_keras_object(keras.layers.Lambda(lambda x: x)),
         {"module": "theirs", "class_name": "Theirs", "config": {}}
         | {"registered_name": "theirs>Theirs"},
     ):
@@ -301,8 +296,7 @@ def test_weights_of_another_model_are_refused(system):
         storage.load(system, checkpoint="last")
     # The weights tell neither words nor activations.
     for name in ("vocabulary of the source", "--switch_activation"):
-        identity = {name: "another"}
-        Checkpoints(path.parent).save(1, {"identity": identity}, {})
+        Checkpoints(path.parent).save(1, {"identity": {name: "another"}}, {})
         with pytest.raises(CheckpointError, match=f"{name} is 'another' there"):
             storage.load(system)
 
@@ -353,8 +347,7 @@ def test_options_of_the_search_can_be_set(system):
         "same_in_every_batch": "true",
         "must_copy": "false",
     }
-    options = storage.load(system, changes).served.options
-    assert options == SearchOptions(
+    assert storage.load(system, changes).served.options == SearchOptions(
         num_beams=2,
         length_penalty=0.5,
         length_offset=3,

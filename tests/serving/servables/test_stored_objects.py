@@ -17,11 +17,7 @@ from tfcopy.data.definitions import (
     DefinitionPacker,
 )
 from tfcopy.serving.run_folder import RunError
-from tfcopy.serving.servables.storage import (
-    Decoder,
-    Encoder,
-    StoredFiles,
-)
+from tfcopy.serving.servables.storage import Decoder, Encoder, StoredFiles
 
 
 @pytest.fixture
@@ -33,18 +29,17 @@ def features():
     """Features with no argument as it is by default."""
     definitions = make_definitions()
     lookup = DefinitionLookup(definitions, lemmas=False)
-    packer = DefinitionPacker(
-        definitions,
-        GLOSSES,
-        layout="padded",
-        max_definitions=3,
-        max_length=5,
-        exclude_top_k=2,
-    )
     return DefinitionFeatures(
         TEXT,
         lookup=lookup,
-        packer=packer,
+        packer=DefinitionPacker(
+            definitions,
+            GLOSSES,
+            layout="padded",
+            max_definitions=3,
+            max_length=5,
+            exclude_top_k=2,
+        ),
         characters=CHARACTERS,
         exclude_top_k=1,
         begin=True,
@@ -59,8 +54,7 @@ def test_features_come_back_with_all_they_were_made_with(files):
     assert Encoder(files)(after) == content
     # What was one object is one again: tables may be large.
     assert after.lookup.definitions is after.packer.definitions
-    names = os.listdir(files.shared)
-    assert sorted(name.split(".")[0] for name in names) == [
+    assert sorted(name.split(".")[0] for name in os.listdir(files.shared)) == [
         *("definitions", "vocabulary", "vocabulary", "vocabulary")
     ]
     words = tf.ragged.constant([["the", "zebra", "runs"], ["wug"]])

@@ -73,7 +73,7 @@ def test_what_is_exported_answers_alike(served, loaded):
     assert_close(found, expected)
     plain = ask(loaded["with_dictionary"], texts, dictionary)
     assert set(plain) == {
-        *("next_words", "next_probabilities", "log_probability", "perplexity"),
+        *("next_words", "next_probabilities", "log_probability", "perplexity")
     }
     assert_close(plain, {name: expected[name] for name in plain})
     none = ask(loaded["with_dictionary"], texts)

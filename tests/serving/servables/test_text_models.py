@@ -39,8 +39,7 @@ def words_of(served, texts):
 def test_the_table_gives_what_reading_gives(made, function, name):
     served, model, features = made[name]
     texts = texts_of(served)
-    inputs = features.inputs(words_of(served, texts))
-    outputs = model(inputs)
+    outputs = model(features.inputs(words_of(served, texts)))
     found = ask(function(name), texts)
     if name == "answers":
         start, end = (tf.nn.log_softmax(outputs[x]) for x in ("start", "end"))
@@ -84,8 +83,7 @@ def test_the_table_gives_what_reading_gives(made, function, name):
 def test_a_request_changes_the_answers_to_its_own_examples_alone(
     made, function, name
 ):
-    served = made[name][0]
-    texts = texts_of(served)
+    texts = texts_of(made[name][0])
     before = ask(function(name), texts)
     assert_same(ask(function(name), texts, [[], [], [], []]), before)
     # Two examples know of zebras; one may say what they are.
@@ -109,13 +107,7 @@ def test_a_request_changes_the_answers_to_its_own_examples_alone(
 def test_lines_that_define_nothing_are_ignored(made, function, name):
     texts = texts_of(made[name][0])
     lines = [
-        "zebra",
-        "\tbird",
-        "zebra\t",
-        "zebra\t \x01",
-        "",
-        "\t",
-        "ze\xffbra",
+        *("zebra", "\tbird", "zebra\t", "zebra\t \x01", "", "\t", "ze\xffbra"),
     ]
     bad = [*lines, b"\xff\t\xfe", b"\xff\xfe\xfd", "# zebra", "zebra \u00a0"]
     before = ask(function(name), texts)
@@ -204,7 +196,6 @@ def test_surprisals_add_up(made, function):
         found["log_probability"],
         rtol=1e-5,
     )
-    is_word = found["tokens"] != b""
-    assert not found["token_log_probabilities"][~is_word].any()
+    assert not found["token_log_probabilities"][found["tokens"] == b""].any()
     assert found["tokens"][0].tolist()[:4] == [b"the", b"zebra", b"runs", b"."]
     assert found["is_known"][0].tolist()[:4] == [True, False, True, True]

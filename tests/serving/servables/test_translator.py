@@ -197,8 +197,7 @@ def test_analyse_tells_where_words_come_from(eagerly, random):
         k: x.numpy() for k, x in random.analyse(tf.constant(texts)).items()
     }
     longest = outputs["tokens"].shape[2]
-    shapes = {name: x.shape for name, x in outputs.items()}
-    assert shapes == {
+    assert {name: x.shape for name, x in outputs.items()} == {
         "text": (3,),
         "score": (3,),
         "texts": (3, 3),

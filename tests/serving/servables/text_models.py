@@ -127,9 +127,8 @@ def make(
         **marks,
     )
     given = definitions if reader is not None else None
-    tokenizer = Tokenizer()
     return (
-        served(model, embedding, features, tokenizer, given, **options),
+        served(model, embedding, features, Tokenizer(), given, **options),
         model,
         features,
     )
@@ -172,8 +171,7 @@ def eager(served):
 
     def analyse(**texts):
         with eagerly():
-            reader = served._reader
-            return _ask(reader, served.texts[0], texts, served._analyse)
+            return _ask(served._reader, served.texts[0], texts, served._analyse)
 
     analyse.structured_input_signature = (), dict.fromkeys(names)
     return analyse

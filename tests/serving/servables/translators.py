@@ -24,14 +24,7 @@ TARGET = Vocabulary.build(dict.fromkeys("la session de est . ,".split(), 1))
 
 # Words that no vocabulary holds.
 NAMES = [
-    "Łukasz",
-    "北京",
-    "O'Brien-Şahin",
-    "😀",
-    "👩‍👩‍👧",
-    "ǅ",
-    "İstanbul",
-    "ﬁ",
+    *("Łukasz", "北京", "O'Brien-Şahin", "😀", "👩‍👩‍👧", "ǅ", "İstanbul", "ﬁ"),
 ]
 
 

@@ -20,17 +20,11 @@ _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 _OPTIONS = (
     "--headless=new",
     "--no-sandbox",  # which root may not have
-    "--disable-gpu",
-    "--disable-dev-shm-usage",
-    "--disable-quic",
-    "--no-first-run",
-    "--no-default-browser-check",
+    *("--disable-gpu", "--disable-dev-shm-usage", "--disable-quic"),
+    *("--no-first-run", "--no-default-browser-check"),
     # It asks its maker's servers for nothing.
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-default-apps",
-    "--disable-sync",
-    "--hide-scrollbars",
+    *("--disable-background-networking", "--disable-component-update"),
+    *("--disable-default-apps", "--disable-sync", "--hide-scrollbars"),
     "--force-device-scale-factor=1",
 )
 _LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
@@ -69,8 +63,7 @@ def browser(width=1280, height=900, dark=False):
             options.add_argument(option)
         page = webdriver.Chrome(options, Service(driver))
         try:
-            scheme = "dark" if dark else "light"
-            set_color_scheme(page, scheme)
+            set_color_scheme(page, "dark" if dark else "light")
             page.screenshot = lambda path, **options: _screenshot(
                 page, path, **options
             )

@@ -61,10 +61,7 @@ def files_of(folder, types=None, **headers):
     range it sends `par`.
     """
     handler = functools.partial(
-        _Handler,
-        directory=str(folder),
-        types=types or {},
-        more_headers=headers,
+        _Handler, directory=str(folder), types=types or {}, more_headers=headers
     )
     with _Server(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever)

@@ -253,8 +253,7 @@ def test_nobody_else_is_asked_for_anything(page):
 
 def test_a_server_that_is_gone_is_told(models):
     with contextlib.ExitStack() as stack, contextlib.ExitStack() as server:
-        address = server.enter_context(served(models))
-        page = stack.enter_context(opened(address))
+        page = stack.enter_context(opened(server.enter_context(served(models))))
         page.wait(lambda: page.texts("#facts")[0])
         server.close()
         page.type("the session")

@@ -123,8 +123,7 @@ def compare(sides, texts, tmp_path):
     ):
         assert isinstance(answer, list), (call, answer)
         source, outputs = answer
-        longest = len(source["ids"])
-        assert longest == read["longest"], call
+        assert len(source["ids"]) == read["longest"], call
         for key in {"ids", "copy_ids", "protected", "keys"} & source.keys():
             found = [x.encode() if key == "keys" else x for x in source[key]]
             assert found == read[key][0].tolist()[: len(found)], (call, key)
@@ -234,11 +233,10 @@ def test_classes_are_those_of_re2_in_all_characters():
     text = "".join(map(chr, codes))
     found = node("match_patterns.mjs", patterns=patterns, codes=codes)
     for pattern, runs in zip(patterns, found, strict=True):
-        expected = [
+        assert runs == [
             [ord(x[0][0]), ord(x[0][-1])]
             for x in re2.finditer(f"{pattern}+", text)
-        ]
-        assert runs == expected, pattern
+        ], pattern
 
 
 def test_patterns_that_javascript_lacks_are_refused():
