@@ -70,7 +70,7 @@ def test_errors_say_what_is_wrong(capsys, tmp_path, monkeypatch, without):
     (model / "1").mkdir(parents=True)
     (model / "1" / "saved_model.pb").write_bytes(b"")
     assert "no such folder" in error(capsys, tmp_path / "none")
-    assert "which model of the server?" in error(capsys, "")
+    assert "'': no such folder." in error(capsys, "")
     (tmp_path / "empty").mkdir()
     assert "no exported models in it" in error(capsys, tmp_path / "empty")
     line = error(capsys, model, "--protect", "(")

@@ -99,10 +99,11 @@ def check_named_files(config):
     A flag that names the corpus may be a pattern, or a new folder if that is
     downloaded.
     """
-    kinds = ["file", "folder"]
-    kinds += ["place"] * (not getattr(config, "download", False))
-    for field in dataclasses.fields(config):
-        given = getattr(config, field.name)
+    fields = dataclasses.fields(config)
+    values = {x.name: getattr(config, x.name) for x in fields}
+    kinds = ["file", "folder"] + ["place"] * (not values.get("download"))
+    for field in fields:
+        given = values[field.name]
         is_corpus = field.metadata.get("corpus") in kinds
         if given in (None, False) or not (
             is_corpus or field.metadata.get("is_file")

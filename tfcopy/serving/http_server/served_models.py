@@ -70,6 +70,8 @@ def locate(text: str) -> list[ModelLocation]:
     """
     source, target, where = _PLACE.fullmatch(text).groups()
     pair = (source, target) if source else None
+    if not where:
+        raise ModelError(f"{text!r}: no such folder.")
     server, name = split_location(where)
     if server is not None:
         if pair is None:
