@@ -2,7 +2,6 @@
 
 import concurrent.futures
 import dataclasses
-import functools
 import json
 import multiprocessing
 import os
@@ -154,19 +153,19 @@ def unknown_shapes(path):
 
 
 def test_programs_have_few_lengths():
-    lengths = functools.partial(program_lengths, doubling=False)
-    assert lengths(200) == [16, 24, 32, 48, 64, 96, 128, 192, 256]
-    assert lengths(15) == [16]
-    assert lengths(16) == [16, 24]  # and EOS
+    assert program_lengths(200) == [16, 32, 64, 128, 256]
+    assert program_lengths(200, factor=4) == [16, 64, 256]
+    assert program_lengths(100, factor=4) == [16, 64, 128]
+    assert program_lengths(15) == [16]
+    assert program_lengths(16) == [16, 32]  # and EOS
 
 
 @pytest.mark.parametrize(
-    ("usual", "expected"), [(8, [16, 256]), (17, [16, 24, 256]), (300, None)]
+    ("usual", "expected"), [(8, [16, 256]), (17, [16, 32, 256]), (300, None)]
 )
 def test_texts_longer_than_usual_share_a_program(usual, expected):
-    lengths = functools.partial(program_lengths, doubling=False)
-    assert lengths(200, usual=usual) == (expected or lengths(200))
-    assert program_lengths(200, 17) == [16, 32, 256]
+    found = program_lengths(200, usual)
+    assert found == (expected or program_lengths(200))
 
 
 def exported(translator, folder):

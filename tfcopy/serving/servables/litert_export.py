@@ -120,11 +120,13 @@ def write(folder, translator, examples, pairs=()) -> dict:
 def _make_programs(translator, precision):
     """Returns a file of all programs."""
     longest, usual = translator.max_source_length, translator.usual_length
-    first, *_ = kinds(translator)
+    # What `analyse` returns is looked at, one text at a time.
     sizes = [
         (kind, length)
         for kind in kinds(translator)
-        for length in program_lengths(longest, usual, doubling=kind != first)
+        for length in program_lengths(
+            longest, usual, 4 if kind == ANALYSED else 2
+        )
     ]
     programs = {}
     # Standard error is hidden, since the converter writes to it.

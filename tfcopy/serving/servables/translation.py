@@ -81,7 +81,7 @@ def mark_terms(text, glossary: Glossary | None, lines, tokenizer):
 
 
 def program_lengths(
-    longest: int, usual: int | None = None, *, doubling: bool = True
+    longest: int, usual: int | None = None, factor: int = 2
 ) -> list[int]:
     """Returns the source positions of programs for texts up to a length.
 
@@ -89,17 +89,14 @@ def program_lengths(
         longest: Maximum number of words of a text; EOS follows.
         usual: Source positions of the longest usual text. All longer ones share
             a program.
-        doubling: Whether each length is twice the last one. Otherwise there are
-            more: a third of a program is padding at most.
+        factor: Positive integer, the ratio of each length to the last one.
     """
-    lengths = [POSITIONS]
-    size = POSITIONS
-    while size <= longest:
-        # 16, 24, 32, 48, 64 and so on.
-        is_power = size & (size - 1) == 0
-        more = size // 2 if is_power else size // 3
-        size = 2 * size if doubling else size + more
-        if lengths[-1] < (usual or math.inf) or size > longest:
+    lengths, size, last = [POSITIONS], POSITIONS, POSITIONS
+    while last <= longest:
+        last *= 2
+    while size < last:
+        size = min(size * factor, last)
+        if lengths[-1] < (usual or math.inf) or size == last:
             lengths.append(size)
     return lengths
 
