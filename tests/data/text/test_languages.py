@@ -3,7 +3,7 @@
 import functools
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tfcopy.data.text.languages import (
@@ -107,6 +107,7 @@ def test_another_region_may_be_refused():
 
 
 @given(st.text(st.sampled_from("eEnNzhHantTWsr@_-.19 xü"), max_size=12))
+@example("1@asE")
 def test_any_text_has_a_code_and_finds_itself(text):
     assert normal_code(normal_code(text)) == normal_code(text)
     found = best_language(text, [text, "de"])

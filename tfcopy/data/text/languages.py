@@ -172,7 +172,8 @@ def _parse(code):
     if not language:
         return _Code("")
     aliases = get_global("language_aliases") | _ALIASES
-    while parts and re.fullmatch("[a-z]{3}", parts[0]):  # zh-cmn
+    is_name = re.fullmatch("[a-z]+", language)
+    while is_name and parts and re.fullmatch("[a-z]{3}", parts[0]):  # zh-cmn
         if parts[0] not in aliases and parts[0] not in Locale("en").languages:
             break
         language = parts.pop(0)
