@@ -172,15 +172,18 @@ def _parse(code):
     if not language:
         return _Code("")
     aliases = get_global("language_aliases") | _ALIASES
-    is_name = re.fullmatch("[a-z]+", language)
-    while is_name and parts and re.fullmatch("[a-z]{3}", parts[0]):  # zh-cmn
-        if parts[0] not in aliases and parts[0] not in Locale("en").languages:
-            break
+
+    def is_language(part):
+        known = part in aliases or part in Locale("en").languages
+        return known and re.fullmatch("[a-z]{3}", part)
+
+    while parts and is_language(parts[0]):  # zh-cmn
         language = parts.pop(0)
     known = _parse(aliases[language]) if language in aliases else _Code("")
     fields = {}
     # A single letter begins an extension, or a private part.
-    parts += (x.strip() for x in re.split("[-_@]", modifier))
+    more = (x.strip() for x in re.split("[-_@]", modifier))
+    parts += (x for x in more if not is_language(x))
     for part in itertools.takewhile(lambda x: len(x) > 1, parts):
         if re.fullmatch("[a-z]{2}|[0-9]{3}", part):
             fields.setdefault("region", part.upper())
