@@ -78,7 +78,8 @@ class MultiHeadAttention(Configured, PointingAttention):
     def prepare(self, value, value_mask=None):
         """Prepares the memory of all steps: keys, values, mask as a bias."""
         keys = split_heads(self.value_projection(value), self.num_heads)
-        keys = ops.transpose(keys, (0, 1, 3, 2))  # (B, H, d, S)
+        scale = math.sqrt(self.num_heads / self.units)
+        keys = ops.transpose(keys * scale, (0, 1, 3, 2))  # (B, H, d, S)
         bias = ops.cast(self.query_bias, "float32")
         memory = super().prepare(value, value_mask)
         return memory.update({"keys": self._cast(keys)}, {"query_bias": bias})
@@ -96,8 +97,7 @@ class MultiHeadAttention(Configured, PointingAttention):
         rows = ops.expand_dims(query, 1) if one else query
         rows = split_heads(self._cast(rows), self.num_heads)
         scores = ops.matmul(rows, memory.sentences["keys"])  # (B, H, N, S)
-        scale = math.sqrt(self.num_heads / self.units)
-        scores = ops.cast(scores, "float32") * scale
+        scores = ops.cast(scores, "float32")
         scores = self._add_to_scores(scores, state, memory)
         mask_bias = ops.expand_dims(memory.sentences["mask_bias"], (1, 2))
         log_weights = ops.logsumexp(

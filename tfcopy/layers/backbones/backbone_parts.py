@@ -182,13 +182,12 @@ def attend(
     # Heads that share keys and values are adjacent.
     together = (-1, groups, heads // groups * count, size)
     scale = 1 / math.sqrt(size) if scale is None else scale
-    queries = ops.reshape(queries, together)
+    queries = ops.reshape(queries * scale, together)
     scores = [
         ops.matmul(queries, ops.transpose(x["keys"], (0, 1, 3, 2)))
         for x in rows
     ]
     scores = ops.concatenate(scores, axis=3) if len(rows) > 1 else scores[0]
-    scores = scores * scale
     if soft_cap is not None:
         scores = ops.tanh(scores / soft_cap) * soft_cap
     total = ops.shape(scores)[3]

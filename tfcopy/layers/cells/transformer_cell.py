@@ -370,8 +370,8 @@ class TransformerBlock(Configured, keras.layers.Layer):
 
     def _attend(self, queries, rows, visible, training):
         """Attends with queries `(B, H, N, d)`; returns `(B, N, U)`, float32."""
+        queries = queries * math.sqrt(self.num_heads / self.units)
         scores = ops.einsum("bhnd,bhmd->bhnm", queries, rows["keys"])
-        scores = scores * math.sqrt(self.num_heads / self.units)
         weights = masked_softmax(scores, ops.expand_dims(visible, 1), axis=-1)
         weights = self._cast(self.dropout_layer(weights, training=training))
         read = merge_heads(ops.matmul(weights, rows["values"]))
