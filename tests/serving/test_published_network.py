@@ -174,14 +174,21 @@ def test_headers_are_not_believed(field, value, reason, tmp_path):
     path.write_bytes(struct.pack("<Q", 1 << 60) + text)
     with pytest.raises(ValueError, match="a header of"):
         published_network.CheckpointArrays(tmp_path)
+    path.write_bytes(struct.pack("<Q", 200_000) + b"[" * 200_000)
+    with pytest.raises(ValueError, match="nested too deep"):
+        published_network.CheckpointArrays(tmp_path)
 
 
 def test_a_pickle_is_not_opened(tmp_path):
     (tmp_path / "pytorch_model.bin").write_bytes(b"cos\nsystem\n")
     with pytest.raises(ValueError, match="may run code"):
         published_network.CheckpointArrays(tmp_path)
-    (tmp_path / "model.safetensors.index.json").write_text(
-        json.dumps({"weight_map": {"x": "../other.safetensors"}})
-    )
-    with pytest.raises(ValueError, match="no name of a file"):
-        published_network.CheckpointArrays(tmp_path)
+    index = tmp_path / "model.safetensors.index.json"
+    for text, reason in (
+        ('{"weight_map": {"x": "../other.safetensors"}}', "no name of a file"),
+        ('{"weight_map": {"x": 1}}', 'weight_map.x" must be'),
+        ("[" * 200_000, "nested too deep"),
+    ):
+        index.write_text(text)
+        with pytest.raises(ValueError, match=reason):
+            published_network.CheckpointArrays(tmp_path)

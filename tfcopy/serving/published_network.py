@@ -6,7 +6,6 @@ understood is an error. Nothing of a file is run, and nothing in it is believed:
 names, types, shapes and lengths are checked before an array is read.
 """
 
-import json
 import math
 import os
 from typing import NamedTuple
@@ -14,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tfcopy import checked_files
+from tfcopy.file_formats import parse_json
 from tfcopy.keras_internals import own_layers
 
 _ACTIVATIONS = {"swish": "silu", "silu": "silu", "relu": "relu", "gelu": "gelu"}
@@ -304,8 +304,9 @@ def _list_parts(folder, path):
     """Returns the files of a checkpoint, from its index if there is one."""
     if not path.endswith(".json"):
         return [path]
-    with open(path, encoding="utf-8") as file:
-        names = sorted({*json.load(file)["weight_map"].values()})
+    index = checked_files.read_json(path)
+    checked_files.check_fields(path, index, {"weight_map": {...: str}})
+    names = sorted({*index["weight_map"].values()})
     for name in names:
         if os.path.basename(name) != name:
             raise ValueError(f"{path}: {name!r} is no name of a file.")
@@ -319,7 +320,7 @@ def _read_safetensors(path):
         length = int.from_bytes(file.read(8), "little")
         if not 0 < length <= min(size - 8, _LARGEST_HEADER):
             raise ValueError(f"a header of {length} bytes")
-        header = json.loads(file.read(length))
+        header = parse_json(file.read(length))
     header.pop("__metadata__", None)
     found, first = {}, 8 + length
     for name, facts in header.items():
