@@ -29,10 +29,10 @@ from tfcopy.layers.tensors import or_all, take
 
 _KINDS = {
     "BartBackbone": BartParts,
-    "MarianBackbone": MarianParts,
     "T5Backbone": T5Parts,
     "T5GemmaBackbone": T5GemmaParts,
     "T5Gemma2Backbone": T5Gemma2Parts,
+    "MarianBackbone": MarianParts,
     "GPT2Backbone": Gpt2Parts,
     "GemmaBackbone": GemmaParts,
     "Gemma3Backbone": GemmaParts,
