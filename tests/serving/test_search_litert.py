@@ -35,7 +35,7 @@ pytestmark = [
 ]
 OPTIONS = {
     "litert": "float32",
-    "max_source_length": 20,  # programs of 16 positions and of 24
+    "max_source_length": 20,  # programs of 16 positions and of 32
     "source_tokenizer": Tokenizer("space"),
     "target_tokenizer": Tokenizer("space"),
 }
@@ -242,11 +242,11 @@ def test_programs_for_required_words_are_refused(program, copied):
 
 def test_more_words_than_any_program_reads_are_told(program, copied):
     edit(copied / CONFIG, '_length": 20', '_length": 99')
-    lines = b"x\n" + b"x " * 23 + b"\n" + b"x " * 24 + b"\nx\n"
+    lines = b"x\n" + b"x " * 31 + b"\n" + b"x " * 32 + b"\nx\n"
     status, output, error = run(program, copied, lines=lines)
     assert (status, output.count(b"\n")) == (1, 2)
     assert error == (
-        "search_litert: standard input: line 3: more than the 23 words that "
+        "search_litert: standard input: line 3: more than the 31 words that "
         f"{copied / PROGRAMS} reads\n"
     )
 
