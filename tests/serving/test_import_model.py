@@ -1,5 +1,7 @@
 """A published translator becomes an export that keeps spans to the letter."""
 
+import contextlib
+import io
 import json
 import types
 
@@ -24,29 +26,33 @@ def checkpoint(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def exported(checkpoint, tmp_path_factory):
-    return import_model.import_model(
-        checkpoint,
-        tmp_path_factory.mktemp("exports") / "en_fr",
-        target_language="fra",
-        protect=("printf", "brace"),
-        litert="none",
-    )
+def imported(checkpoint, tmp_path_factory):
+    """The export and what the command printed."""
+    path = tmp_path_factory.mktemp("exports") / "en_fr"
+    arguments = [str(checkpoint), "--to", str(path), "--litert", "none"]
+    arguments += ["--target_language", "fra", "--protect", "printf", "brace"]
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        assert import_model.main([*arguments, "--set", "max_length=40"]) == 0
+    return path, printed.getvalue()
 
 
-def test_spans_are_kept_without_training(exported):
-    model = tfcopy.load(exported)
+@pytest.fixture(scope="module")
+def model(imported):
+    return tfcopy.load(imported[0])
+
+
+def test_spans_are_kept_without_training(model):
     for answer, spans in zip(model.translate(TEXTS), SPANS, strict=True):
         assert all(answer.text.count(x) == 1 for x in spans), answer.text
 
 
-def test_the_export_says_where_it_is_from(exported, checkpoint):
-    config = tfcopy.load(exported).config
+def test_the_export_says_where_it_is_from(model, imported, checkpoint):
+    config = model.config
     assert config["imported"] == {"model": checkpoint.name}
     assert config["source_language"] == "en"
     assert config["target_language"] == "fra"
     assert config["search"]["num_beams"] == 2
-    with open(f"{exported}/README.md") as file:
+    with open(imported[0] / "1/README.md") as file:
         card = file.read()
     assert f"Imported from: model `{checkpoint.name}`" in card
     assert card.endswith("## Licence\n\ncc-by-4.0\n")
@@ -78,12 +84,10 @@ def test_free_answers_are_those_of_the_network(tmp_path):
         assert expected, "a text that says nothing"
 
 
-def test_it_is_a_command(checkpoint, tmp_path, capsys):
-    arguments = [str(checkpoint), "--to", str(tmp_path / "x"), "--litert"]
-    arguments += ["none", "--target_language", "fra", "--set", "num_beams=1"]
-    assert import_model.main(arguments) == 0
-    assert "Ask it: tfcopy ask" in capsys.readouterr().out
-    assert tfcopy.load(tmp_path / "x").config["search"]["num_beams"] == 1
+def test_it_is_a_command(model, imported):
+    path, printed = imported
+    assert f"Ask it: tfcopy ask {path}" in printed
+    assert model.config["search"]["max_length"] == 40
 
 
 @pytest.mark.parametrize(
