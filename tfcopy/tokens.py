@@ -27,8 +27,9 @@ STOP = "\x01"  # a full stop that belongs to the word before it
 SUFFIX = "\x02"  # in a contraction, after its apostrophe
 EDGE, WORD_EDGE = "\x03", "\x04"  # where a text is cut
 # Before the subwords of a span: the first one, the first of a span whose
-# order counts, and a later one.
-PIECE_MARKS = "\x05", "\x06", "\x07"
+# order counts, and a later one; the first and a later one of a term that no
+# encoder reads.
+PIECE_MARKS = "\x05", "\x06", "\x07", "\x0e", "\x0f"
 SURFACE = "\x08"  # between such a subword and the characters that it stands for
 
 # Pointer labels that are not a source position.
@@ -42,8 +43,11 @@ NO_COPY = -1
 # that a sum of a few stays finite in float32.
 MASKED = -1e9
 # Values of `protected`, besides 1: the first token of a run whose order counts;
-# a later token of a run.
-IN_TURN, GOES_ON = 2, 3
+# a later token of a run. Tokenizers also have: the first token of a run that no
+# encoder reads; after it, a later one.
+IN_TURN, GOES_ON, UNREAD = 2, 3, 4
+# The value of `protected` for each of these.
+PROTECTED = 0, 1, IN_TURN, GOES_ON, 1, GOES_ON
 
 
 class Batch(dict):

@@ -7,10 +7,13 @@ import types
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import tfcopy
 from tests.serving import checkpoints
 from tfcopy.serving import import_model
+from tfcopy.serving.published_translator import make_translator
+from tfcopy.tokens import EOS
 
 TEXTS = ["the session {ﬁ½…} is open", "%s", "a %d of %s%s", "open", ""]
 SPANS = ["{ﬁ½…}"], ["%s"], ["%d", "%s%s"], [], []
@@ -56,6 +59,22 @@ def test_the_export_says_where_it_is_from(model, imported, checkpoint):
         card = file.read()
     assert f"Imported from: model `{checkpoint.name}`" in card
     assert card.endswith("## Licence\n\ncc-by-4.0\n")
+
+
+def test_terms_are_in_answers_but_not_read(checkpoint, tmp_path):
+    translator = make_translator(checkpoint, tmp_path, "fra", ("printf",))
+    text, lines = ["the session %s is open"], [["session\tlà"]]
+    options = translator.search_options()
+    one = tf.constant([0])
+    _, plain, _ = translator.read(options, tf.constant(text), one)
+    _, source, _ = translator.read(options, text, one, tf.constant(lines))
+    count, end = plain.longest - 1, source.longest - 1
+    np.testing.assert_array_equal(source.ids[:, :count], plain.ids[:, :count])
+    assert end > count and not source.ids[0, count:end].numpy().any()
+    assert source.ids[0, end] == EOS
+    (answer,) = translator.translate_with_glossary(text, lines)["text"].numpy()
+    assert answer.decode().count("là") == 1
+    assert answer.count(b"%s") == 1
 
 
 def test_free_answers_are_those_of_the_network(tmp_path):

@@ -9,6 +9,7 @@ longest hypothesis, L maximum length.
 """
 
 import hashlib
+import itertools
 import os
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -20,7 +21,7 @@ from tfcopy import tokens as special
 from tfcopy.runtime.signatures import Signature
 from tfcopy.runtime.text_rules import Entities, Glossary, Pattern, TextTooLong
 from tfcopy.runtime.text_tokenizers import make
-from tfcopy.tokens import GOES_ON, MASKED
+from tfcopy.tokens import GOES_ON, MASKED, UNREAD
 
 # Beside the programs of LiteRT, in the folder `assets.extra` of a version.
 FILE_NAME = "texts.json"
@@ -183,16 +184,20 @@ class TextFunctions:
             needed = needed or self._glossary.is_mark
         longest = facts["max_source_length"]
         pairs = zip(texts, marks, strict=True)
-        whole = [self._begin(text, mark) for text, mark in pairs]
+        whole = [self._begin(text, mark, terms) for text, mark in pairs]
         tokens = [x[:longest] for x in whole]
         is_blank = [not x for x in tokens]
         protected = keys = None
         if needed is not None:
-            protected = [self._find_protected([*map(needed, x)]) for x in whole]
+            kinds = [[*map(needed, x)] for x in whole]
+            protected = [*map(self._find_protected, kinds)]
         if self._entities is not None:
             keys = [self._entities.keys(x) for x in tokens]
             tokens = [[*map(self._entities.surface, x)] for x in tokens]
         encoded = [self._encode(x) for x in keys or tokens]
+        for (ids, _), row in zip(encoded, kinds if needed else ()):
+            for i, kind in enumerate(row[:longest]):
+                ids[i] = special.PAD if kind >= UNREAD else ids[i]
         if facts["append_eos"]:
             tokens = [[*x, _EOS_WORD] for x in tokens]
         width = max((len(ids) for ids, _ in encoded), default=0)
@@ -204,8 +209,20 @@ class TextFunctions:
             *(tokens, keys, terms, is_blank),
         )
 
-    def _begin(self, text, mark):
-        """Tokenizes the part of a text that `readable_text` keeps, marked.
+    def _tokenize(self, text, terms):
+        """Tokenizes a marked text.
+
+        Spans that are cut in place leave no marks: phrases stay, and their
+        translations, which no encoder reads, follow the text.
+        """
+        if terms is None or not self._source.in_place:
+            return self._source.tokenize(text)
+        text, wanted = self._glossary.demand(text, terms)
+        tokens = map(self._target.tokenize_term, wanted)
+        return [*self._source.tokenize(text), *itertools.chain(*tokens)]
+
+    def _begin(self, text, mark, terms):
+        """Tokenizes the part of a text that `readable_text` keeps.
 
         Terms are marked in that part alone: with thousands of them, a text of
         megabytes would take minutes.
@@ -216,11 +233,11 @@ class TextFunctions:
             begun = text[:size]
             if self._source.cuts_words:
                 begun = self._last_word.replace(begun, b"", everywhere=False)
-            tokens = self._source.tokenize(mark(begun))
+            tokens = self._tokenize(mark(begun), terms)
             if len(tokens) >= count:
                 return tokens
             size *= _GROWTH
-        return self._source.tokenize(mark(text))
+        return self._tokenize(mark(text), terms)
 
     def _encode(self, tokens):
         """Returns ids and copy ids of tokens, as `encode_source`."""
@@ -241,6 +258,7 @@ class TextFunctions:
 
     def _find_protected(self, needed):
         """Returns which tokens are required; not a span that is cut off."""
+        needed = [special.PROTECTED[x] for x in needed]
         longest = self._facts["max_source_length"]
         required, rest = needed[:longest], needed[longest:]
         if rest[:1] == [GOES_ON] and self._source.in_pieces:

@@ -303,6 +303,13 @@ class Glossary:
             text, lambda match: _WORD_EDGE + match[0] + _WORD_EDGE
         )
 
+    def demand(self, text: bytes, terms):
+        """Replaces marks by phrases; returns the translations as well."""
+        phrases, translations = ([x[i] for x in terms] for i in (0, 1))
+        marks = self._mark.split(text)[1::2]
+        wanted = [self.unmark(x, translations) for x in marks]
+        return self.unmark(text, phrases), wanted
+
     def unmark(self, text: bytes, texts: Sequence[bytes]) -> bytes:
         """Replaces marks by texts of their numbers, if there are such."""
 

@@ -44,9 +44,10 @@ class _Tokenizer:
     Attributes:
         cuts_words: Whether tokens may be parts of words.
         in_pieces: Whether tokens may be marked pieces of spans.
+        in_place: Whether these are the pieces of a text as it stands.
     """
 
-    cuts_words = in_pieces = False
+    cuts_words = in_pieces = in_place = False
 
     def fold(self, word):
         return word
@@ -217,7 +218,7 @@ class Spans(_Tokenizer):
             self._inner.cuts_words,
         )
         self.in_pieces = facts["in_pieces"]
-        self._in_place = facts.get("in_place", False)
+        self.in_place = facts.get("in_place", False)
         self._ascii = [
             (x.encode(), y.encode()) for x, y in facts["ascii"].items()
         ]
@@ -228,9 +229,7 @@ class Spans(_Tokenizer):
             Pattern(facts[x]) for x in ("span", "mark", "last_word")
         )
         self._is_term = self._mark.matches
-        self._first, self._first_in_turn, self._later = (
-            x.encode() for x in facts["marks"]
-        )
+        self._marks = [x.encode() for x in facts["marks"]]
         self._plural_blank = facts["plural_blank"].encode()
 
     def cut(self, text: bytes) -> list[bytes]:
@@ -250,7 +249,7 @@ class Spans(_Tokenizer):
         text = self.blanks.normalize(text).replace(_SPAN, _LOST)
         parts = self.cut(text)
         spans = parts[1::2]
-        if self._in_place:
+        if self.in_place:
             return [*self._find_runs(parts)]
         if not self.in_pieces:
             parts[1::2] = [_SPAN] * len(spans)
@@ -264,28 +263,30 @@ class Spans(_Tokenizer):
         ]
         return [*self._mark_runs(self._separate(b"".join(parts)), spans)]
 
-    def _find_runs(self, parts):
+    def tokenize_term(self, term: bytes) -> list[bytes]:
+        """Cuts a translation into a run that no encoder reads."""
+        first, later = self._marks[3:]
+        return [*self._find_runs([b"", term, b""], (first, first, later))]
+
+    def _find_runs(self, parts, marks=None):
         """Yields tokens, with marks before those that overlap spans."""
-        shown = [
-            _SPAN if i % 2 and self._is_term(x) else x
-            for i, x in enumerate(parts)
-        ]
-        ends = [*itertools.accumulate(map(len, shown))]
+        first_one, first_in_turn, later = marks or self._marks[:3]
+        ends = [*itertools.accumulate(map(len, parts))]
         starts, ends, last_before = ends[:-1:2], ends[1::2], -1
-        text, prefix = b"".join(shown), self._inner.prefix
+        text, prefix = b"".join(parts), self._inner.prefix
         tokens = self._inner.tokenize_with_offsets(text)
         for place, (token, start, end) in enumerate(tokens):
             first = bisect.bisect_right(ends, start)
             last = bisect.bisect_left(starts, end) - 1
+            if marks is not None:  # A first blank has no characters.
+                last = max(last, first)
             if first > last:
                 yield token
-            elif token == _SPAN:
-                yield parts[2 * first + 1]
             else:
                 is_ordered = self._is["ordered"](parts[2 * first + 1])
-                mark = self._first_in_turn if is_ordered else self._first
+                mark = first_in_turn if is_ordered else first_one
                 if first <= last_before:
-                    mark = self._later
+                    mark = later
                 # Only the text's first piece has a blank without characters.
                 has_blank = place == bool(prefix) and token.startswith(_BLANK)
                 surface = b" " * has_blank + text[start:end]
@@ -315,12 +316,12 @@ class Spans(_Tokenizer):
                     yield span
                     continue
                 is_ordered = self._is["ordered"](span)
-                mark = self._first_in_turn if is_ordered else self._first
+                mark = self._marks[is_ordered]
             elif mark is None:
                 yield token
             else:
                 yield mark + token
-                mark = self._later
+                mark = self._marks[2]
 
     def unmark(self, token):
         if not self.in_pieces or not self._is_piece(token):
@@ -332,7 +333,7 @@ class Spans(_Tokenizer):
         return self._inner.is_tie(*cuts)
 
     def _is_piece(self, token):
-        return token[:1] in (self._first, self._first_in_turn, self._later)
+        return token[:1] in self._marks
 
     def fold(self, word):
         if self.in_pieces:
@@ -346,9 +347,8 @@ class Spans(_Tokenizer):
     def mark_needed(self, word: bytes) -> int:
         """Returns the number of a word's kind, as in `ProtectedTokenizer`."""
         if self.in_pieces:
-            kinds = self._first, self._first_in_turn, self._later
             if self._is_piece(word):
-                return 1 + kinds.index(word[:1])
+                return 1 + self._marks.index(word[:1])
             return int(self._is_term(word))
         return self.is_span(word) * (2 if self._is["ordered"](word) else 1)
 
@@ -406,14 +406,14 @@ class Spans(_Tokenizer):
         rest, spans = [], []
         for token, is_span in self._with_whole_spans(tokens):
             blank = b""
-            if is_span and self._in_place and token.startswith(b" "):
+            if is_span and self.in_place and token.startswith(b" "):
                 blank, token = _BLANK, token[1:]
             rest.append(blank + _SPAN if is_span else token)
             spans += [token] * is_span
         parts = self._inner.detokenize(rest).split(_SPAN, len(spans))
         # Bytes may form the character that stands for a span.
         parts[-1] = parts[-1].replace(_SPAN, b"")
-        if self._in_place:
+        if self.in_place:
             parts, spans = self._cut_runs(parts, spans)
         return parts, [*spans, b""]
 
@@ -435,19 +435,16 @@ class Spans(_Tokenizer):
             return
         runs = []
         for token in tokens:
-            if (
-                token[:1] == self._later
-                and runs
-                and self._is_piece(runs[-1][0])
-            ):
+            is_later = token[:1] in self._marks[2::2]
+            if is_later and runs and self._is_piece(runs[-1][0]):
                 runs[-1].append(token)
             else:
                 runs.append([token])
         for run in runs:
             pieces = [self.unmark(x) for x in run]
-            if run[0][:1] in (self._first, self._first_in_turn):
+            if self._is_piece(run[0]) and run[0][:1] not in self._marks[2::2]:
                 whole = b"".join(x.partition(_SURFACE)[2] for x in run)
-                if not self._in_place:
+                if not self.in_place:
                     whole = self._inner.detokenize(pieces)
                 yield whole, True
             else:

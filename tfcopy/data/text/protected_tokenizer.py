@@ -27,8 +27,9 @@ from tfcopy.tokens import BLANK, EDGE, LOST, PIECE_MARKS, SPAN, SURFACE
 _LETTER = r"[\pL\pN_]"
 _ENDS_WORD, _BEGINS_WORD = rf"(?s).*{_LETTER}", rf"(?s){_LETTER}.*"
 _LAST_WORD = r"(?s)^(?:.*\s)?(\S*)$"
-_FIRST, _FIRST_IN_TURN, _LATER = PIECE_MARKS
-_ANY_MARK = f"[{_FIRST}-{_LATER}]"
+_FIRST, _FIRST_IN_TURN, _LATER, _FIRST_UNREAD, _LATER_UNREAD = PIECE_MARKS
+_ANY_MARK = f"[{''.join(PIECE_MARKS)}]"
+_ANY_LATER = f"[{_LATER}{_LATER_UNREAD}]"
 # First and last characters of spans, as patterns spell them.
 _SPAN_EDGES = ("`", "<", ">", r"\{", r"\}", r"\|")
 
@@ -113,7 +114,7 @@ class ProtectedTokenizer:
         Subwords of spans have marks; see `unmark`.
         """
         if self.in_place:
-            return self._find_runs(text)
+            return self._find_runs(*_parts(text, self._names, self.blanks))
         if self.in_pieces:
             return self._cut_runs(text)
         rest, spans = cut_out(text, self._names, self.blanks)
@@ -148,13 +149,30 @@ class ProtectedTokenizer:
         values = tf.where(is_edge, tf.gather(spans, owner), values)
         return keep(tokens.with_values(values), ~is_edge | is_term)
 
-    def _find_runs(self, text):
-        """Cuts text into tokens, with marks at those that overlap spans."""
-        parts, is_span, spans = _parts(text, self._names, self.blanks)
-        is_term = is_span & _matches(parts.values, MARK)
-        shown = tf.where(is_term, SPAN, parts.values)
-        lengths = tf.cast(tf.strings.length(shown), tf.int64)
-        text = join(parts.with_values(shown))
+    def tokenize_terms(self, terms):
+        """Cuts translations into runs that no encoder reads.
+
+        Args:
+            terms: Ragged strings, `(B, None)`.
+
+        Returns:
+            Ragged tokens, `(B, None)`, with marks.
+        """
+        nothing = tf.zeros_like(terms.values)
+        parts = tf.stack([nothing, terms.values, nothing], axis=1)
+        tokens = self._find_runs(
+            tf.RaggedTensor.from_tensor(parts),
+            tf.tile([False, True, False], tf.shape(nothing)),
+            terms.values,
+            (_FIRST_UNREAD, _FIRST_UNREAD, _LATER_UNREAD),
+        )
+        splits = tf.gather(tokens.row_splits, terms.row_splits)
+        return tf.RaggedTensor.from_row_splits(tokens.values, splits)
+
+    def _find_runs(self, parts, is_span, spans, marks=None):
+        """Cuts parts of text into tokens, with marks at those in spans."""
+        lengths = tf.cast(tf.strings.length(parts.values), tf.int64)
+        text = join(parts)
         tokens, starts, ends = self.inner.tokenize_with_offsets(text)
         # Places in all texts, one after the other.
         begin = tf.cumsum(tf.strings.length(text), exclusive=True)
@@ -167,14 +185,16 @@ class ProtectedTokenizer:
             span_ends, begin + starts.flat_values, side="right"
         )
         last_span = tf.searchsorted(span_starts, begin + ends.flat_values) - 1
+        if marks is not None:  # A first blank has no characters.
+            last_span = tf.maximum(last_span, first_span)
         is_within = first_span <= last_span
         values = tokens.flat_values
         owner = tf.gather(tf.concat([spans, [""]], 0), first_span)
-        is_mark = is_within & (values == SPAN)
         goes_on = is_within[1:] & (first_span[1:] <= last_span[:-1])
         goes_on = tf.concat([[False], goes_on], 0)[: tf.size(values)]
-        mark = tf.where(_matches(owner, ORDERED), _FIRST_IN_TURN, _FIRST)
-        mark = tf.where(goes_on, _LATER, mark)
+        first, first_in_turn, later = marks or PIECE_MARKS[:3]
+        mark = tf.where(_matches(owner, ORDERED), first_in_turn, first)
+        mark = tf.where(goes_on, later, mark)
         # Only the text's first piece has a blank without characters.
         places = tf.ragged.range(tokens.row_lengths()).flat_values
         blank = (places == bool(self.inner.prefix)) & _begin_with(values, BLANK)
@@ -193,7 +213,7 @@ class ProtectedTokenizer:
             ]
         )
         values = tf.tensor_scatter_nd_update(values, found[:, None], runs)
-        return tokens.with_values(tf.where(is_mark, owner, values))
+        return tokens.with_values(values)
 
     def _separate(self, tokens):
         """Separates spans from words that were cut together with them."""
@@ -232,7 +252,7 @@ class ProtectedTokenizer:
 
         int32: 2 for placeholders that are identified by position alone, such as
         `%s` and `%d`, 1 for other spans, 0 for other words. The later pieces of
-        a span have 3.
+        a span have 3; those of a term that no encoder reads have 4, later 5.
         """
         if self.in_pieces:
             values = words.flat_values
@@ -335,8 +355,8 @@ class ProtectedTokenizer:
         # A later piece continues the marked ones before it in its row.
         follows = has_mark[:-1] & (rows[:-1] == rows[1:])
         follows = tf.concat([[False], follows], 0)[: tf.size(values)]
-        goes_on = _begin_with(values, _LATER) & follows
-        is_first = has_mark & ~_begin_with(values, _LATER)
+        is_later = _begin_with(values, _ANY_LATER)
+        goes_on, is_first = is_later & follows, has_mark & ~is_later
         pieces = unmark(values)
         if self.in_place:
             pieces = tf.strings.regex_replace(

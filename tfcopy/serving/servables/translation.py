@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from tfcopy import tokens as special
 from tfcopy.data.pairs.copy_ids import encode_source
-from tfcopy.data.ragged_rows import append, fill_empty
+from tfcopy.data.ragged_rows import append, fill_empty, keep
 from tfcopy.data.text import glossary as terms
 from tfcopy.data.text.dictionary import emit
 from tfcopy.data.text.entities import restore
@@ -22,7 +22,7 @@ from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.tokenization import normalize_blanks, readable_text
 from tfcopy.decoding import Candidates, SearchResult, beam_search, search_among
 from tfcopy.runtime.text_functions import POSITIONS
-from tfcopy.tokens import GOES_ON, MASKED
+from tfcopy.tokens import GOES_ON, MASKED, PROTECTED, UNREAD
 
 
 class RequestedTerms(NamedTuple):
@@ -43,6 +43,13 @@ class RequestedTerms(NamedTuple):
     def insert_phrases(self, text):
         """Replaces marks by phrases, in strings of any shape."""
         return terms.unmark(text, self.phrases)
+
+    def demand(self, text):
+        """Replaces marks by phrases; returns ragged translations as well."""
+        parts, is_mark = terms.cut(text, terms.MARK)
+        marks = keep(parts, is_mark)
+        wanted = marks.with_values(self.insert_translations(marks.values))
+        return self.insert_phrases(text), wanted
 
 
 def mark_terms(text, glossary: Glossary | None, lines, tokenizer):
@@ -131,7 +138,7 @@ class Sources(NamedTuple):
     longest: Any
 
 
-def read_sources(translator, text, rows, must_have=None) -> Sources:
+def read_sources(translator, text, rows, must_have=None, terms=None) -> Sources:
     """Encodes texts as `Sources`.
 
     Args:
@@ -141,11 +148,18 @@ def read_sources(translator, text, rows, must_have=None) -> Sources:
         rows: int32 `(B,)`, the texts to encode, some of them repeatedly.
         must_have: Function from ragged words to the `protected` of
             `beam_search`; `None` if no word is required.
+        terms: `RequestedTerms`. The model then reads the phrases that the texts
+            have marks for, and the answers must have the translations.
     """
     tokenizer = translator.source_tokenizer
     longest = translator.max_source_length
-    text = readable_text(text, tokenizer, longest)
-    words = tf.gather(tokenizer.tokenize(text), rows)
+    if terms is not None:
+        text, wanted = terms.demand(text)
+    words = tokenizer.tokenize(readable_text(text, tokenizer, longest))
+    if terms is not None:
+        wanted = translator.target_tokenizer.tokenize_terms(wanted)
+        words = tf.concat([words, wanted], axis=1)
+    words = tf.gather(words, rows)
     needed = None if must_have is None else must_have(words)
     words = words[:, :longest]
     is_blank = words.row_lengths() == 0
@@ -168,7 +182,12 @@ def read_sources(translator, text, rows, must_have=None) -> Sources:
     shape = tf.shape(ids)
     protected = None
     if needed is not None:
-        protected = _read(tf.cast(needed, tf.int32), translator, shape)
+        needed = tf.cast(needed, tf.int32)
+        limit = translator.max_source_length
+        unread = (needed[:, :limit] >= UNREAD).to_tensor(False, shape=shape)
+        ids = tf.where(unread, special.PAD, ids)
+        needed = needed.with_values(tf.gather(PROTECTED, needed.values))
+        protected = _read(needed, translator, shape)
     keys = None
     if translator.entities is not None:
         keys = translator.entities.source(words).to_tensor("", shape=shape)

@@ -430,7 +430,9 @@ class Translator:
             if must_have is None:
                 options = dataclasses.replace(options, must_copy=True)
                 must_have = is_mark
-        return options, read_sources(self, text, rows, must_have), terms
+        unread = terms if getattr(tokenizer, "in_place", False) else None
+        source = read_sources(self, text, rows, must_have, unread)
+        return options, source, terms
 
     def detokenize_result(self, options, result, source, terms):
         """Detokenizes the result of a search, as `_answer` returns it."""

@@ -7,6 +7,8 @@ import { make } from "./text_tokenizers.js";
 export const FORMAT = 2;
 const [PAD, UNK, EOS, FIRST] = [0, 1, 3, 4];
 const [GENERATE, NO_COPY, GOES_ON, MASKED] = [-1, -1, 3, -1e9];
+// From the kinds of tokens to those of a search; no encoder reads the last two.
+const [PROTECTED, UNREAD] = [[0, 1, 2, GOES_ON, 1, GOES_ON], 4];
 const [UNK_WORD, EOS_WORD] = ["<unk>", "</s>"];
 const [UNITS, GROWTH] = [64, 16];
 
@@ -50,28 +52,40 @@ export class TextFunctions {
       ({ mark, terms } = this.glossary.marks(lines ?? []));
       needed ??= (x) => Number(this.glossary.isMark(x));
     }
-    const whole = this.begin(text, mark);
+    const whole = this.begin(text, (x) => this.tokenize(mark(x), terms));
     let tokens = whole.slice(0, longest);
     const found = { isBlank: !tokens.length, terms };
-    if (needed) found.protected = this.required(whole.map(needed));
+    const kinds = needed ? whole.map(needed) : [];
+    if (needed) found.protected = this.required(kinds.map((x) => PROTECTED[x]));
     if (this.entities) {
       found.keys = this.entities.keys(tokens);
       tokens = tokens.map(this.entities.surface);
     }
     const encoded = this.encode(found.keys ?? tokens);
+    encoded.ids = encoded.ids.map((x, i) =>
+      i < tokens.length && kinds[i] >= UNREAD ? PAD : x,
+    );
     if (append_eos) tokens = [...tokens, EOS_WORD];
     return { ...found, ...encoded, tokens };
   }
 
+  /** Tokenizes a marked text; in place, it has no marks, but translations. */
+  tokenize(text, terms) {
+    if (!terms || !this.source.facts.in_place) return this.source.tokenize(text);
+    const [phrases, wanted] = this.glossary.demand(text, terms);
+    const more = wanted.flatMap((x) => this.target.tokenizeTerm(x));
+    return [...this.source.tokenize(phrases), ...more];
+  }
+
   /** Tokenizes a text, which is cut off far behind its first tokens. */
-  begin(text, mark) {
+  begin(text, tokenize) {
     const count = this.facts.max_source_length + this.facts.reach;
     for (let size = UNITS * count; text.length > size; size *= GROWTH) {
       const [begun] = text.slice(0, size).match(/^[^]*\s/) ?? [""];
-      const tokens = this.source.tokenize(mark(begun));
+      const tokens = tokenize(begun);
       if (tokens.length >= count) return tokens;
     }
-    return this.source.tokenize(mark(text));
+    return tokenize(text);
   }
 
   encode(tokens) {

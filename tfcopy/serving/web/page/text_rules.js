@@ -143,6 +143,14 @@ export class Glossary {
     return this.word.replace(text, ([x]) => `\x04${x}\x04`);
   }
 
+  /** Replaces marks by phrases; returns the translations as well. */
+  demand(text, terms) {
+    const [phrases, translations] = [0, 1].map((i) => terms.map((x) => x[i]));
+    const marks = this.mark.split(text).filter((_, i) => i % 2);
+    const wanted = marks.map((x) => this.unmark(x, translations));
+    return [this.unmark(text, phrases), wanted];
+  }
+
   /** Replaces marks by texts of their numbers, if there are such. */
   unmark(text, texts) {
     return this.mark.replace(text, ([x]) => texts[x.slice(1, -1)] ?? x);

@@ -179,22 +179,29 @@ export class Spans extends Tokenizer {
       : tokens.map((x) => (x === SPAN ? spans.shift() : x));
   }
 
+  /** Cuts a translation into a run that no encoder reads. */
+  tokenizeTerm(term) {
+    const [first, later] = this.facts.marks.slice(3);
+    return this.findRuns(["", term, ""], [first, first, later]);
+  }
+
   /** Returns tokens, with marks before those that overlap spans. */
-  findRuns(parts) {
-    const [first, firstInTurn, later] = this.facts.marks;
-    const shown = parts.map((x, i) => (i % 2 && this.mark.matches(x) ? SPAN : x));
+  findRuns(parts, marks = null) {
+    const [first, firstInTurn, later] = marks ?? this.facts.marks;
     let [place, last] = [0, null];
-    const spans = shown.flatMap((x, i) => {
+    const spans = parts.flatMap((x, i) => {
       const [start, end] = [place, (place += x.length)];
-      return i % 2 ? [{ start, end, text: parts[i] }] : [];
+      return i % 2 ? [{ start, end, text: x }] : [];
     });
-    const text = shown.join("");
+    const text = parts.join("");
     return this.inner.places(text).map(([token, start, end], i) => {
-      const within = spans.filter((x) => x.end > start && x.start < end);
+      // A first blank has no characters.
+      const within = spans.filter(
+        (x) => marks || (x.end > start && x.start < end),
+      );
       const goesOn = last !== null && within[0] === last;
       last = within.at(-1) ?? null;
       if (!within.length) return token;
-      if (token === SPAN) return within[0].text;
       const isOrdered = this.is.ordered(within[0].text);
       const mark = goesOn ? later : isOrdered ? firstInTurn : first;
       // Only the text's first piece has a blank without characters.
@@ -284,10 +291,11 @@ export class Spans extends Tokenizer {
 
   /** Returns the texts around spans, and the span after each or nothing. */
   partsOf(tokens) {
-    const [first, firstInTurn, later] = this.facts.marks;
+    const { marks } = this.facts;
+    const isLater = (x) => [marks[2], marks[4]].includes(x[0]);
     const runs = [];
     for (const token of tokens) {
-      const goesOn = this.isPiece(token) && token[0] === later;
+      const goesOn = this.isPiece(token) && isLater(token);
       if (goesOn && runs.length && this.isPiece(runs.at(-1)[0]))
         runs.at(-1).push(token);
       else runs.push([token]);
@@ -296,7 +304,7 @@ export class Spans extends Tokenizer {
       if (!this.facts.in_pieces) return [run[0], this.isSpan(run[0])];
       const pieces = run.map((x) => this.unmark(x));
       const text = run.map((x) => x.split(SURFACE)[1]);
-      if (![first, firstInTurn].includes(run[0][0]))
+      if (!this.isPiece(run[0]) || isLater(run[0]))
         return [pieces[0], this.mark.matches(pieces[0])];
       const isInPlace = this.facts.in_place;
       return [isInPlace ? text.join("") : this.inner.detokenize(pieces), true];
