@@ -142,20 +142,14 @@ def import_model(
 
     folder, origin = find_checkpoint(os.fspath(model), revision)
     with tempfile.TemporaryDirectory(prefix="tfcopy-") as files:
-        try:
-            if opus_mt.is_opus_mt(folder):
-                folder = opus_mt.convert(folder, files)
-            # Late, so that wrong names are reported at once.
-            from tfcopy.serving import published_translator, saved_model
-            from tfcopy.serving.servables import settings as known
+        folder = opus_mt.convert(folder, files)
+        # Late, so that wrong names are reported at once.
+        from tfcopy.serving import published_translator, saved_model
+        from tfcopy.serving.servables import settings as known
 
-            translator = published_translator.make_translator(
-                folder, files, target_language, protect, litert
-            )
-        except ValueError as error:
-            own = rf"{re.escape(files)}(/files|/checkpoint)?"
-            text = re.sub(own, lambda _: os.fspath(model), str(error))
-            raise ValueError(text) from error
+        translator = published_translator.make_translator(
+            folder, files, target_language, protect, litert
+        )
         facts = {"kind": "Translator", "arguments": {}, "model": {"config": {}}}
         values = known.parse(facts, settings or {})
         arguments = known.change_arguments(translator.arguments, values)

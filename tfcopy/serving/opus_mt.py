@@ -7,181 +7,150 @@ opus_mt.json. Nothing of a file is run, and the claims of an archive are checked
 before it is unpacked.
 """
 
-import functools
 import json
 import os
 import pathlib
 import re
+import shutil
 import stat
 import zipfile
 
 import numpy as np
 import yaml
 
-from tfcopy import checked_files, file_formats
+from tfcopy.checked_files import (
+    damage_of,
+    read_arrays,
+    write_arrays,
+    write_json,
+)
+from tfcopy.file_formats import read_regular
 
-_FORMAT = json.loads(pathlib.Path(__file__).with_suffix(".json").read_text())
+FORMAT = json.loads(pathlib.Path(__file__).with_suffix(".json").read_text())
 # Bytes: of all files of an archive, for each byte of it, of a text.
 _LARGEST, _RATIO, _LARGEST_TEXT = 1 << 33, 100, 1 << 26
 # A file, or one in a folder.
 _PLACE = re.compile(r"(?!\.\.?/)([^/\\]+/)?[^/\\]*")
-_LAYER = re.compile(r"((encoder|decoder)_l([1-9][0-9]*)_)?")
 _ENTRY = re.compile(r"^(?:\? (.*)\n|(.*)): +([0-9]{1,9})\r?$", re.MULTILINE)
-_LANGUAGE = re.compile(r"\* (source|target) language\(s\): *([\w-]+)\s*\n")
-_NORMS = "transformer-preprocess transformer-postprocess"
-_NORMS += " transformer-postprocess-top"
-_errors_of = functools.partial(checked_files.damage_of, state="cannot be read")
+_WRONG = "cannot be read"
 
 
-def is_opus_mt(model) -> bool:
-    """Returns whether a path is a file, or a folder of Marian's own files."""
-    root = pathlib.Path(model)
-    is_other = (root / "config.json").exists()
-    return root.is_file() or (root / "decoder.yml").exists() and not is_other
-
-
-def convert(model, folder) -> str:
-    """Writes a checkpoint of OPUS-MT in the format of Hugging Face.
+def convert(model, folder):
+    """Makes a checkpoint of OPUS-MT one in the format of Hugging Face.
 
     Its arrays become "model.npz", which `published_network` reads. The rows of
     the padding, which Marian does without, are zeros.
 
     Args:
-        model: Folder or ZIP archive.
-        folder: A folder, which gets two: "files" of the archive, and
-            "checkpoint".
+        model: A folder or a ZIP archive.
+        folder: A folder, which gets one of the name of `model`.
 
     Returns:
-        The folder of the checkpoint.
+        The folder of the checkpoint; `model` if it is a folder without
+        `decoder.yml`.
 
     Raises:
-        OSError: If a file cannot be written.
+        OSError: If a file is missing, or cannot be written.
         ValueError: In one line that names the file and the field.
     """
-    root, target = pathlib.Path(model), pathlib.Path(folder, "checkpoint")
-    target.mkdir()
-    if root.is_file():
-        _check_members(root)
-        with _errors_of(model), zipfile.ZipFile(root) as archive:
-            archive.extractall(root := pathlib.Path(folder, "files"))
+    root = pathlib.Path(folder, os.path.basename(os.path.abspath(model)))
+    if os.path.isfile(model):
+        _check_members(model)
+        with damage_of(model, _WRONG), zipfile.ZipFile(model) as archive:
+            archive.extractall(root)
         root = min(root.glob("*/decoder.yml"), default=root / "x").parent
+    elif os.path.exists(os.path.join(model, "decoder.yml")):
+        root.mkdir(parents=True)
+        for path in filter(pathlib.Path.is_file, pathlib.Path(model).iterdir()):
+            shutil.copy(path, root)
+    else:
+        return model
     path = root / "decoder.yml"
-    decoder = _read_fields(path, _read(path), "decoder.yml")
-    names = decoder["vocabs"].split()
+    fields = _read_fields(path, read_regular(path, _LARGEST_TEXT), path.name)
+    names, path = fields["vocabs"].split(), root / fields["models"]
     vocabularies = [_read_vocabulary(root / x) for x in names]
-    pad = vocabularies[0]["<pad>"]
-    arrays, config = _read_network(root / decoder["models"])
-    if "model.shared.weight" not in arrays:
-        config["share_encoder_decoder_embeddings"] = False
-    elif vocabularies[0] != vocabularies[1]:
+    _check_members(path)
+    arrays = read_arrays(path)
+    data = arrays.pop("special:model.yml", np.zeros(0)).tobytes()
+    fields |= _read_fields(path, data.rstrip(b"\0"), "special:model.yml")
+    is_shared, pad = "Wemb" in arrays, vocabularies[0]["<pad>"]
+    if is_shared and vocabularies[0] != vocabularies[1]:
         raise ValueError(f"{root / names[1]}: not the same as {names[0]}.")
-    config |= {
-        "num_beams": int(decoder["beam-size"]),
-        "length_penalty": float(decoder["normalize"]),
+    is_first = fields["transformer-preprocess"] == "n"
+    with damage_of(path, _WRONG):
+        arrays = dict(_iter_renamed(arrays, "_pre" * is_first))
+    write_arrays(root / "model.npz", arrays)
+    config = {
+        **FORMAT["config"],
+        **{x: json.loads(fields[y]) for x, y in FORMAT["numbers"].items()},
         **{"vocab_size": pad + 1, "pad_token_id": pad},
-        **{"decoder_start_token_id": pad},
+        **{"decoder_start_token_id": pad, "normalize_first": is_first},
+        "activation_function": fields["transformer-ffn-activation"],
+        "share_encoder_decoder_embeddings": is_shared,
     }
-    texts = {"tokenizer_config": _read_languages(root), "config": config}
-    texts |= zip(("vocab", "target_vocab"), vocabularies)
-    for name, content in texts.items():
-        checked_files.write_json(target / f"{name}.json", content)
-    checked_files.write_arrays(target / "model.npz", arrays)
-    for name in ("source.spm", "target.spm"):
-        (target / name).write_bytes(_read(root / name))
-    return str(target)
+    contents = config, config, *vocabularies
+    for name, content in zip(FORMAT["files"], contents):
+        write_json(root / name, content)
+    return root
 
 
 def _check_members(path):
     """Raises a ValueError if a ZIP archive is not to be unpacked."""
-    most = min(_LARGEST, _RATIO * os.path.getsize(path))
-    with _errors_of(path), zipfile.ZipFile(path) as archive:
-        names = archive.namelist()
+    names, most = set(), min(_LARGEST, _RATIO * os.path.getsize(path))
+    with damage_of(path, _WRONG), zipfile.ZipFile(path) as archive:
         for member in archive.infolist():
             name, most = member.filename, most - member.file_size
-            for is_wrong, reason in (
-                (stat.S_ISLNK(member.external_attr >> 16), "a link"),
-                (not _PLACE.fullmatch(name), "not in one folder"),
-                (names.count(name) > 1, "there twice"),
-                (most < 0, f"of {member.file_size:,} bytes"),
-            ):
-                if is_wrong:
-                    raise ValueError(f"{name!r} is {reason}")
-
-
-def _read(path):
-    if not path.is_file():
-        hint = " Models of BPE are not read." * path.match("*.spm")
-        raise ValueError(f"{path}: there is no such file.{hint}")
-    return file_formats.read_regular(path, _LARGEST_TEXT)
+            is_link = stat.S_ISLNK(member.external_attr >> 16)
+            if is_link or name in names or not _PLACE.fullmatch(name):
+                raise ValueError(f"{name!r} is a link, twice or out of place")
+            if most < 0:
+                raise ValueError(f"{name!r} has {member.file_size:,} bytes")
+            names.add(name)
 
 
 def _read_fields(path, data, kind):
-    """Returns the fields of YAML that opus_mt.json has, as texts."""
-    with _errors_of(path):
-        fields, found = yaml.load(data, yaml.BaseLoader), {}
-        for names, pattern in _FORMAT[kind].items():
-            values = [fields.get(x, "") for x in names.split()]
-            values = values[0] if isinstance(values[0], list) else values
-            found[names] = " ".join(values)
-            if not re.fullmatch(pattern, found[names]):
-                reason = f"must match {pattern!r}, and is {found[names]!r:.80}"
-                raise ValueError(f"{names} {reason}")
-    return found
+    """Returns the fields of YAML, as texts that match their patterns."""
+    with damage_of(path, _WRONG):
+        fields = yaml.load(data, yaml.BaseLoader)
+        for name, pattern in FORMAT[kind].items():
+            value = [fields.get(x, "") for x in name.split()]
+            value = " ".join(value[0] if isinstance(value[0], list) else value)
+            if not re.fullmatch(pattern, value):
+                raise ValueError(f"{name}: {value!r:.80} is not {pattern}")
+            fields[name] = value
+        return fields
 
 
-def _read_network(path):
-    """Returns arrays by the names of transformers, and their config."""
-    _check_members(path)
-    arrays, renamed = checked_files.read_arrays(path), {}
-    text = arrays.pop("special:model.yml", np.zeros(0)).tobytes()
-    fields = _read_fields(path, text.rstrip(b"\0"), "special:model.yml")
-    is_first = fields[_NORMS].startswith("n")
+def _iter_renamed(arrays, suffix):
+    """Yields arrays as transformers names and turns them, with the padding."""
+    pattern = rf"(encoder|decoder)_l([1-9][0-9]*)_(.*?)(?:{suffix})?"
     for name, array in arrays.items():
-        if array.dtype.kind != "f":
-            raise ValueError(f"{path}, {name}: the type {array.dtype}.")
-        layer, side, number = _LAYER.match(name).groups("")
-        short = name[len(layer) :].removesuffix("_pre" * is_first)
-        array = array.squeeze() if "Wemb" in name else array.squeeze().T
-        if "Wemb" in name or "logit" in name:  # and the padding
-            array = np.insert(array, len(array), 0, axis=0)
-        place = layer and f"model.{side}.layers.{int(number) - 1}."
-        place += _FORMAT["arrays"].get(short, name)
-        renamed[place] = array[None] if place == "final_logits_bias" else array
-    config = {x: int(fields[y]) for x, y in _FORMAT["sizes"].items()}
-    config |= _FORMAT["config"] | {
-        "activation_function": fields["transformer-ffn-activation"],
-        "tie_word_embeddings": "lm_head.weight" not in renamed,
-        "normalize_first": is_first,
-    }
-    return renamed, config
+        array = array.astype("float32", casting="equiv")
+        if "Wemb" in name or "logit" in name:
+            more = (0, 1), (0, 0)
+            array = np.pad(array, more if "Wemb" in name else more[::-1])
+        else:
+            array = array.squeeze().T
+        if layer := re.fullmatch(pattern, name):
+            name = FORMAT["layers"].get(layer[3], layer[3])
+            name = f"model.{layer[1]}.layers.{int(layer[2]) - 1}.{name}"
+        yield FORMAT["arrays"].get(name, name), array
 
 
 def _read_vocabulary(path):
     """Returns the ids of tokens, of lines `token: id`, and of the padding."""
-    text = _read(path)
-    with _errors_of(path):
-        text = text.decode()
-        entries = _ENTRY.findall(text)
-        ids = {_unquote(x or y): int(number) for x, y, number in entries}
-        if rest := _ENTRY.sub("", text).strip():
-            raise ValueError(f"no line of a token and its id: {rest!r:.80}")
-        if sorted(ids.values()) != [*range(len(entries))]:
-            raise ValueError("a token or an id is missing or there twice")
+    with damage_of(path, _WRONG):
+        text = read_regular(path, _LARGEST_TEXT).decode()
+        ids = {_unquote(x or y): int(n) for x, y, n in _ENTRY.findall(text)}
+        rest = _ENTRY.sub("", text).strip()
+        if rest or sorted(ids.values()) != [*range(len(ids))]:
+            raise ValueError(f"not `token: id` with each id once {rest!r:.80}")
         return {**ids, "<pad>": len(ids)}
 
 
 def _unquote(text):
     """Returns the text of a scalar of YAML."""
-    if text.startswith("'"):
+    if text[0] == "'":
         return text[1:-1].replace("''", "'")
-    if not text.startswith('"'):
-        return text
-    text = re.sub(r"\\(.)", lambda x: r"\u00" if x[1] == "x" else x[0], text)
-    return json.loads(text, strict=False)
-
-
-def _read_languages(root):
-    """Returns the languages that README.md names, if it is one of a side."""
-    path = root / "README.md"
-    text = _read(path).decode(errors="replace") if path.is_file() else ""
-    return {f"{side}_lang": code for side, code in _LANGUAGE.findall(text)}
+    code = re.sub(r"\\(.)", lambda x: r"\u00" if x[1] == "x" else x[0], text)
+    return json.loads(code, strict=False) if text[0] == '"' else text

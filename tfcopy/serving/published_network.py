@@ -39,7 +39,7 @@ _ABSENT = "normalize_before", "normalize_embedding", "add_final_layer_norm"
 _LARGEST_HEADER = 1 << 25
 _DTYPES = {"F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 _FILES = "model.safetensors", "model.safetensors.index.json", "tf_model.h5"
-_FILES += ("model.npz",)  # of `opus_mt`
+_FILES = ("model.npz", *_FILES)  # the first by `opus_mt`
 
 
 class Checkpoint(NamedTuple):
@@ -249,7 +249,7 @@ class CheckpointArrays:
         paths = [os.path.join(folder, name) for name in _FILES]
         there = [path for path in paths if os.path.isfile(path)]
         if not there:
-            reason = f"there is none of {', '.join(_FILES)}"
+            reason = f"there is none of {', '.join(_FILES[1:])}"
             if os.path.isfile(os.path.join(folder, "pytorch_model.bin")):
                 reason = (
                     "pytorch_model.bin may run code when it is read. Load it "
