@@ -1,6 +1,5 @@
 """Checkpoints of OPUS-MT's own format are those of Hugging Face, or refused."""
 
-import json
 import shutil
 import zipfile
 
@@ -8,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.serving import checkpoints
+from tfcopy.checked_files import read_json
 from tfcopy.serving import opus_mt, published_network
 
 LINK = zipfile.ZipInfo("link")
@@ -16,9 +16,8 @@ LINK.external_attr = 0o120777 << 16
 
 def read(folder):
     backbone, bias, _ = published_network.load(folder)
-    vocabulary = json.loads((folder / "vocab.json").read_text())
-    vocabulary.pop("sha256", None)
-    return [vocabulary, bias, *backbone.trainable_weights]
+    weights = backbone.trainable_weights
+    return [read_json(folder / "vocab.json"), bias, *weights]
 
 
 def test_network_and_tokens_are_those_of_hugging_face(tmp_path):
@@ -54,8 +53,9 @@ def test_archives_are_not_believed(name, tmp_path):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a", "")
         archive.NameToInfo.clear()
-        archive.writestr(name, bytes((1 << 26) * (name == "bomb")))
-    reason = "67,108,864 bytes" if name == "bomb" else "is a link, twice or"
-    with pytest.raises(ValueError, match=f"{path} cannot be read .*{reason}"):
+        archive.writestr(name, bytes((1 << 24) * (name == "bomb")))
+    with pytest.raises(
+        ValueError, match="opus.zip cannot be read .*' (is|has)"
+    ):
         opus_mt.convert(path, tmp_path / "made")
     assert [*tmp_path.iterdir()] == [path]

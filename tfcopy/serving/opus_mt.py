@@ -29,6 +29,7 @@ from tfcopy.file_formats import read_regular
 FORMAT = json.loads(pathlib.Path(__file__).with_suffix(".json").read_text())
 # Bytes: of all files of an archive, for each byte of it, of a text.
 _LARGEST, _RATIO, _LARGEST_TEXT = 1 << 33, 100, 1 << 26
+_LARGEST_SETTINGS = 1 << 16
 # A file, or one in a folder.
 _PLACE = re.compile(r"(?!\.\.?/)([^/\\]+/)?[^/\\]*")
 _ENTRY = re.compile(r"^(?:\? (.*)\n|(.*)): +([0-9]{1,9})\r?$", re.MULTILINE)
@@ -66,11 +67,14 @@ def convert(model, folder):
     else:
         return model
     path = root / "decoder.yml"
-    fields = _read_fields(path, read_regular(path, _LARGEST_TEXT), path.name)
+    fields = _read_fields(path, path.read_bytes(), path.name)
     names, path = fields["vocabs"].split(), root / fields["models"]
     vocabularies = [_read_vocabulary(root / x) for x in names]
     _check_members(path)
-    arrays = read_arrays(path)
+    try:
+        arrays = read_arrays(path)
+    except MemoryError as error:  # of a shape that is not true
+        raise ValueError(f"{path}: {error}.") from error
     data = arrays.pop("special:model.yml", np.zeros(0)).tobytes()
     fields |= _read_fields(path, data.rstrip(b"\0"), "special:model.yml")
     is_shared, pad = "Wemb" in arrays, vocabularies[0]["<pad>"]
@@ -111,6 +115,8 @@ def _check_members(path):
 def _read_fields(path, data, kind):
     """Returns the fields of YAML, as texts that match their patterns."""
     with damage_of(path, _WRONG):
+        if len(data) > _LARGEST_SETTINGS:
+            raise ValueError(f"{kind} has {len(data):,} bytes")
         fields = yaml.load(data, yaml.BaseLoader)
         for name, pattern in FORMAT[kind].items():
             value = [fields.get(x, "") for x in name.split()]
