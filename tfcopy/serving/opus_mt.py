@@ -27,9 +27,9 @@ from tfcopy.checked_files import (
 from tfcopy.file_formats import read_regular
 
 FORMAT = json.loads(pathlib.Path(__file__).with_suffix(".json").read_text())
-# Bytes: of all files of an archive, for each byte of it, of a text.
-_LARGEST, _RATIO, _LARGEST_TEXT = 1 << 33, 100, 1 << 26
-_LARGEST_SETTINGS = 1 << 16
+# Bytes: of all files of an archive, for each byte of it; of texts.
+_LARGEST, _RATIO = 1 << 33, 100
+_LARGEST_SETTINGS, _LARGEST_VOCABULARY = 1 << 16, 1 << 26
 # A file, or one in a folder.
 _PLACE = re.compile(r"(?!\.\.?/)([^/\\]+/)?[^/\\]*")
 _ENTRY = re.compile(r"^(?:\? (.*)\n|(.*)): +([0-9]{1,9})\r?$", re.MULTILINE)
@@ -86,10 +86,9 @@ def convert(model, folder):
     write_arrays(root / "model.npz", arrays)
     config = {
         **FORMAT["config"],
-        **{x: json.loads(fields[y]) for x, y in FORMAT["numbers"].items()},
+        **{x: yaml.safe_load(fields[y]) for x, y in FORMAT["fields"].items()},
         **{"vocab_size": pad + 1, "pad_token_id": pad},
         **{"decoder_start_token_id": pad, "normalize_first": is_first},
-        "activation_function": fields["transformer-ffn-activation"],
         "share_encoder_decoder_embeddings": is_shared,
     }
     contents = config, config, *vocabularies
@@ -106,7 +105,9 @@ def _check_members(path):
             name, most = member.filename, most - member.file_size
             is_link = stat.S_ISLNK(member.external_attr >> 16)
             if is_link or name in names or not _PLACE.fullmatch(name):
-                raise ValueError(f"{name!r} is a link, twice or out of place")
+                raise ValueError(
+                    f"{name!r} is a link, twice or not in one folder"
+                )
             if most < 0:
                 raise ValueError(f"{name!r} has {member.file_size:,} bytes")
             names.add(name)
@@ -146,7 +147,7 @@ def _iter_renamed(arrays, suffix):
 def _read_vocabulary(path):
     """Returns the ids of tokens, of lines `token: id`, and of the padding."""
     with damage_of(path, _WRONG):
-        text = read_regular(path, _LARGEST_TEXT).decode()
+        text = read_regular(path, _LARGEST_VOCABULARY).decode()
         ids = {_unquote(x or y): int(n) for x, y, n in _ENTRY.findall(text)}
         rest = _ENTRY.sub("", text).strip()
         if rest or sorted(ids.values()) != [*range(len(ids))]:
