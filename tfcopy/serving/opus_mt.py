@@ -1,7 +1,7 @@
 """Checkpoints of OPUS-MT in Marian's own format, made those of Hugging Face.
 
-A checkpoint is a folder or a ZIP archive, with `decoder.yml`, Marian's arrays
-in an `.npz`, vocabularies in YAML, and models of SentencePiece. The fields that
+A checkpoint is a folder or a ZIP archive, with "decoder.yml", Marian's arrays
+in an ".npz", vocabularies in YAML, and models of SentencePiece. The fields that
 are looked at, the values that they may have, and the names of the arrays are in
 opus_mt.json. Nothing of a file is run, and the claims of an archive are checked
 before it is unpacked.
@@ -48,7 +48,7 @@ def convert(model, folder):
 
     Returns:
         The folder of the checkpoint; `model` if it is a folder without
-        `decoder.yml`.
+        "decoder.yml".
 
     Raises:
         OSError: If a file is missing, or cannot be written.

@@ -156,4 +156,8 @@ def read_facts(folder, target_language: str | None = None) -> dict:
         pattern = r"^\* (source|target) language\(s\): *([\w-]+)$"
         for side, code in re.findall(pattern, head, re.MULTILINE):
             facts.setdefault(f"{side}_language", code)
+    path = os.path.join(folder, "LICENSE")
+    if os.path.isfile(path) and "license" not in facts:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            facts["license"] = file.readline(80).strip()
     return facts
