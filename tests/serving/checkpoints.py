@@ -204,8 +204,8 @@ def write_opus(folder, old="", new=""):
     names = {y: x for x, y in opus_mt.FORMAT["layers"].items()}
     for name in set(weights) - {"model.shared.weight", "final_logits_bias"}:
         _, side, _, i, rest = name.split(".", 4)
-        name_there = f"{side}_l{int(i) + 1}_{names[rest]}"
-        arrays[name_there] = np.atleast_2d(weights[name].T)
+        place = f"{side}_l{int(i) + 1}_{names[rest]}"
+        arrays[place] = np.atleast_2d(weights[name].T)
     text = f"""type: transformer\ndim-emb: {UNITS}\nenc-depth: 2\ndec-depth: 1
 transformer-dim-ffn: {INNER}\ntransformer-heads: {HEADS}\nright-left: false
 transformer-ffn-activation: swish\ntransformer-postprocess: dan\n\0"""

@@ -18,13 +18,8 @@ import zipfile
 import numpy as np
 import yaml
 
-from tfcopy.checked_files import (
-    damage_of,
-    read_arrays,
-    write_arrays,
-    write_json,
-)
-from tfcopy.file_formats import read_regular
+from tfcopy import checked_files, file_formats
+from tfcopy.checked_files import damage_of
 
 FORMAT = json.loads(pathlib.Path(__file__).with_suffix(".json").read_text())
 # Bytes: of all files of an archive, for each byte of it; of texts.
@@ -36,7 +31,7 @@ _ENTRY = re.compile(r"^(?:\? (.*)\n|(.*)): +([0-9]{1,9})\r?$", re.MULTILINE)
 _WRONG = "cannot be read"
 
 
-def convert(model, folder):
+def convert(model, folder) -> str | os.PathLike:
     """Makes a checkpoint of OPUS-MT one in the format of Hugging Face.
 
     Its arrays become "model.npz", which `published_network` reads. The rows of
@@ -72,7 +67,7 @@ def convert(model, folder):
     vocabularies = [_read_vocabulary(root / x) for x in names]
     _check_members(path)
     try:
-        arrays = read_arrays(path)
+        arrays = checked_files.read_arrays(path)
     except MemoryError as error:  # of a shape that is not true
         raise ValueError(f"{path}: {error}.") from error
     data = arrays.pop("special:model.yml", np.zeros(0)).tobytes()
@@ -83,7 +78,7 @@ def convert(model, folder):
     is_first = fields["transformer-preprocess"] == "n"
     with damage_of(path, _WRONG):
         arrays = dict(_iter_renamed(arrays, "_pre" * is_first))
-    write_arrays(root / "model.npz", arrays)
+    checked_files.write_arrays(root / "model.npz", arrays)
     config = {
         **FORMAT["config"],
         **{x: yaml.safe_load(fields[y]) for x, y in FORMAT["fields"].items()},
@@ -93,7 +88,7 @@ def convert(model, folder):
     }
     contents = config, config, *vocabularies
     for name, content in zip(FORMAT["files"], contents):
-        write_json(root / name, content)
+        checked_files.write_json(root / name, content)
     return root
 
 
@@ -114,18 +109,18 @@ def _check_members(path):
 
 
 def _read_fields(path, data, kind):
-    """Returns the fields of YAML, as texts that match their patterns."""
+    """Returns the known fields of YAML, as texts that match their patterns."""
     with damage_of(path, _WRONG):
         if len(data) > _LARGEST_SETTINGS:
             raise ValueError(f"{kind} has {len(data):,} bytes")
-        fields = yaml.load(data, yaml.BaseLoader)
+        fields, found = yaml.load(data, yaml.BaseLoader), {}
         for name, pattern in FORMAT[kind].items():
             value = [fields.get(x, "") for x in name.split()]
             value = " ".join(value[0] if isinstance(value[0], list) else value)
             if not re.fullmatch(pattern, value):
                 raise ValueError(f"{name}: {value!r:.80} is not {pattern}")
-            fields[name] = value
-        return fields
+            found[name] = value
+        return found
 
 
 def _iter_renamed(arrays, suffix):
@@ -147,7 +142,7 @@ def _iter_renamed(arrays, suffix):
 def _read_vocabulary(path):
     """Returns the ids of tokens, of lines `token: id`, and of the padding."""
     with damage_of(path, _WRONG):
-        text = read_regular(path, _LARGEST_VOCABULARY).decode()
+        text = file_formats.read_regular(path, _LARGEST_VOCABULARY).decode()
         ids = {_unquote(x or y): int(n) for x, y, n in _ENTRY.findall(text)}
         rest = _ENTRY.sub("", text).strip()
         if rest or sorted(ids.values()) != [*range(len(ids))]:
