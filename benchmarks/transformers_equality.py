@@ -4,18 +4,22 @@
     python -m benchmarks.transformers_equality compare FOLDER     # has tfcopy
     python benchmarks/transformers_equality.py make_tokens FOLDER TEXTS
     python -m benchmarks.transformers_equality compare_tokens FOLDER TEXTS
+    python -m benchmarks.transformers_equality digest FOLDER_OR_ARCHIVE ...
 
 The first command writes checkpoints of 44 configs by transformers' own
 `save_pretrained`, and its logits; the second prints the largest difference. The
 third learns the subwords of the lines of a file and writes a tokenizer, and the
 ids of each line by `MarianTokenizer`; the fourth counts the lines whose ids
-differ, with and without spans in place.
+differ, with and without spans in place. The last prints a checksum of the
+weights of each checkpoint, whatever its format.
 """
 
+import hashlib
 import itertools
 import json
 import pathlib
 import sys
+import tempfile
 
 import numpy as np
 
@@ -159,6 +163,17 @@ def compare_tokens(folder, texts):
         pairs = [*zip(lines, found, ids, strict=True)]
         differ = [x for x in pairs if x[1] != x[2] and x[2] != [2, 0]]
         print(protect, len(differ), "of", len(lines), differ[:3])
+
+
+def digest(*checkpoints):
+    from tfcopy.serving import opus_mt, published_network
+
+    for path in checkpoints:
+        with tempfile.TemporaryDirectory() as folder:
+            loaded = published_network.load(opus_mt.convert(path, folder))
+        arrays = [loaded.logit_bias, *loaded.backbone.trainable_weights]
+        data = b"".join(np.asarray(x).tobytes() for x in arrays)
+        print(path, hashlib.sha256(data).hexdigest())
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ def read_arrays(path, names=None) -> dict[str, np.ndarray]:
         DamagedFileError: If it is damaged, or cannot be read.
     """
     with (
-        _damage_of(path),
+        damage_of(path),
         filesystem.open(path, "rb") as file,
         zipfile.ZipFile(file) as archive,
     ):
@@ -100,7 +100,7 @@ def read_json(path, data: bytes | None = None) -> dict:
         FileNotFoundError: If there is no such file.
         DamagedFileError: If it is damaged, or cannot be read.
     """
-    with _damage_of(path):
+    with damage_of(path):
         if data is None:
             data = filesystem.read_bytes(path)
         content = parse_json(data.decode("utf-8", "surrogatepass"))
@@ -272,14 +272,13 @@ def _checksum(content):
 
 
 @contextlib.contextmanager
-def _damage_of(path):
+def damage_of(path, state: str = "is damaged"):
     """Raises the many errors of parsers as errors that name the file."""
     try:
         yield
     except (FileNotFoundError, MemoryError):
         raise
     except Exception as error:
-        state = "is damaged"
         if isinstance(error, (PermissionError, IsADirectoryError)):
             state = "cannot be read"
         reason = getattr(error, "strerror", None) or str(error)

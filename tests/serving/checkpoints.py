@@ -7,6 +7,7 @@ import numpy as np
 import sentencepiece
 
 from tests.data.text.hub_tokenizers import train_sentencepiece
+from tfcopy.serving import opus_mt
 
 ROWS, UNITS, HEADS, INNER = 12, 8, 2, 12
 MARIAN = {
@@ -186,3 +187,34 @@ def write_marian(folder, seed=0, more=(), **changes):
     weights = make_weights(config, seed)
     write(folder, config, weights)
     return config, weights
+
+
+def write_opus(folder, old="", new=""):
+    """Writes a checkpoint in both formats, and a change into that of OPUS-MT.
+
+    Returns the folders of Hugging Face's format and of OPUS-MT's.
+    """
+    hub, opus = folder / "hub", folder / "opus"
+    hub.mkdir(), opus.mkdir()
+    config, weights = write_marian(hub, more=["01", "\x85", 'q"\\x'])
+    table, bias = weights["model.shared.weight"], weights["final_logits_bias"]
+    table[-1] = bias[0, -1] = 0  # Marian has no padding.
+    write(hub, config, weights)
+    arrays = {"Wemb": table[:-1], "decoder_ff_logit_out_b": bias[:, :-1]}
+    names = {y: x for x, y in opus_mt.FORMAT["layers"].items()}
+    for name in set(weights) - {"model.shared.weight", "final_logits_bias"}:
+        _, side, _, i, rest = name.split(".", 4)
+        place = f"{side}_l{int(i) + 1}_{names[rest]}"
+        arrays[place] = np.atleast_2d(weights[name].T)
+    text = f"""type: transformer\ndim-emb: {UNITS}\nenc-depth: 2\ndec-depth: 1
+transformer-dim-ffn: {INNER}\ntransformer-heads: {HEADS}\nright-left: false
+transformer-ffn-activation: swish\ntransformer-postprocess: dan\n\0"""
+    data = np.frombuffer(text.replace(old, new).encode(), "uint8")
+    np.savez(opus / "a.npz", **arrays, **{"special:model.yml": data})
+    text = "models:\n  - a.npz\nvocabs:\n  - a.yml\n  - a.yml\nbeam-size: 2\n"
+    (opus / "decoder.yml").write_text(f"{text}normalize: 1".replace(old, new))
+    pieces = [*json.loads((hub / "vocab.json").read_text())][:-1]
+    text = "".join(f"{json.dumps(x)}: {i}\n" for i, x in enumerate(pieces))
+    text = text.replace('"01"', "01").replace("\\u00", "\\x").replace(old, new)
+    (opus / "a.yml").write_text(text)
+    return hub, opus

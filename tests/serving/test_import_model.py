@@ -136,7 +136,7 @@ def test_what_no_search_does_is_refused(changes, reason, tmp_path, capsys):
         (["nowhere"], "no such folder, nor OWNER/NAME"),
         (["a/b/c"], "no such folder, nor OWNER/NAME"),
         (["."], "config.json"),
-        ([".", "--revision", "x"], "is a folder. Leave it out"),
+        ([".", "--revision", "x"], "is a path. Leave it out"),
         ([".", "--set", "beams=3"], "config.json"),
         ([".", "--test", "a"], "two files"),
         ([".", "--protect", "nothing("], "nothing("),

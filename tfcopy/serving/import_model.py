@@ -23,13 +23,14 @@ keep every protected span of a text to the letter. Nothing is trained.
 
 MODEL is a folder in the format of Hugging Face, with config.json, vocab.json,
 source.spm, target.spm and model.safetensors or tf_model.h5; or the name of one
-at Hugging Face, OWNER/NAME, which is downloaded and kept in its cache."""
+at Hugging Face, OWNER/NAME, which is downloaded and kept in its cache; or a
+folder or ZIP archive of OPUS-MT, with decoder.yml and Marian's .npz."""
 
 _EXAMPLES = """\
 examples:
   %(prog)s Helsinki-NLP/opus-mt-en-fr --to savedmodels/en_fr
   %(prog)s opus-mt-en-roa --to savedmodels/en_es --target_language spa
-  %(prog)s opus-mt-en-fr --to savedmodels/en_fr --set num_beams=1
+  %(prog)s opus-2020-02-26.zip --to savedmodels/en_fr --set num_beams=1
 
 Try it: tfcopy ask FOLDER, or tfcopy translate_po FOLDER my.po"""
 PROTECT = ("links", "html", "placeholders")
@@ -43,7 +44,7 @@ class Options:
     """Flags of `import`: checkpoint, spans, search.
 
     Attributes:
-        model: folder of a checkpoint, or its name at Hugging Face
+        model: folder or archive of a checkpoint, or its name at Hugging Face
         to: folder of versions
         revision: branch, tag or commit at Hugging Face
         source_language: language code of texts (default: the checkpoint's)
@@ -116,7 +117,7 @@ def import_model(
 
     Args:
         model: Folder of a checkpoint of Marian in Hugging Face's format, or its
-            name at Hugging Face.
+            name at Hugging Face, or a folder or ZIP archive of OPUS-MT.
         to: Folder of the versions.
         revision: Branch, tag or commit at Hugging Face.
         source_language: Language code; by default the checkpoint's.
@@ -137,12 +138,15 @@ def import_model(
         OSError: If a file cannot be read or written.
         ValueError: In one line that names the file and the field.
     """
-    folder, origin = find_checkpoint(os.fspath(model), revision)
-    # Late, so that wrong names are reported at once.
-    from tfcopy.serving import published_translator, saved_model
-    from tfcopy.serving.servables import settings as known
+    from tfcopy.serving import opus_mt
 
+    folder, origin = find_checkpoint(os.fspath(model), revision)
     with tempfile.TemporaryDirectory(prefix="tfcopy-") as files:
+        folder = opus_mt.convert(folder, files)
+        # Late, so that wrong names are reported at once.
+        from tfcopy.serving import published_translator, saved_model
+        from tfcopy.serving.servables import settings as known
+
         translator = published_translator.make_translator(
             folder, files, target_language, protect, litert
         )
@@ -172,9 +176,9 @@ def find_checkpoint(model: str, revision: str | None = None):
     Raises:
         ValueError: If there is none of this name, or it cannot be downloaded.
     """
-    if os.path.isdir(model):
+    if os.path.exists(model):
         if revision is not None:
-            raise ValueError(f"--revision: {model} is a folder. Leave it out.")
+            raise ValueError(f"--revision: {model} is a path. Leave it out.")
         return model, {"model": os.path.basename(os.path.abspath(model))}
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", model) or model.startswith("."):
         raise ValueError(

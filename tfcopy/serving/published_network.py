@@ -30,7 +30,7 @@ _FIELDS = {
 _OPTIONAL = {
     **{"decoder_vocab_size": int, "dropout": float},
     "share_encoder_decoder_embeddings": bool,
-    "tie_word_embeddings": bool,
+    **{"tie_word_embeddings": bool, "normalize_first": bool},
 }
 _LARGEST = 1 << 16  # positions
 # Of architectures that other programs have under the same name.
@@ -39,6 +39,7 @@ _ABSENT = "normalize_before", "normalize_embedding", "add_final_layer_norm"
 _LARGEST_HEADER = 1 << 25
 _DTYPES = {"F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 _FILES = "model.safetensors", "model.safetensors.index.json", "tf_model.h5"
+_FILES = ("model.npz", *_FILES)  # the first by `opus_mt`
 
 
 class Checkpoint(NamedTuple):
@@ -130,6 +131,7 @@ def load(folder) -> Checkpoint:
         decoder_vocabulary_size=None if is_shared else rows,
         tie_weights=config.get("tie_word_embeddings", True),
         activation=_ACTIVATIONS[config["activation_function"]],
+        normalize_first=config.get("normalize_first", not is_marian),
         scale_embedding=config["scale_embedding"],
         dropout=float(config.get("dropout", 0.1)),
         max_sequence_length=config["max_position_embeddings"],
@@ -247,7 +249,7 @@ class CheckpointArrays:
         paths = [os.path.join(folder, name) for name in _FILES]
         there = [path for path in paths if os.path.isfile(path)]
         if not there:
-            reason = f"there is none of {', '.join(_FILES)}"
+            reason = f"there is none of {', '.join(_FILES[1:])}"
             if os.path.isfile(os.path.join(folder, "pytorch_model.bin")):
                 reason = (
                     "pytorch_model.bin may run code when it is read. Load it "
@@ -256,7 +258,8 @@ class CheckpointArrays:
                 )
             raise ValueError(f"{folder}: no weights: {reason}.")
         self.path = there[0]
-        read = _read_hdf5 if self.path == paths[2] else _read_safetensors
+        readers = {"h5": _read_hdf5, "npz": checked_files.read_arrays}
+        read = readers.get(self.path.split(".")[-1], _read_safetensors)
         self._arrays = {}
         for path in _list_parts(folder, self.path):
             try:

@@ -152,4 +152,12 @@ def read_facts(folder, target_language: str | None = None) -> dict:
             head = file.read(1 << 16).split("\n---", 1)[0]
         if found := re.search(r"^license: *(\S.*)$", head, re.MULTILINE):
             facts["license"] = found[1].strip()
+        # As OPUS-MT names them, if it is one.
+        pattern = r"^\* (source|target) language\(s\): *([\w-]+)$"
+        for side, code in re.findall(pattern, head, re.MULTILINE):
+            facts.setdefault(f"{side}_language", code)
+    path = os.path.join(folder, "LICENSE")
+    if os.path.isfile(path) and "license" not in facts:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            facts["license"] = file.readline(80).strip()
     return facts
