@@ -10,7 +10,7 @@ import pytest
 
 import tfcopy
 from tests.serving import checkpoints
-from tfcopy.serving import import_model
+from tfcopy.serving import import_model, published_translator
 
 TEXTS = ["the session {ﬁ½…} is open", "%s", "a %d of %s%s", "open", ""]
 SPANS = ["{ﬁ½…}"], ["%s"], ["%d", "%s%s"], [], []
@@ -96,8 +96,16 @@ def test_it_is_a_command(model, imported):
         ({"model_type": "m2m_100"}, "Import a checkpoint of marian"),
         ({"bad_words_ids": [[3]]}, r"bad_words_ids: only the padding .* \[3\]"),
         ({"repetition_penalty": 2.0}, "repetition_penalty: expected 1.0"),
-        ({"num_beams": "4"}, '"num_beams" must be an integer'),
+        ({"num_beams": "4"}, 'config.json is .*"num_beams" must be an integ'),
         ({"num_beams": 0.5}, '"num_beams" must be an integer'),
+        ({"num_beams": 0}, "config.json: `num_beams` must be from 1"),
+        ({"no_repeat_ngram_size": "3"}, '"no_repeat_ngram_size" must be an'),
+        ({"length_penalty": float("nan")}, "config.json: `length_penalty`"),
+        ({"suppress_tokens": [5]}, "suppress_tokens: expected None"),
+        ({"early_stopping": "never"}, '"early_stopping" must be true or'),
+        ({"encoder_no_repeat_ngram_size": 3}, "ngram_size: expected 0"),
+        ({"forced_bos_token_id": 5}, "forced_bos_token_id: expected None"),
+        ({"forced_eos_token_id": 5}, "forced_eos_token_id: expected 0"),
     ],
 )
 def test_what_no_search_does_is_refused(changes, reason, tmp_path, capsys):
@@ -109,6 +117,26 @@ def test_what_no_search_does_is_refused(changes, reason, tmp_path, capsys):
     with pytest.raises(ValueError, match=reason):
         raise ValueError(error)
     assert not target.exists()
+
+
+def test_settings_of_a_search_are_those_of_its_file(tmp_path):
+    """As in transformers, the config has none if there is such a file."""
+    config = {**checkpoints.MARIAN, "num_beams": 3}
+    own = {"max_length": 9, "min_length": 3, "eos_token_id": 0}
+    path = tmp_path / "generation_config.json"
+
+    def read(**own):
+        path.write_text(json.dumps(own))
+        return published_translator.read_search(tmp_path, config, True)[0]
+
+    found = read(**own)
+    # Transformers counts the start.
+    assert (found.num_beams, found.max_length, found.min_length) == (1, 8, 2)
+    assert found.patient and not read(early_stopping=True).patient
+    found = read(**own, max_new_tokens=6, min_new_tokens=4)
+    assert (found.max_length, found.min_length) == (6, 4)
+    with pytest.raises(ValueError, match="n_config.json, eos_token_id: expect"):
+        read(eos_token_id=[0, 5])
 
 
 @pytest.mark.parametrize(

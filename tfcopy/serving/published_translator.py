@@ -20,8 +20,25 @@ _LONGEST = 128
 _USUAL = 48
 # Settings of a search that ours lacks, and the values that change nothing.
 _UNUSED = {
-    **{"do_sample": False, "num_beam_groups": 1, "repetition_penalty": 1.0},
-    **{"diversity_penalty": 0.0, "sequence_bias": None},
+    **{"do_sample": False, "num_beam_groups": 1, "diversity_penalty": 0.0},
+    **{"repetition_penalty": 1.0, "encoder_repetition_penalty": 1.0},
+    **{
+        "encoder_no_repeat_ngram_size": 0,
+        "exponential_decay_length_penalty": None,
+    },
+    **{"guidance_scale": 1.0, "penalty_alpha": 0.0, "dola_layers": None},
+    **dict.fromkeys(("sequence_bias", "force_words_ids", "constraints")),
+    **dict.fromkeys(("suppress_tokens", "begin_suppress_tokens")),
+    **dict.fromkeys(("stop_strings", "max_time", "watermarking_config")),
+}
+_COUNTS = (
+    *("num_beams", "no_repeat_ngram_size", "max_length", "max_new_tokens"),
+    *("min_length", "min_new_tokens"),
+)
+_SETTINGS = {
+    **{**dict.fromkeys(_COUNTS, int), "length_penalty": float},
+    **{"bad_words_ids": [[int]], "renormalize_logits": bool},
+    "early_stopping": bool,
 }
 
 
@@ -94,15 +111,14 @@ def read_search(folder, config: dict, must_copy: bool):
         forbidden, leaves its probability to the other tokens.
 
     Raises:
-        ValueError: In one line that names the setting.
+        ValueError: In one line that names the file and the setting.
     """
-    path, own = os.path.join(folder, "generation_config.json"), {}
+    path = os.path.join(folder, "generation_config.json")
     if os.path.isfile(path):
-        own = checked_files.read_json(path)
-    values = {**config, **own}
-    numbers = {"num_beams": int, "length_penalty": float, "max_length": int}
-    lists = {"bad_words_ids": [[int]], "renormalize_logits": bool}
-    checked_files.check_fields(path, values, {}, {**numbers, **lists})
+        values = checked_files.read_json(path)
+    else:
+        path, values = os.path.join(folder, "config.json"), config
+    checked_files.check_fields(path, values, {}, _SETTINGS)
     special = {PAD: "pad_token_id", BOS: "decoder_start_token_id"}
     never = [[config[name]] for name in special.values()]
     for words in values.get("bad_words_ids") or []:
@@ -111,24 +127,36 @@ def read_search(folder, config: dict, must_copy: bool):
                 f"{path}, bad_words_ids: only the padding can be forbidden. "
                 f"Received: {words}."
             )
-    for name, value in _UNUSED.items():
-        if values.get(name, value) not in (value, None):
+    eos = config["eos_token_id"]
+    own = {"eos_token_id": eos, "forced_eos_token_id": eos}
+    own |= {name: config[name] for name in special.values()}
+    own["forced_bos_token_id"] = None
+    for name, value in (_UNUSED | own).items():
+        if (given := values.get(name)) not in (value, None, []):
             raise ValueError(
-                f"{path}, {name}: expected {value}. Received: {values[name]}."
+                f"{path}, {name}: expected {value}. Received: {given}."
             )
-    longest = min(_LONGEST, values.get("max_length") or _LONGEST)
-    penalty = values.get("length_penalty")
-    options = SearchOptions(
-        num_beams=values.get("num_beams") or 1,
-        # Transformers counts the start.
-        max_length=min(longest, config["max_position_embeddings"]),
-        length_penalty=1.0 if penalty is None else penalty,
-        no_repeat_ngram=values.get("no_repeat_ngram_size") or 0,
-        refill=True,
-        patient=True,
-        forbid_unk=True,
-        must_copy=must_copy,
-    )
+
+    def get(name, default):
+        return default if values.get(name) is None else values[name]
+
+    # Transformers counts the start.
+    longest = get("max_new_tokens", get("max_length", _LONGEST + 1) - 1)
+    longest = min(_LONGEST, longest, config["max_position_embeddings"])
+    try:
+        options = SearchOptions(
+            num_beams=get("num_beams", 1),
+            max_length=longest,
+            min_length=max(get("min_length", 1) - 1, get("min_new_tokens", 0)),
+            length_penalty=get("length_penalty", 1.0),
+            no_repeat_ngram=get("no_repeat_ngram_size", 0),
+            refill=True,
+            patient=not get("early_stopping", False),
+            forbid_unk=True,
+            must_copy=must_copy,
+        )
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
     return options, bool(values.get("renormalize_logits"))
 
 
