@@ -142,6 +142,11 @@ def test_weights_of_tensorflow_are_read(tmp_path):
         ({"encoder_layers": 1}, "16 weights are of no use"),
         ({"vocab_size": 13}, r"expected the shape \(13, 8\)"),
         ({"scale_embedding": None}, 'has no "scale_embedding"'),
+        ({"max_position_embeddings": 1}, "embeddings must be from 2 to"),
+        ({"decoder_vocab_size": 1 << 40}, "decoder_vocab_size must be from 1"),
+        ({"decoder_vocab_size": -4}, "decoder_vocab_size must be from 1"),
+        ({"decoder_start_token_id": 5}, "must be the padding or the end"),
+        ({"dropout": float("nan")}, "dropout must be at least 0"),
     ],
 )
 def test_a_config_that_does_not_fit_is_named(changes, reason, tmp_path):
@@ -171,11 +176,43 @@ def test_headers_are_not_believed(field, value, reason, tmp_path):
     path.write_bytes(struct.pack("<Q", len(text)) + text + bytes(16))
     with pytest.raises(ValueError, match=reason):
         published_network.CheckpointArrays(tmp_path)
+    path.write_bytes(struct.pack("<Q", 4) + b"null")
+    with pytest.raises(ValueError, match="safetensors.*header is no object"):
+        published_network.CheckpointArrays(tmp_path)
     path.write_bytes(struct.pack("<Q", 1 << 60) + text)
     with pytest.raises(ValueError, match="a header of"):
         published_network.CheckpointArrays(tmp_path)
     path.write_bytes(struct.pack("<Q", 200_000) + b"[" * 200_000)
     with pytest.raises(ValueError, match="nested too deep"):
+        published_network.CheckpointArrays(tmp_path)
+
+
+@pytest.mark.parametrize("places", [(0, 0), (0, 12), (4, 8), (0, 4)])
+def test_arrays_fill_a_file_without_overlap(places, tmp_path):
+    header = {
+        name: {"dtype": "F32", "shape": [1], "data_offsets": [x, x + 4]}
+        for name, x in zip("xy", places)
+    }
+    text = json.dumps(header).encode()
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(struct.pack("<Q", len(text)) + text + bytes(16))
+    with pytest.raises(ValueError, match="safetensors.*overlap, or leave byte"):
+        published_network.CheckpointArrays(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"shape": 1 << 40, "chunks": 1024, "dtype": "f4"},
+        {"shape": 8, "dtype": "f4", "external": [("config.json", 0, 32)]},
+        {"shape": 8, "dtype": h5py.ref_dtype},
+        {"data": h5py.Empty("f4")},
+    ],
+)
+def test_hdf5_is_not_believed(facts, tmp_path):
+    with h5py.File(tmp_path / "tf_model.h5", "w") as file:
+        file.create_dataset("x", **facts)
+    with pytest.raises(ValueError, match="tf_model.h5: not readable .x is no"):
         published_network.CheckpointArrays(tmp_path)
 
 
@@ -187,6 +224,7 @@ def test_a_pickle_is_not_opened(tmp_path):
     for text, reason in (
         ('{"weight_map": {"x": "../other.safetensors"}}', "no name of a file"),
         ('{"weight_map": {"x": 1}}', 'weight_map.x" must be'),
+        ('{"weight_map": {"x": "a"}}', "'a' is no name of a file"),
         ("[" * 200_000, "nested too deep"),
     ):
         index.write_text(text)

@@ -32,7 +32,8 @@ _OPTIONAL = {
     "share_encoder_decoder_embeddings": bool,
     "tie_word_embeddings": bool,
 }
-_LARGEST = 1 << 16  # positions
+# The least and the most; a text has a token and an end.
+_LIMITS = {"max_position_embeddings": (2, 1 << 16)}
 # Of architectures that other programs have under the same name.
 _ABSENT = "normalize_before", "normalize_embedding", "add_final_layer_norm"
 # Bytes of a header; the largest known have some hundred kB.
@@ -76,11 +77,17 @@ def read_config(folder) -> dict:
     check("model_type", kind in kinds, f"one of {', '.join(kinds)}")
     checked_files.check_fields(path, config, _FIELDS, _OPTIONAL)
     for name in _SIZES:
-        most = _LARGEST if name == "max_position_embeddings" else 1 << 24
-        check(name, 0 < config[name] <= most, f"from 1 to {most}")
+        least, most = _LIMITS.get(name, (1, 1 << 24))
+        check(name, least <= config[name] <= most, f"from {least} to {most}")
+    rows = config.get("decoder_vocab_size") or config["vocab_size"]
+    check("decoder_vocab_size", 0 < rows <= 1 << 24, f"from 1 to {1 << 24}")
+    dropout = config.get("dropout") or 0
+    check("dropout", 0 <= dropout < 1, "at least 0 and below 1")
     for name in _IDS:
         rows = config["vocab_size"]
         check(name, 0 <= config[name] < rows, f"a row of {rows}")
+    start, ends = config[_IDS[2]], [config[name] for name in _IDS[:2]]
+    check(_IDS[2], start in ends, "the padding or the end")
     activation = config["activation_function"]
     check("activation_function", activation in _ACTIVATIONS, [*_ACTIVATIONS])
     for name in ("attention_heads", "ffn_dim"):
@@ -131,7 +138,7 @@ def load(folder) -> Checkpoint:
         tie_weights=config.get("tie_word_embeddings", True),
         activation=_ACTIVATIONS[config["activation_function"]],
         scale_embedding=config["scale_embedding"],
-        dropout=float(config.get("dropout", 0.1)),
+        dropout=float(config.get("dropout") or 0),
         max_sequence_length=config["max_position_embeddings"],
     )
     _Weights(backbone, arrays).assign()
@@ -307,10 +314,11 @@ def _list_parts(folder, path):
     index = checked_files.read_json(path)
     checked_files.check_fields(path, index, {"weight_map": {...: str}})
     names = sorted({*index["weight_map"].values()})
-    for name in names:
-        if os.path.basename(name) != name:
+    parts = [os.path.join(folder, name) for name in names]
+    for name, part in zip(names, parts):
+        if os.path.basename(name) != name or not os.path.isfile(part):
             raise ValueError(f"{path}: {name!r} is no name of a file.")
-    return [os.path.join(folder, name) for name in names]
+    return parts
 
 
 def _read_safetensors(path):
@@ -321,8 +329,10 @@ def _read_safetensors(path):
         if not 0 < length <= min(size - 8, _LARGEST_HEADER):
             raise ValueError(f"a header of {length} bytes")
         header = parse_json(file.read(length))
+    if not isinstance(header, dict):
+        raise ValueError("its header is no object")
     header.pop("__metadata__", None)
-    found, first = {}, 8 + length
+    found, places, first = {}, [], 8 + length
     for name, facts in header.items():
         if facts["dtype"] not in _DTYPES:
             raise ValueError(f"{name} has the type {facts['dtype']}")
@@ -334,11 +344,15 @@ def _read_safetensors(path):
             raise ValueError(f"{name} has {end - begin} bytes for {shape}")
         if first + end > size:
             raise ValueError(f"{name} ends behind the file's end")
+        places.append((begin, end))
         found[name] = (
             np.memmap(path, dtype, "r", first + begin, tuple(shape))
             if end > begin
             else np.zeros(shape, dtype)
         )
+    begins, ends = zip(*sorted(places), (size - first,) * 2)
+    if begins != (0, *ends[:-1]):
+        raise ValueError("arrays overlap, or leave bytes between them")
     return found
 
 
@@ -346,11 +360,14 @@ def _read_hdf5(path):
     """Returns arrays by the names that they have in safetensors."""
     import h5py  # late: most checkpoints need none
 
-    found = {}
+    found, size = {}, os.path.getsize(path)
 
     def add(place, item):
         if not isinstance(item, h5py.Dataset):
             return
+        elsewhere = item.shape is None or item.is_virtual or item.external
+        if elsewhere or item.dtype.kind != "f" or item.nbytes > size:
+            raise ValueError(f"{place} is no array of numbers in this file")
         *parts, kind = place.removesuffix(":0").split("/")
         array = np.asarray(item)
         if "final_logits_bias" in (*parts, kind):
@@ -364,6 +381,9 @@ def _read_hdf5(path):
         array = array.T if kind == "kernel" else array
         found[".".join(["model", *inner, name.get(kind, kind)])] = array
 
-    with h5py.File(path, "r") as file:
-        file.visititems(add)
+    try:
+        with h5py.File(path, "r") as file:
+            file.visititems(add)
+    except RuntimeError as error:  # of a damaged file
+        raise ValueError(error) from error
     return found
