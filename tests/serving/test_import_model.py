@@ -119,6 +119,41 @@ def test_what_no_search_does_is_refused(changes, reason, tmp_path, capsys):
     assert not target.exists()
 
 
+@pytest.mark.parametrize(
+    "name, content, reason",
+    [
+        ("generation_config.json", None, "no file, or a link to none"),
+        ("source.spm", "", "source.spm: empty"),
+        ("model.safetensors", "version https://git-lfs.github.com", "Git LFS"),
+        ("README.md", "/", "README.md: no file"),
+    ],
+)
+def test_files_without_content_are_named(name, content, reason, tmp_path):
+    (tmp_path / "vocab.json").write_text("{}")
+    if content is None:
+        (tmp_path / name).symlink_to("../blobs/nowhere")
+    elif content == "/":
+        (tmp_path / name).mkdir()
+    else:
+        (tmp_path / name).write_text(content)
+    with pytest.raises(ValueError, match=reason):
+        import_model.import_model(tmp_path, tmp_path / "exports")
+
+
+@pytest.mark.parametrize(
+    "head, expected",
+    [
+        ("---\nlicense: 'mit' # free\n---", "mit"),
+        ("# Model\n\nlicense: mine\n", None),
+        ("---\ntags: x\n---\nlicense: mine", None),
+    ],
+)
+def test_a_licence_is_from_the_head_of_a_card(head, expected, tmp_path):
+    (tmp_path / "README.md").write_text(head)
+    facts = published_translator.read_facts(tmp_path)
+    assert facts.get("license") == expected
+
+
 def test_settings_of_a_search_are_those_of_its_file(tmp_path):
     """As in transformers, the config has none if there is such a file."""
     config = {**checkpoints.MARIAN, "num_beams": 3}

@@ -1,6 +1,7 @@
 """The command `import`: a published translator to a SavedModel."""
 
 import dataclasses
+import fnmatch
 import os
 import re
 import shlex
@@ -34,6 +35,8 @@ examples:
 Try it: tfcopy ask FOLDER, or tfcopy translate_po FOLDER my.po"""
 PROTECT = ("links", "html", "placeholders")
 _FILES = ["*.json", "*.spm", "*.safetensors", "tf_model.h5", "README.md"]
+# First bytes of what stands for a large file that Git has not fetched.
+_POINTER = b"version https://git-lfs."
 # Answered by each precision, if there are no texts of a test set.
 _TEXTS = ("Hello, world!", "3 × 4 = 12", "%s: <b>{name}</b> (%d %%)", "OK")
 
@@ -138,6 +141,7 @@ def import_model(
         ValueError: In one line that names the file and the field.
     """
     folder, origin = find_checkpoint(os.fspath(model), revision)
+    _check_files(folder)
     # Late, so that wrong names are reported at once.
     from tfcopy.serving import published_translator, saved_model
     from tfcopy.serving.servables import settings as known
@@ -164,6 +168,23 @@ def import_model(
             details=details,
             pairs=pairs,
         )
+
+
+def _check_files(folder):
+    """Raises a ValueError that names a file of a checkpoint without content."""
+    for name in sorted(os.listdir(folder)):
+        path = os.path.join(folder, name)
+        if not any(fnmatch.fnmatch(name, x) for x in _FILES):
+            continue
+        if not os.path.isfile(path):
+            raise ValueError(f"{path}: no file, or a link to none.")
+        with open(path, "rb") as file:
+            head = file.read(len(_POINTER))
+        if head in (b"", _POINTER):
+            reason = (
+                "a pointer of Git LFS (`git lfs pull`)" if head else "empty"
+            )
+            raise ValueError(f"{path}: {reason}. Fetch the file again.")
 
 
 def find_checkpoint(model: str, revision: str | None = None):

@@ -41,6 +41,8 @@ _SETTINGS = {
     "early_stopping": bool,
 }
 
+_LICENSE = re.compile(r"""^license: *["']?([^"'#\n]*[^"'#\s])""", re.MULTILINE)
+
 
 def make_translator(
     folder,
@@ -178,6 +180,7 @@ def read_facts(folder, target_language: str | None = None) -> dict:
     if os.path.isfile(path):
         with open(path, encoding="utf-8", errors="replace") as file:
             head = file.read(1 << 16).split("\n---", 1)[0]
-        if found := re.search(r"^license: *(\S.*)$", head, re.MULTILINE):
+        found = _LICENSE.search(head)
+        if found and head.startswith("---"):  # a part in YAML
             facts["license"] = found[1].strip()
     return facts
