@@ -1,8 +1,8 @@
 """The command `import`: a published translator to a SavedModel."""
 
 import dataclasses
-import fnmatch
 import os
+import pathlib
 import re
 import shlex
 import sys
@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from tfcopy import terminal
+from tfcopy import atomic_files, terminal
 from tfcopy.data.corpora.text_pairs import iter_lines
 from tfcopy.data.text.span_patterns import CHOICES, check_flag
 from tfcopy.flags import File, Folder, Parser, PositiveInt, flag
@@ -95,6 +95,7 @@ def _import(options):
         raise ValueError("--test: the files have different numbers of lines.")
     arguments = {**vars(options), "pairs": [*zip(*sides)]}
     del arguments["test"]
+    atomic_files.check_writable(options.to)
     settings = split_settings(arguments.pop("set"))
     path = import_model(settings=settings, **arguments)
     print(f"{options.model}: {path}")
@@ -172,19 +173,13 @@ def import_model(
 
 def _check_files(folder):
     """Raises a ValueError that names a file of a checkpoint without content."""
-    for name in sorted(os.listdir(folder)):
-        path = os.path.join(folder, name)
-        if not any(fnmatch.fnmatch(name, x) for x in _FILES):
-            continue
-        if not os.path.isfile(path):
-            raise ValueError(f"{path}: no file, or a link to none.")
-        with open(path, "rb") as file:
-            head = file.read(len(_POINTER))
-        if head in (b"", _POINTER):
-            reason = (
-                "a pointer of Git LFS (`git lfs pull`)" if head else "empty"
-            )
-            raise ValueError(f"{path}: {reason}. Fetch the file again.")
+    for path in pathlib.Path(folder).iterdir():
+        if any(map(path.match, _FILES)):
+            with open(path if path.is_file() else os.devnull, "rb") as file:
+                head = file.read(len(_POINTER))
+            if head in (b"", _POINTER):
+                reason = "a pointer of Git LFS" if head else "no file, or empty"
+                raise ValueError(f"{path}: {reason}. Fetch it again.")
 
 
 def find_checkpoint(model: str, revision: str | None = None):

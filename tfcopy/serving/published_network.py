@@ -33,7 +33,11 @@ _OPTIONAL = {
     "tie_word_embeddings": bool,
 }
 # The least and the most; a text has a token and an end.
-_LIMITS = {"max_position_embeddings": (2, 1 << 16)}
+_RANGES = {
+    **dict.fromkeys(_SIZES, (1, 1 << 24)),
+    **{"decoder_vocab_size": (0, 1 << 24), "dropout": (0, 1)},
+    "max_position_embeddings": (2, 1 << 16),
+}
 # Of architectures that other programs have under the same name.
 _ABSENT = "normalize_before", "normalize_embedding", "add_final_layer_norm"
 # Bytes of a header; the largest known have some hundred kB.
@@ -76,13 +80,9 @@ def read_config(folder) -> dict:
     kind, kinds = config["model_type"], ("marian", "m2m_100")
     check("model_type", kind in kinds, f"one of {', '.join(kinds)}")
     checked_files.check_fields(path, config, _FIELDS, _OPTIONAL)
-    for name in _SIZES:
-        least, most = _LIMITS.get(name, (1, 1 << 24))
-        check(name, least <= config[name] <= most, f"from {least} to {most}")
-    rows = config.get("decoder_vocab_size") or config["vocab_size"]
-    check("decoder_vocab_size", 0 < rows <= 1 << 24, f"from 1 to {1 << 24}")
-    dropout = config.get("dropout") or 0
-    check("dropout", 0 <= dropout < 1, "at least 0 and below 1")
+    for name, (least, most) in _RANGES.items():
+        value = least if config.get(name) is None else config[name]
+        check(name, least <= value <= most, f"from {least} to {most}")
     for name in _IDS:
         rows = config["vocab_size"]
         check(name, 0 <= config[name] < rows, f"a row of {rows}")
@@ -142,6 +142,9 @@ def load(folder) -> Checkpoint:
         max_sequence_length=config["max_position_embeddings"],
     )
     _Weights(backbone, arrays).assign()
+    for x in backbone.weights:
+        if not np.isfinite(x).all():
+            raise ValueError(f"{arrays.path}: not all of {x.path} is finite.")
     bias = np.zeros(rows, "float32")
     if is_marian:
         bias = arrays.take("final_logits_bias", (1, rows))[0]
@@ -328,11 +331,9 @@ def _read_safetensors(path):
         length = int.from_bytes(file.read(8), "little")
         if not 0 < length <= min(size - 8, _LARGEST_HEADER):
             raise ValueError(f"a header of {length} bytes")
-        header = parse_json(file.read(length))
-    if not isinstance(header, dict):
-        raise ValueError("its header is no object")
+        header = dict(parse_json(file.read(length)))
     header.pop("__metadata__", None)
-    found, places, first = {}, [], 8 + length
+    found, first = {}, 8 + length
     for name, facts in header.items():
         if facts["dtype"] not in _DTYPES:
             raise ValueError(f"{name} has the type {facts['dtype']}")
@@ -344,13 +345,13 @@ def _read_safetensors(path):
             raise ValueError(f"{name} has {end - begin} bytes for {shape}")
         if first + end > size:
             raise ValueError(f"{name} ends behind the file's end")
-        places.append((begin, end))
         found[name] = (
             np.memmap(path, dtype, "r", first + begin, tuple(shape))
             if end > begin
             else np.zeros(shape, dtype)
         )
-    begins, ends = zip(*sorted(places), (size - first,) * 2)
+    places = sorted(x["data_offsets"] for x in header.values())
+    begins, ends = zip(*places, (size - first,) * 2)
     if begins != (0, *ends[:-1]):
         raise ValueError("arrays overlap, or leave bytes between them")
     return found

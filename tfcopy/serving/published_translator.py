@@ -20,28 +20,23 @@ _LONGEST = 128
 _USUAL = 48
 # Settings of a search that ours lacks, and the values that change nothing.
 _UNUSED = {
-    **{"do_sample": False, "num_beam_groups": 1, "diversity_penalty": 0.0},
-    **{"repetition_penalty": 1.0, "encoder_repetition_penalty": 1.0},
-    **{
-        "encoder_no_repeat_ngram_size": 0,
-        "exponential_decay_length_penalty": None,
-    },
-    **{"guidance_scale": 1.0, "penalty_alpha": 0.0, "dola_layers": None},
-    **dict.fromkeys(("sequence_bias", "force_words_ids", "constraints")),
-    **dict.fromkeys(("suppress_tokens", "begin_suppress_tokens")),
-    **dict.fromkeys(("stop_strings", "max_time", "watermarking_config")),
+    **{"do_sample": False, "num_beam_groups": 1, "repetition_penalty": 1.0},
+    **{"diversity_penalty": 0.0, "encoder_repetition_penalty": 1.0},
+    **{"encoder_no_repeat_ngram_size": 0, "guidance_scale": 1.0},
+    **dict.fromkeys(("exponential_decay_length_penalty", "sequence_bias")),
+    **dict.fromkeys(("force_words_ids", "constraints", "stop_strings")),
+    **dict.fromkeys(("suppress_tokens", "begin_suppress_tokens", "max_time")),
+    **dict.fromkeys(("penalty_alpha", "watermarking_config")),
+    "forced_bos_token_id": None,
 }
-_COUNTS = (
-    *("num_beams", "no_repeat_ngram_size", "max_length", "max_new_tokens"),
-    *("min_length", "min_new_tokens"),
-)
 _SETTINGS = {
-    **{**dict.fromkeys(_COUNTS, int), "length_penalty": float},
-    **{"bad_words_ids": [[int]], "renormalize_logits": bool},
-    "early_stopping": bool,
+    **dict.fromkeys(("num_beams", "no_repeat_ngram_size", "min_length"), int),
+    **dict.fromkeys(("max_length", "max_new_tokens", "min_new_tokens"), int),
+    **dict.fromkeys(("renormalize_logits", "early_stopping"), bool),
+    **{"length_penalty": float, "bad_words_ids": [[int]]},
 }
-
-_LICENSE = re.compile(r"""^license: *["']?([^"'#\n]*[^"'#\s])""", re.MULTILINE)
+# In the part of a model card that is YAML.
+_LICENSE = re.compile(r"""(?sm)\A---$.*?^license: *["']?([^"'#\n]*[^"'#\s])""")
 
 
 def make_translator(
@@ -116,10 +111,9 @@ def read_search(folder, config: dict, must_copy: bool):
         ValueError: In one line that names the file and the setting.
     """
     path = os.path.join(folder, "generation_config.json")
-    if os.path.isfile(path):
-        values = checked_files.read_json(path)
-    else:
-        path, values = os.path.join(folder, "config.json"), config
+    is_there = os.path.isfile(path)
+    values = checked_files.read_json(path) if is_there else config
+    path = path if is_there else os.path.join(folder, "config.json")
     checked_files.check_fields(path, values, {}, _SETTINGS)
     special = {PAD: "pad_token_id", BOS: "decoder_start_token_id"}
     never = [[config[name]] for name in special.values()]
@@ -129,10 +123,8 @@ def read_search(folder, config: dict, must_copy: bool):
                 f"{path}, bad_words_ids: only the padding can be forbidden. "
                 f"Received: {words}."
             )
-    eos = config["eos_token_id"]
-    own = {"eos_token_id": eos, "forced_eos_token_id": eos}
-    own |= {name: config[name] for name in special.values()}
-    own["forced_bos_token_id"] = None
+    own = {x: config[x] for x in ("eos_token_id", *special.values())}
+    own["forced_eos_token_id"] = config["eos_token_id"]
     for name, value in (_UNUSED | own).items():
         if (given := values.get(name)) not in (value, None, []):
             raise ValueError(
@@ -180,7 +172,6 @@ def read_facts(folder, target_language: str | None = None) -> dict:
     if os.path.isfile(path):
         with open(path, encoding="utf-8", errors="replace") as file:
             head = file.read(1 << 16).split("\n---", 1)[0]
-        found = _LICENSE.search(head)
-        if found and head.startswith("---"):  # a part in YAML
+        if found := _LICENSE.match(head):
             facts["license"] = found[1].strip()
     return facts
