@@ -167,6 +167,7 @@ def test_settings_of_a_search_are_those_of_its_file(tmp_path):
         ([".", "--set", "beams=3"], "config.json"),
         ([".", "--test", "a"], "two files"),
         ([".", "--protect", "nothing("], "nothing("),
+        ([".", "--protect"], "config.json"),
     ],
 )
 def test_wrong_names(arguments, reason, tmp_path, monkeypatch, capsys):
