@@ -237,7 +237,8 @@ class Parser(argparse.ArgumentParser):
         elif not self.from_files:
             kind = _remove_none(kind)
             if typing.get_origin(kind) is list:
-                options["nargs"] = "+"
+                # A list that is not empty by default can be made so.
+                options["nargs"] = "*" if default else "+"
                 kind = _inner(kind)
             elif field.name in self.positional and default is not None:
                 options["nargs"] = "?"

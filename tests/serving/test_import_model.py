@@ -11,7 +11,7 @@ import tensorflow as tf
 
 import tfcopy
 from tests.serving import checkpoints
-from tfcopy.serving import import_model
+from tfcopy.serving import import_model, published_translator
 from tfcopy.serving.published_translator import make_translator
 from tfcopy.tokens import EOS
 
@@ -115,8 +115,13 @@ def test_it_is_a_command(model, imported):
         ({"model_type": "m2m_100"}, "Import a checkpoint of marian"),
         ({"bad_words_ids": [[3]]}, r"bad_words_ids: only the padding .* \[3\]"),
         ({"repetition_penalty": 2.0}, "repetition_penalty: expected 1.0"),
-        ({"num_beams": "4"}, '"num_beams" must be an integer'),
-        ({"num_beams": 0.5}, '"num_beams" must be an integer'),
+        ({"num_beams": "4"}, 'config.json is .*"num_beams" must be an integ'),
+        ({"num_beams": 0}, "config.json: `num_beams` must be from 1"),
+        ({"no_repeat_ngram_size": "3"}, '"no_repeat_ngram_size" must be an'),
+        ({"length_penalty": float("nan")}, "config.json: `length_penalty`"),
+        ({"suppress_tokens": [5]}, "suppress_tokens: expected None"),
+        ({"early_stopping": "never"}, '"early_stopping" must be true or'),
+        ({"forced_eos_token_id": 5}, "forced_eos_token_id: expected 0"),
     ],
 )
 def test_what_no_search_does_is_refused(changes, reason, tmp_path, capsys):
@@ -130,6 +135,47 @@ def test_what_no_search_does_is_refused(changes, reason, tmp_path, capsys):
     assert not target.exists()
 
 
+def test_files_without_content_are_named(tmp_path):
+    def check(reason):
+        with pytest.raises(ValueError, match=reason):
+            import_model.import_model(tmp_path, tmp_path / "exports")
+
+    (tmp_path / "generation_config.json").symlink_to("../blobs/nowhere")
+    check("generation_config.json: no file")
+    (tmp_path / "generation_config.json").unlink()
+    (tmp_path / "source.spm").touch()
+    check("source.spm: no file, or empty")
+    (tmp_path / "source.spm").write_text("version https://git-lfs.github")
+    check("source.spm: a pointer of Git LFS")
+
+
+def test_a_licence_is_from_the_head_of_a_card(tmp_path):
+    for head in ("---\nlicense: 'mit' # free\n---", "# A\n\nlicense: mine"):
+        (tmp_path / "README.md").write_text(head)
+        facts = published_translator.read_facts(tmp_path)
+        assert facts == ({"license": "mit"} if head[0] == "-" else {})
+
+
+def test_settings_of_a_search_are_those_of_its_file(tmp_path):
+    """As in transformers, the config has none if there is such a file."""
+    config = {**checkpoints.MARIAN, "num_beams": 3}
+    own = {"max_length": 9, "min_length": 3, "eos_token_id": 0}
+    path = tmp_path / "generation_config.json"
+
+    def read(**own):
+        path.write_text(json.dumps(own))
+        return published_translator.read_search(tmp_path, config, True)[0]
+
+    found = read(**own)
+    # Transformers counts the start.
+    assert (found.num_beams, found.max_length, found.min_length) == (1, 8, 2)
+    assert found.patient and not read(early_stopping=True).patient
+    found = read(**own, max_new_tokens=6, min_new_tokens=4)
+    assert (found.max_length, found.min_length) == (6, 4)
+    with pytest.raises(ValueError, match="n_config.json, eos_token_id: expect"):
+        read(eos_token_id=[0, 5])
+
+
 @pytest.mark.parametrize(
     "arguments, reason",
     [
@@ -140,6 +186,7 @@ def test_what_no_search_does_is_refused(changes, reason, tmp_path, capsys):
         ([".", "--set", "beams=3"], "config.json"),
         ([".", "--test", "a"], "two files"),
         ([".", "--protect", "nothing("], "nothing("),
+        ([".", "--protect"], "config.json"),
     ],
 )
 def test_wrong_names(arguments, reason, tmp_path, monkeypatch, capsys):

@@ -125,6 +125,14 @@ def test_weights_of_tensorflow_are_read(tmp_path):
     helpers.assert_close(actual, expected, atol=1e-5)
 
 
+def test_weights_must_be_finite(tmp_path):
+    weights = checkpoints.make_weights(checkpoints.MARIAN)
+    weights["model.decoder.layers.0.fc1.bias"][3] = np.nan
+    checkpoints.write(tmp_path, checkpoints.MARIAN, weights)
+    with pytest.raises(ValueError, match="safetensors: .*bias is finite"):
+        published_network.load(tmp_path)
+
+
 @pytest.mark.parametrize(
     "changes, reason",
     [
@@ -142,6 +150,10 @@ def test_weights_of_tensorflow_are_read(tmp_path):
         ({"encoder_layers": 1}, "16 weights are of no use"),
         ({"vocab_size": 13}, r"expected the shape \(13, 8\)"),
         ({"scale_embedding": None}, 'has no "scale_embedding"'),
+        ({"max_position_embeddings": 1}, "embeddings must be from 2 to"),
+        ({"decoder_vocab_size": 1 << 40}, "decoder_vocab_size must be from 0"),
+        ({"decoder_start_token_id": 5}, "must be the padding or the end"),
+        ({"dropout": float("nan")}, "dropout must be from 0"),
     ],
 )
 def test_a_config_that_does_not_fit_is_named(changes, reason, tmp_path):
@@ -171,11 +183,35 @@ def test_headers_are_not_believed(field, value, reason, tmp_path):
     path.write_bytes(struct.pack("<Q", len(text)) + text + bytes(16))
     with pytest.raises(ValueError, match=reason):
         published_network.CheckpointArrays(tmp_path)
+    for text, more, reason in (
+        ("null", b"", "safetensors: not readable"),
+        (json.dumps({"x": facts, "y": facts}), b"", "arrays overlap"),
+        (json.dumps({"x": facts}), b"0", "or leave bytes between them"),
+    ):
+        text = struct.pack("<Q", len(text)) + text.encode()
+        path.write_bytes(text + bytes(16) + more)
+        with pytest.raises(ValueError, match=reason):
+            published_network.CheckpointArrays(tmp_path)
     path.write_bytes(struct.pack("<Q", 1 << 60) + text)
     with pytest.raises(ValueError, match="a header of"):
         published_network.CheckpointArrays(tmp_path)
     path.write_bytes(struct.pack("<Q", 200_000) + b"[" * 200_000)
     with pytest.raises(ValueError, match="nested too deep"):
+        published_network.CheckpointArrays(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"shape": 1 << 40, "chunks": 1024, "dtype": "f4"},
+        {"shape": 8, "dtype": "f4", "external": [("config.json", 0, 32)]},
+        {"shape": 8, "dtype": h5py.ref_dtype},
+    ],
+)
+def test_hdf5_is_not_believed(facts, tmp_path):
+    with h5py.File(tmp_path / "tf_model.h5", "w") as file:
+        file.create_dataset("x", **facts)
+    with pytest.raises(ValueError, match="tf_model.h5: not readable .x is no"):
         published_network.CheckpointArrays(tmp_path)
 
 
@@ -187,6 +223,7 @@ def test_a_pickle_is_not_opened(tmp_path):
     for text, reason in (
         ('{"weight_map": {"x": "../other.safetensors"}}', "no name of a file"),
         ('{"weight_map": {"x": 1}}', 'weight_map.x" must be'),
+        ('{"weight_map": {"x": "a"}}', "'a' is no name of a file"),
         ("[" * 200_000, "nested too deep"),
     ):
         index.write_text(text)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import pathlib
 import re
 import shlex
 import sys
@@ -9,7 +10,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from tfcopy import terminal
+from tfcopy import atomic_files, terminal
 from tfcopy.data.corpora.text_pairs import iter_lines
 from tfcopy.data.text.span_patterns import CHOICES, check_flag
 from tfcopy.flags import File, Folder, Parser, PositiveInt, flag
@@ -35,6 +36,8 @@ examples:
 Try it: tfcopy ask FOLDER, or tfcopy translate_po FOLDER my.po"""
 PROTECT = ("links", "html", "placeholders")
 _FILES = ["*.json", "*.spm", "*.safetensors", "tf_model.h5", "README.md"]
+# First bytes of what stands for a large file that Git has not fetched.
+_POINTER = b"version https://git-lfs."
 # Answered by each precision, if there are no texts of a test set.
 _TEXTS = ("Hello, world!", "3 × 4 = 12", "%s: <b>{name}</b> (%d %%)", "OK")
 
@@ -93,6 +96,7 @@ def _import(options):
         raise ValueError("--test: the files have different numbers of lines.")
     arguments = {**vars(options), "pairs": [*zip(*sides)]}
     del arguments["test"]
+    atomic_files.check_writable(options.to)
     settings = split_settings(arguments.pop("set"))
     path = import_model(settings=settings, **arguments)
     print(f"{options.model}: {path}")
@@ -143,6 +147,7 @@ def import_model(
     folder, origin = find_checkpoint(os.fspath(model), revision)
     with tempfile.TemporaryDirectory(prefix="tfcopy-") as files:
         folder = opus_mt.convert(folder, files)
+        _check_files(folder)
         # Late, so that wrong names are reported at once.
         from tfcopy.serving import published_translator, saved_model
         from tfcopy.serving.servables import settings as known
@@ -168,6 +173,17 @@ def import_model(
             details=details,
             pairs=pairs,
         )
+
+
+def _check_files(folder):
+    """Raises a ValueError that names a file of a checkpoint without content."""
+    for path in pathlib.Path(folder).iterdir():
+        if any(map(path.match, _FILES)):
+            with open(path if path.is_file() else os.devnull, "rb") as file:
+                head = file.read(len(_POINTER))
+            if head in (b"", _POINTER):
+                reason = "a pointer of Git LFS" if head else "no file, or empty"
+                raise ValueError(f"{path}: {reason}. Fetch it again.")
 
 
 def find_checkpoint(model: str, revision: str | None = None):

@@ -32,7 +32,12 @@ _OPTIONAL = {
     "share_encoder_decoder_embeddings": bool,
     **{"tie_word_embeddings": bool, "normalize_first": bool},
 }
-_LARGEST = 1 << 16  # positions
+# The least and the most; a text has a token and an end.
+_RANGES = {
+    **dict.fromkeys(_SIZES, (1, 1 << 24)),
+    **{"decoder_vocab_size": (0, 1 << 24), "dropout": (0, 1)},
+    "max_position_embeddings": (2, 1 << 16),
+}
 # Of architectures that other programs have under the same name.
 _ABSENT = "normalize_before", "normalize_embedding", "add_final_layer_norm"
 # Bytes of a header; the largest known have some hundred kB.
@@ -76,12 +81,14 @@ def read_config(folder) -> dict:
     kind, kinds = config["model_type"], ("marian", "m2m_100")
     check("model_type", kind in kinds, f"one of {', '.join(kinds)}")
     checked_files.check_fields(path, config, _FIELDS, _OPTIONAL)
-    for name in _SIZES:
-        most = _LARGEST if name == "max_position_embeddings" else 1 << 24
-        check(name, 0 < config[name] <= most, f"from 1 to {most}")
+    for name, (least, most) in _RANGES.items():
+        value = least if config.get(name) is None else config[name]
+        check(name, least <= value <= most, f"from {least} to {most}")
     for name in _IDS:
         rows = config["vocab_size"]
         check(name, 0 <= config[name] < rows, f"a row of {rows}")
+    start, ends = config[_IDS[2]], [config[name] for name in _IDS[:2]]
+    check(_IDS[2], start in ends, "the padding or the end")
     activation = config["activation_function"]
     check("activation_function", activation in _ACTIVATIONS, [*_ACTIVATIONS])
     for name in ("attention_heads", "ffn_dim"):
@@ -133,10 +140,13 @@ def load(folder) -> Checkpoint:
         activation=_ACTIVATIONS[config["activation_function"]],
         normalize_first=config.get("normalize_first", not is_marian),
         scale_embedding=config["scale_embedding"],
-        dropout=float(config.get("dropout", 0.1)),
+        dropout=float(config.get("dropout") or 0),
         max_sequence_length=config["max_position_embeddings"],
     )
     _Weights(backbone, arrays).assign()
+    for x in backbone.weights:
+        if not np.isfinite(x).all():
+            raise ValueError(f"{arrays.path}: not all of {x.path} is finite.")
     bias = np.zeros(rows, "float32")
     if is_marian:
         bias = arrays.take("final_logits_bias", (1, rows))[0]
@@ -310,10 +320,11 @@ def _list_parts(folder, path):
     index = checked_files.read_json(path)
     checked_files.check_fields(path, index, {"weight_map": {...: str}})
     names = sorted({*index["weight_map"].values()})
-    for name in names:
-        if os.path.basename(name) != name:
+    parts = [os.path.join(folder, name) for name in names]
+    for name, part in zip(names, parts):
+        if os.path.basename(name) != name or not os.path.isfile(part):
             raise ValueError(f"{path}: {name!r} is no name of a file.")
-    return [os.path.join(folder, name) for name in names]
+    return parts
 
 
 def _read_safetensors(path):
@@ -323,7 +334,7 @@ def _read_safetensors(path):
         length = int.from_bytes(file.read(8), "little")
         if not 0 < length <= min(size - 8, _LARGEST_HEADER):
             raise ValueError(f"a header of {length} bytes")
-        header = parse_json(file.read(length))
+        header = dict(parse_json(file.read(length)))
     header.pop("__metadata__", None)
     found, first = {}, 8 + length
     for name, facts in header.items():
@@ -342,6 +353,10 @@ def _read_safetensors(path):
             if end > begin
             else np.zeros(shape, dtype)
         )
+    places = sorted(x["data_offsets"] for x in header.values())
+    begins, ends = zip(*places, (size - first,) * 2)
+    if begins != (0, *ends[:-1]):
+        raise ValueError("arrays overlap, or leave bytes between them")
     return found
 
 
@@ -349,11 +364,14 @@ def _read_hdf5(path):
     """Returns arrays by the names that they have in safetensors."""
     import h5py  # late: most checkpoints need none
 
-    found = {}
+    found, size = {}, os.path.getsize(path)
 
     def add(place, item):
         if not isinstance(item, h5py.Dataset):
             return
+        elsewhere = item.shape is None or item.is_virtual or item.external
+        if elsewhere or item.dtype.kind != "f" or item.nbytes > size:
+            raise ValueError(f"{place} is no array of numbers in this file")
         *parts, kind = place.removesuffix(":0").split("/")
         array = np.asarray(item)
         if "final_logits_bias" in (*parts, kind):
@@ -367,6 +385,9 @@ def _read_hdf5(path):
         array = array.T if kind == "kernel" else array
         found[".".join(["model", *inner, name.get(kind, kind)])] = array
 
-    with h5py.File(path, "r") as file:
-        file.visititems(add)
+    try:
+        with h5py.File(path, "r") as file:
+            file.visititems(add)
+    except RuntimeError as error:  # of a damaged file
+        raise ValueError(error) from error
     return found

@@ -21,8 +21,22 @@ _USUAL = 48
 # Settings of a search that ours lacks, and the values that change nothing.
 _UNUSED = {
     **{"do_sample": False, "num_beam_groups": 1, "repetition_penalty": 1.0},
-    **{"diversity_penalty": 0.0, "sequence_bias": None},
+    **{"diversity_penalty": 0.0, "encoder_repetition_penalty": 1.0},
+    **{"encoder_no_repeat_ngram_size": 0, "guidance_scale": 1.0},
+    **dict.fromkeys(("exponential_decay_length_penalty", "sequence_bias")),
+    **dict.fromkeys(("force_words_ids", "constraints", "stop_strings")),
+    **dict.fromkeys(("suppress_tokens", "begin_suppress_tokens", "max_time")),
+    **dict.fromkeys(("penalty_alpha", "watermarking_config")),
+    "forced_bos_token_id": None,
 }
+_SETTINGS = {
+    **dict.fromkeys(("num_beams", "no_repeat_ngram_size", "min_length"), int),
+    **dict.fromkeys(("max_length", "max_new_tokens", "min_new_tokens"), int),
+    **dict.fromkeys(("renormalize_logits", "early_stopping"), bool),
+    **{"length_penalty": float, "bad_words_ids": [[int]]},
+}
+# In the part of a model card that is YAML.
+_LICENSE = re.compile(r"""(?sm)\A---$.*?^license: *["']?([^"'#\n]*[^"'#\s])""")
 
 
 def make_translator(
@@ -94,15 +108,13 @@ def read_search(folder, config: dict, must_copy: bool):
         forbidden, leaves its probability to the other tokens.
 
     Raises:
-        ValueError: In one line that names the setting.
+        ValueError: In one line that names the file and the setting.
     """
-    path, own = os.path.join(folder, "generation_config.json"), {}
-    if os.path.isfile(path):
-        own = checked_files.read_json(path)
-    values = {**config, **own}
-    numbers = {"num_beams": int, "length_penalty": float, "max_length": int}
-    lists = {"bad_words_ids": [[int]], "renormalize_logits": bool}
-    checked_files.check_fields(path, values, {}, {**numbers, **lists})
+    path = os.path.join(folder, "generation_config.json")
+    is_there = os.path.isfile(path)
+    values = checked_files.read_json(path) if is_there else config
+    path = path if is_there else os.path.join(folder, "config.json")
+    checked_files.check_fields(path, values, {}, _SETTINGS)
     special = {PAD: "pad_token_id", BOS: "decoder_start_token_id"}
     never = [[config[name]] for name in special.values()]
     for words in values.get("bad_words_ids") or []:
@@ -111,24 +123,34 @@ def read_search(folder, config: dict, must_copy: bool):
                 f"{path}, bad_words_ids: only the padding can be forbidden. "
                 f"Received: {words}."
             )
-    for name, value in _UNUSED.items():
-        if values.get(name, value) not in (value, None):
+    own = {x: config[x] for x in ("eos_token_id", *special.values())}
+    own["forced_eos_token_id"] = config["eos_token_id"]
+    for name, value in (_UNUSED | own).items():
+        if (given := values.get(name)) not in (value, None, []):
             raise ValueError(
-                f"{path}, {name}: expected {value}. Received: {values[name]}."
+                f"{path}, {name}: expected {value}. Received: {given}."
             )
-    longest = min(_LONGEST, values.get("max_length") or _LONGEST)
-    penalty = values.get("length_penalty")
-    options = SearchOptions(
-        num_beams=values.get("num_beams") or 1,
-        # Transformers counts the start.
-        max_length=min(longest, config["max_position_embeddings"]),
-        length_penalty=1.0 if penalty is None else penalty,
-        no_repeat_ngram=values.get("no_repeat_ngram_size") or 0,
-        refill=True,
-        patient=True,
-        forbid_unk=True,
-        must_copy=must_copy,
-    )
+
+    def get(name, default):
+        return default if values.get(name) is None else values[name]
+
+    # Transformers counts the start.
+    longest = get("max_new_tokens", get("max_length", _LONGEST + 1) - 1)
+    longest = min(_LONGEST, longest, config["max_position_embeddings"])
+    try:
+        options = SearchOptions(
+            num_beams=get("num_beams", 1),
+            max_length=longest,
+            min_length=max(get("min_length", 1) - 1, get("min_new_tokens", 0)),
+            length_penalty=get("length_penalty", 1.0),
+            no_repeat_ngram=get("no_repeat_ngram_size", 0),
+            refill=True,
+            patient=not get("early_stopping", False),
+            forbid_unk=True,
+            must_copy=must_copy,
+        )
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
     return options, bool(values.get("renormalize_logits"))
 
 
@@ -150,7 +172,7 @@ def read_facts(folder, target_language: str | None = None) -> dict:
     if os.path.isfile(path):
         with open(path, encoding="utf-8", errors="replace") as file:
             head = file.read(1 << 16).split("\n---", 1)[0]
-        if found := re.search(r"^license: *(\S.*)$", head, re.MULTILINE):
+        if found := _LICENSE.match(head):
             facts["license"] = found[1].strip()
         # As OPUS-MT names them, if it is one.
         pattern = r"^\* (source|target) language\(s\): *([\w-]+)$"
