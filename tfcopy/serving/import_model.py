@@ -15,6 +15,7 @@ from tfcopy.data.text.span_patterns import CHOICES, check_flag
 from tfcopy.flags import File, Folder, Parser, PositiveInt, flag
 from tfcopy.runtime.litert_engine import LITERT_PRECISIONS
 from tfcopy.runtime.versions import read_config
+from tfcopy.serving import published_translator
 from tfcopy.serving.export import Setting, split_settings
 
 _DESCRIPTION = """\
@@ -33,7 +34,8 @@ examples:
 
 Try it: tfcopy ask FOLDER, or tfcopy translate_po FOLDER my.po"""
 PROTECT = ("links", "html", "placeholders")
-_FILES = ["*.json", "*.spm", "*.safetensors", "tf_model.h5", "README.md"]
+_FILES = ["*.json", "*.spm", "*.model", "*.safetensors", "tf_model.h5"]
+_FILES += ["README.md"]
 # Answered by each precision, if there are no texts of a test set.
 _TEXTS = ("Hello, world!", "3 × 4 = 12", "%s: <b>{name}</b> (%d %%)", "OK")
 
@@ -138,16 +140,17 @@ def import_model(
         ValueError: In one line that names the file and the field.
     """
     folder, origin = find_checkpoint(os.fspath(model), revision)
-    # Late, so that wrong names are reported at once.
-    from tfcopy.serving import published_translator, saved_model
+    published = published_translator.read(
+        folder, source_language, target_language, protect
+    )
+    # Late, so that what is wrong up to here is reported at once.
+    from tfcopy.serving import saved_model
     from tfcopy.serving.servables import settings as known
 
+    facts = {"kind": "Translator", "arguments": {}, "model": {"config": {}}}
+    values = known.parse(facts, settings or {})
     with tempfile.TemporaryDirectory(prefix="tfcopy-") as files:
-        translator = published_translator.make_translator(
-            folder, files, target_language, protect, litert
-        )
-        facts = {"kind": "Translator", "arguments": {}, "model": {"config": {}}}
-        values = known.parse(facts, settings or {})
+        translator = published.make(files, litert)
         arguments = known.change_arguments(translator.arguments, values)
         details = published_translator.read_facts(folder, target_language)
         if source_language is not None:

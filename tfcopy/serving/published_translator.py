@@ -7,11 +7,10 @@ the network generate, so that nothing is trained.
 import os
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from tfcopy import checked_files, models
-from tfcopy.decoding import SearchOptions
+from tfcopy import checked_files
 from tfcopy.serving import published_network, published_tokens
-from tfcopy.serving.servables.translator import Translator
 from tfcopy.tokens import BOS, PAD
 
 # Of a translation by default; searches get slower with them.
@@ -25,58 +24,96 @@ _UNUSED = {
 }
 
 
-def make_translator(
+class PublishedTranslator(NamedTuple):
+    """A checkpoint whose config, settings and tokens have been checked.
+
+    Attributes:
+        folder: Its folder.
+        config: From `published_network.read_config`.
+        search: Arguments of `SearchOptions`.
+        normalizes: From `read_search`.
+        tokens: `PublishedTokens`.
+        protect: As in `read`.
+    """
+
+    folder: str
+    config: dict
+    search: dict
+    normalizes: bool
+    tokens: published_tokens.PublishedTokens
+    protect: Sequence[str]
+
+    def make(self, write_to, litert: str | None = None):
+        """Builds the network; returns a `Translator`.
+
+        Args:
+            write_to: Folder of the files of tokenizers, which must stay there.
+            litert: As in `Translator`.
+
+        Raises:
+            ValueError: In one line that names the file and the field.
+        """
+        # Late, since they take seconds.
+        from tfcopy import models
+        from tfcopy.decoding import SearchOptions
+        from tfcopy.serving.servables.translator import Translator
+
+        search = SearchOptions(**self.search)
+        checkpoint = published_network.load(self.folder)
+        model = models.from_backbone(
+            checkpoint.backbone,
+            head="softmax",
+            special_ids=self.tokens.special_ids,
+            start=self.tokens.start,
+            normalize=True,
+        )
+        bias = checkpoint.logit_bias[model.target_embedding.rows]
+        if self.normalizes:
+            bias[[PAD, BOS]] = -1e3
+        model.head.bias.assign(bias)
+        tokenizers, vocabularies = self.tokens.make(write_to, self.protect)
+        positions = self.config["max_position_embeddings"]
+        return Translator(
+            model,
+            *vocabularies,
+            source_tokenizer=tokenizers[0],
+            target_tokenizer=tokenizers[1],
+            options=search,
+            max_source_length=min(_LONGEST, positions) - 1,
+            usual_length=_USUAL,
+            litert=litert,
+        )
+
+
+def read(
     folder,
-    write_to,
+    source_language: str | None = None,
     target_language: str | None = None,
     protect: Sequence[str] = (),
-    litert: str | None = None,
-) -> Translator:
-    """Makes the translator of a checkpoint in Hugging Face's format.
+) -> PublishedTranslator:
+    """Reads all of a checkpoint in Hugging Face's format but its weights.
 
     Its search is that of `transformers` with the checkpoint's own settings, but
     without `<unk>`, and up to 128 tokens.
 
     Args:
-        folder: Folder of the checkpoint, of Marian.
-        write_to: Folder of the files of tokenizers, which must stay there.
-        target_language: Code of one of several target languages.
+        folder: Folder of the checkpoint.
+        source_language: As in `published_tokens.read`.
+        target_language: As in `published_tokens.read`.
         protect: As in `ProtectedTokenizer`; answers then must copy the spans.
-        litert: As in `Translator`.
 
     Raises:
         ValueError: In one line that names the file and the field.
     """
     config = published_network.read_config(folder)
-    if config["model_type"] != "marian":
-        raise ValueError(
-            f"{folder}: only the network of {config['model_type']} can be "
-            "loaded so far, not its tokens. Import a checkpoint of marian."
-        )
     search, normalizes = read_search(folder, config, must_copy=bool(protect))
-    tokens = published_tokens.read_marian(
-        folder, config, write_to, target_language, protect
+    tokens = published_tokens.read(
+        folder, config, source_language, target_language
     )
-    checkpoint = published_network.load(folder)
-    model = models.from_backbone(
-        checkpoint.backbone,
-        head="softmax",
-        special_ids=tokens.special_ids,
-        normalize=True,
-    )
-    bias = checkpoint.logit_bias[model.target_embedding.rows]
-    if normalizes:
-        bias[[PAD, BOS]] = -1e3
-    model.head.bias.assign(bias)
-    return Translator(
-        model,
-        *tokens.vocabularies,
-        source_tokenizer=tokens.tokenizers[0],
-        target_tokenizer=tokens.tokenizers[1],
-        options=search,
-        max_source_length=min(_LONGEST, config["max_position_embeddings"]) - 1,
-        usual_length=_USUAL,
-        litert=litert,
+    if tokens.start is not None:  # BOS counts, as the first token.
+        search |= {"length_offset": 1, "max_length": search["max_length"] - 1}
+    return PublishedTranslator(
+        folder, config, search, normalizes, tokens, protect
     )
 
 
@@ -90,8 +127,8 @@ def read_search(folder, config: dict, must_copy: bool):
         must_copy: As in `SearchOptions`.
 
     Returns:
-        `(options, normalizes)`: `SearchOptions`, and whether padding, which is
-        forbidden, leaves its probability to the other tokens.
+        `(options, normalizes)`: arguments of `SearchOptions`, and whether
+        padding, which is forbidden, leaves its probability to the other tokens.
 
     Raises:
         ValueError: In one line that names the setting.
@@ -103,8 +140,8 @@ def read_search(folder, config: dict, must_copy: bool):
     numbers = {"num_beams": int, "length_penalty": float, "max_length": int}
     lists = {"bad_words_ids": [[int]], "renormalize_logits": bool}
     checked_files.check_fields(path, values, {}, {**numbers, **lists})
-    special = {PAD: "pad_token_id", BOS: "decoder_start_token_id"}
-    never = [[config[name]] for name in special.values()]
+    special = {config["pad_token_id"], config["decoder_start_token_id"]}
+    never = [[row] for row in special - {config["eos_token_id"]}]
     for words in values.get("bad_words_ids") or []:
         if words not in never:
             raise ValueError(
@@ -116,16 +153,16 @@ def read_search(folder, config: dict, must_copy: bool):
             raise ValueError(
                 f"{path}, {name}: expected {value}. Received: {values[name]}."
             )
-    longest = min(_LONGEST, values.get("max_length") or _LONGEST)
+    # Transformers counts the start.
+    longest = min(_LONGEST, (values.get("max_length") or _LONGEST + 1) - 1)
     penalty = values.get("length_penalty")
-    options = SearchOptions(
+    options = dict(
         num_beams=values.get("num_beams") or 1,
-        # Transformers counts the start.
         max_length=min(longest, config["max_position_embeddings"]),
         length_penalty=1.0 if penalty is None else penalty,
         no_repeat_ngram=values.get("no_repeat_ngram_size") or 0,
         refill=True,
-        patient=True,
+        patient=values.get("early_stopping") is not True,
         forbid_unk=True,
         must_copy=must_copy,
     )
@@ -138,12 +175,10 @@ def read_facts(folder, target_language: str | None = None) -> dict:
     Returns:
         Dict of `source_language`, `target_language` and `license`.
     """
-    path, facts = os.path.join(folder, "tokenizer_config.json"), {}
-    if os.path.isfile(path):
-        values = checked_files.read_json(path)
-        for side in ("source", "target"):
-            if isinstance(language := values.get(f"{side}_lang"), str):
-                facts[f"{side}_language"] = language
+    values, facts = published_tokens.read_tokenizer_config(folder), {}
+    for side in ("source", "target"):
+        if isinstance(language := values.get(f"{side}_lang"), str):
+            facts[f"{side}_language"] = language
     if target_language is not None:
         facts["target_language"] = target_language
     path = os.path.join(folder, "README.md")
