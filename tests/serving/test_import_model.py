@@ -1,8 +1,11 @@
 """A published translator becomes an export that keeps spans to the letter."""
 
 import contextlib
+import dataclasses
 import io
-import json
+import re
+import subprocess
+import sys
 import types
 
 import numpy as np
@@ -10,7 +13,7 @@ import pytest
 
 import tfcopy
 from tests.serving import checkpoints
-from tfcopy.serving import import_model
+from tfcopy.serving import import_model, published_translator
 
 TEXTS = ["the session {ﬁ½…} is open", "%s", "a %d of %s%s", "open", ""]
 SPANS = ["{ﬁ½…}"], ["%s"], ["%d", "%s%s"], [], []
@@ -58,30 +61,49 @@ def test_the_export_says_where_it_is_from(model, imported, checkpoint):
     assert card.endswith("## Licence\n\ncc-by-4.0\n")
 
 
-def test_free_answers_are_those_of_the_network(tmp_path):
+@pytest.mark.parametrize("pair", [(), ("en", "fr")])
+def test_free_answers_are_those_of_the_network(pair, tmp_path):
     """Greedy search, by plain NumPy: no padding, no `<unk>`, and an end."""
-    config, weights = checkpoints.write_marian(tmp_path, seed=3, num_beams=1)
-    path = import_model.import_model(
-        tmp_path,
-        tmp_path / "exports",
-        protect=(),
-        litert="none",
-        settings={"max_length": "7"},
-    )
-    ids = json.loads((tmp_path / "vocab.json").read_text())
-    pieces = sorted(ids, key=ids.get)
-    model = tfcopy.load(path)
-    for text in ("the session is open", "parliament", "Köln's 42nd"):
-        (answer,) = model.n_best([text])[0][:1]
-        source = [ids.get(x, 1) for x in answer.source_tokens[:-1]] + [0]
-        found = [ids["<pad>"]]
-        while len(found) < 8 and (len(found) == 1 or found[-1]):
-            logits = checkpoints.compute_logits(config, weights, source, found)
-            logits[:, [1, ids["<pad>"]]] = -np.inf
-            found.append(int(logits[-1].argmax()))
-        expected = [pieces[x] for x in found[1:] if x]
-        assert list(answer.tokens) == expected
-        assert expected, "a text that says nothing"
+    write = checkpoints.write_m2m_100 if pair else checkpoints.write_marian
+    config, weights = write(tmp_path)
+    model = published_translator.read(tmp_path, *pair)(tmp_path)
+    options = dataclasses.replace(model.options, num_beams=1, max_length=7)
+    rows = model.model.target_embedding.rows.tolist()
+    ids = dict(zip(model.target_vocabulary.words, rows))
+    start, never = [rows[2]], rows[:3]
+    if pair:  # Languages are never generated, nor `<s>`.
+        start, never = [2, ids["<s>"]], [0, 1, 3, *range(45, len(rows))]
+    for (answer,) in model.copy(options=options).n_best_all(TEXTS[:3]):
+        source = [ids.get(x, ids["<unk>"]) for x in answer.source_tokens]
+        found = []
+        while len(found) < 7 and found[-1:] != ["</s>"]:
+            target = start + [ids[x] for x in found]
+            logits = checkpoints.compute_logits(
+                config, weights, source, target
+            )[-1]
+            logits[never] = -np.inf
+            found += [x for x in ids if ids[x] == logits.argmax()][-1:]
+        assert [*answer.tokens, "</s>"][: len(found)] == found
+        assert found[0] != "</s>", "a text that says nothing"
+
+
+def test_spans_are_kept_beside_languages(tmp_path):
+    checkpoints.write_m2m_100(tmp_path, "NLLB")
+    pair = "deu_Latn", "fra_Latn"
+    make = published_translator.read(tmp_path, *pair, ["printf", "{.*}"])
+    for answer, spans in zip(make(tmp_path).translate_all(TEXTS), SPANS):
+        assert all(answer.text.count(x) == 1 for x in spans), answer.text
+        assert not re.search("_Latn|<row", answer.text)
+
+
+def test_errors_come_before_tensorflow(tmp_path):
+    checkpoints.write_m2m_100(tmp_path)
+    program = "import sys; from tfcopy.serving.import_model import main; "
+    program += "print(main(), {'keras', 'tensorflow'} & {*sys.modules})"
+    arguments = [sys.executable, "-c", program, tmp_path, "--to", tmp_path]
+    done = subprocess.run(arguments, capture_output=True, text=True)
+    assert done.stdout == "2 set()\n"
+    assert "--target_language: " in done.stderr
 
 
 def test_it_is_a_command(model, imported):
@@ -93,7 +115,7 @@ def test_it_is_a_command(model, imported):
 @pytest.mark.parametrize(
     "changes, reason",
     [
-        ({"model_type": "m2m_100"}, "Import a checkpoint of marian"),
+        ({"model_type": "m2m_100"}, "sentencepiece.bpe.model: No such file"),
         ({"bad_words_ids": [[3]]}, r"bad_words_ids: only the padding .* \[3\]"),
         ({"repetition_penalty": 2.0}, "repetition_penalty: expected 1.0"),
         ({"num_beams": "4"}, '"num_beams" must be an integer'),

@@ -7,6 +7,7 @@ blanks, and a special token that a text spells is text.
 Files are read and checked here without TensorFlow, which takes seconds to load.
 """
 
+import itertools
 import json
 import os
 import pathlib
@@ -21,8 +22,9 @@ from tfcopy.tokens import SPECIAL_TOKENS
 
 # Lists of fairseq, in the order of the ids, as `transformers` has them.
 _LANGUAGES = pathlib.Path(__file__).with_name("published_languages.json")
-# The first rows of NLLB-200; its model has others at its own first three.
-_FIRST = "<s>", "<pad>", "</s>", "<unk>"
+# The first rows of NLLB-200, and of its model.
+_FIRST_ROWS = ["<s>", "<pad>", "</s>", "<unk>"]
+_FIRST_PIECES = ["<unk>", "<s>", "</s>"]
 
 
 class PublishedTokens(NamedTuple):
@@ -35,6 +37,7 @@ class PublishedTokens(NamedTuple):
         special_ids: The checkpoint's rows of PAD, UNK, BOS and EOS.
         prefix: First token of sources, a language's; or `""`.
         start: Row of the token before BOS, if BOS is a language's; or `None`.
+        never: Rows that no answer may have, such as those of languages.
     """
 
     pieces: tuple[list, list]
@@ -42,6 +45,7 @@ class PublishedTokens(NamedTuple):
     special_ids: tuple[int, int, int, int]
     prefix: str = ""
     start: int | None = None
+    never: Sequence[int] = ()
 
     def make(self, write_to, protect: Sequence[str] = ()) -> tuple:
         """Makes tokenizers and vocabularies.
@@ -53,45 +57,39 @@ class PublishedTokens(NamedTuple):
         Returns:
             `(tokenizers, vocabularies)`, of source and target each.
         """
+        # Late, since it takes seconds.
+        from tfcopy import data
         from tfcopy.data.text.byte_pair_tokenizer import SPAN_PIECE
         from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
-        from tfcopy.data.text.sentencepiece_tokenizer import (
-            SentencepieceTokenizer,
-        )
-        from tfcopy.data.text.vocabulary import Vocabulary
 
         tokenizers, vocabularies = [], []
-        sides = zip(("source", "target"), self.models, self.pieces)
-        for side, model, pieces in sides:
+        for i, side in enumerate(("source", "target")):
             path = os.path.join(write_to, f"{side}.model")
-            content = model + SPAN_PIECE
+            content = self.models[i] + SPAN_PIECE
             write_atomically(path, lambda file, x=content: file.write(x))
-            prefix = self.prefix if side == "source" else ""
-            own = SentencepieceTokenizer(path, as_typed=True, prefix=prefix)
+            prefix = "" if i else self.prefix
+            own = data.SentencepieceTokenizer(
+                path, as_typed=True, prefix=prefix
+            )
             if protect:
                 own = ProtectedTokenizer(own, tuple(protect), True, True)
             tokenizers.append(own)
             words = [
                 # A vocabulary's file has one word on each line.
-                x if is_word(x) and x not in SPECIAL_TOKENS else f"<row{i}>"
-                for i, x in enumerate(pieces)
-                if i not in self.special_ids
+                x if is_word(x) and x not in SPECIAL_TOKENS else f"<row{row}>"
+                for row, x in enumerate(self.pieces[i])
+                if row not in self.special_ids
             ]
-            vocabularies.append(Vocabulary([*SPECIAL_TOKENS, *words]))
+            vocabularies.append(data.Vocabulary([*SPECIAL_TOKENS, *words]))
         return tuple(tokenizers), tuple(vocabularies)
 
 
-def read(
-    folder,
-    config: dict,
-    source_language: str | None = None,
-    target_language: str | None = None,
-) -> PublishedTokens:
-    """Reads the tokens of a checkpoint.
+def read(folder, config: dict, source_language=None, target_language=None):
+    """Reads the `PublishedTokens` of a checkpoint.
 
     Args:
-        folder: Folder of Marian's "vocab.json" (and "target_vocab.json"),
-            "source.spm" and "target.spm"; of "sentencepiece.bpe.model" and
+        folder: Folder of "source.spm", "target.spm", "vocab.json" and maybe
+            "target_vocab.json" of Marian; of "sentencepiece.bpe.model" and
             "vocab.json" of M2M-100 and SMaLL-100; or of the former alone, of
             NLLB-200.
         config: From `published_network.read_config`.
@@ -102,12 +100,8 @@ def read(
     Raises:
         ValueError: In one line that names the file.
     """
-    if config["model_type"] == "marian":
-        return _read_marian(folder, config, target_language)
-    return _read_m2m_100(folder, config, source_language, target_language)
-
-
-def _read_marian(folder, config, language):
+    if config["model_type"] == "m2m_100":
+        return _read_m2m_100(folder, config, source_language, target_language)
     sizes = {"vocab.json": config["vocab_size"]}
     if not config.get("share_encoder_decoder_embeddings", True):
         rows = config.get("decoder_vocab_size") or config["vocab_size"]
@@ -120,92 +114,81 @@ def _read_marian(folder, config, language):
             f"{paths[-1]}: expected <unk> at {special_ids[0][1]}, as in "
             f"vocab.json. Received: {special_ids[-1][1]}."
         )
-    codes = {
-        x[2:-2]: x for x in pieces[0] if x.startswith(">>") and x.endswith("<<")
-    }
-    prefix = ""
+    found = [x for x in pieces[0] if x.startswith(">>") and x.endswith("<<")]
+    codes, prefix = {x[2:-2]: x for x in found}, ""
     if codes:
-        prefix = _choose("target", language, codes, paths[0])
-    models = (
+        prefix = _choose("target", target_language, codes, paths[0])
+    models = [
         _read_model(os.path.join(folder, f"{side}.spm"))[0]
         for side in ("source", "target")
-    )
-    return PublishedTokens(
-        (pieces[0], pieces[-1]), tuple(models), special_ids[0], prefix
-    )
+    ]
+    both = pieces[0], pieces[-1]
+    return PublishedTokens(both, tuple(models), special_ids[0], prefix)
 
 
-def _read_m2m_100(folder, config, source, target):
+def _read_m2m_100(folder, config, source_language, target_language):
     """Reads the tokens of M2M-100, SMaLL-100 or NLLB-200."""
-    own = read_tokenizer_config(folder)
-    model, names = _read_model(os.path.join(folder, "sentencepiece.bpe.model"))
-    path = os.path.join(folder, "vocab.json")
-    is_small = own.get("tokenizer_class") == "SMALL100Tokenizer"
+    own, path = read_settings(folder), os.path.join(folder, "vocab.json")
+    model_path = os.path.join(folder, "sentencepiece.bpe.model")
+    model, names = _read_model(model_path)
     if os.path.isfile(path):
-        pieces = _read_pieces(path)
+        pieces, form = _read_pieces(path), "__{}__"
         kind = own.get("language_codes")
-        kind = kind if kind == "wmt21" and not is_small else "m2m100"
-        codes = {
-            code: (f"__{code}__", len(pieces) + i)
-            for i, code in enumerate(_list_languages(kind))
-        }
+        rows = _list_rows(kind if kind == "wmt21" else "m2m100", len(pieces))
     else:
-        path = os.path.join(folder, "tokenizer_config.json")
-        if own.get("legacy_behaviour"):
-            raise ValueError(f"{path}: legacy_behaviour must be false.")
-        path = os.path.join(folder, "sentencepiece.bpe.model")
-        if names[:3] != ["<unk>", "<s>", "</s>"]:
-            raise ValueError(f"{path}: expected <unk>, <s> and </s> first.")
-        pieces = [*_FIRST, *names[3:]]
-        codes = _find_nllb_languages(folder, len(pieces))
-    rows = pieces + [""] * (config["vocab_size"] - len(pieces))
-    for word, row in codes.values():
-        if not len(pieces) <= row < len(rows):
+        path, form = model_path, "{}"
+        if names[:3] != _FIRST_PIECES or own.get("legacy_behaviour"):
             raise ValueError(
-                f"{path}: expected {word} at {row}, between {len(pieces)} "
-                f"pieces and {config['vocab_size']} rows by config.json."
+                f"{path}: expected the first pieces {_FIRST_PIECES}, and no "
+                "legacy_behaviour in tokenizer_config.json."
             )
-        rows[row] = word
-    pad, unknown, start, end = _find_specials(path, rows, config)
-    answer, row = _choose("target", target, codes, folder)
-    if is_small:
-        return PublishedTokens(
-            (rows, rows), (model, model), (pad, unknown, start, end), answer
-        )
-    del codes[target]  # BOS is no word of a source.
-    prefix, _ = _choose("source", source, codes, folder)
-    special_ids = pad, unknown, row, end
+        pieces = [*_FIRST_ROWS, *names[3:]]
+        rows = _find_nllb_rows(folder, len(pieces))
+    count, size = len(pieces), config["vocab_size"]
+    pieces += [""] * (size - count)
+    for code, row in rows.items():
+        if not count <= row < size:
+            raise ValueError(
+                f"{path}: expected the language {code} after {count} pieces, "
+                f"within {size} rows by config.json. Received: {row}."
+            )
+        pieces[row] = form.format(code)
+    pad, unknown, start, end = _find_specials(path, pieces, config)
+    first = row = _choose("target", target_language, rows, folder)
+    if own.get("tokenizer_class") == "SMALL100Tokenizer":
+        start, row = None, start
+    else:
+        del rows[target_language]  # BOS is no word of a source.
+        first = _choose("source", source_language, rows, folder)
+    both, specials = (pieces, pieces), (pad, unknown, row, end)
+    never = [i for i, x in enumerate(pieces) if i >= count or x == "<s>"]
     return PublishedTokens(
-        (rows, rows), (model, model), special_ids, prefix, start
+        both, (model, model), specials, pieces[first], start, never
     )
 
 
-def read_tokenizer_config(folder) -> dict:
+def read_settings(folder) -> dict:
     """Returns the content of "tokenizer_config.json", `{}` without one."""
     path = os.path.join(folder, "tokenizer_config.json")
     return checked_files.read_json(path) if os.path.isfile(path) else {}
 
 
-def _list_languages(kind):
-    return json.loads(_LANGUAGES.read_text())[kind]
+def _list_rows(kind, first):
+    """Returns the rows of the languages of a published list, by code."""
+    codes = json.loads(_LANGUAGES.read_text())[kind]
+    return dict(zip(codes, itertools.count(first)))
 
 
-def _find_nllb_languages(folder, first):
-    """Returns the tokens of languages and their rows, by code.
-
-    Args:
-        folder: Folder that may have a "tokenizer.json", which names the rows.
-        first: The first row, if it has none.
-    """
+def _find_nllb_rows(folder, first):
+    """Returns the rows of languages, from "tokenizer.json" if there is one."""
     path = os.path.join(folder, "tokenizer.json")
     if not os.path.isfile(path):
-        codes = _list_languages("nllb")
-        return {code: (code, first + i) for i, code in enumerate(codes)}
+        return _list_rows("nllb", first)
     content = checked_files.read_json(path)
     fields = {"added_tokens": [{"id": int, "content": str}]}
     checked_files.check_fields(path, content, fields)
     return {
-        x["content"]: (x["content"], x["id"])
+        x["content"]: x.get("id") or 0
         for x in content["added_tokens"]
         if re.fullmatch("[a-z]{3}_[A-Z][a-z]{3}", x.get("content") or "")
     }

@@ -6,8 +6,7 @@ the network generate, so that nothing is trained.
 
 import os
 import re
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
 
 from tfcopy import checked_files
 from tfcopy.serving import published_network, published_tokens
@@ -24,77 +23,15 @@ _UNUSED = {
 }
 
 
-class PublishedTranslator(NamedTuple):
-    """A checkpoint whose config, settings and tokens have been checked.
-
-    Attributes:
-        folder: Its folder.
-        config: From `published_network.read_config`.
-        search: Arguments of `SearchOptions`.
-        normalizes: From `read_search`.
-        tokens: `PublishedTokens`.
-        protect: As in `read`.
-    """
-
-    folder: str
-    config: dict
-    search: dict
-    normalizes: bool
-    tokens: published_tokens.PublishedTokens
-    protect: Sequence[str]
-
-    def make(self, write_to, litert: str | None = None):
-        """Builds the network; returns a `Translator`.
-
-        Args:
-            write_to: Folder of the files of tokenizers, which must stay there.
-            litert: As in `Translator`.
-
-        Raises:
-            ValueError: In one line that names the file and the field.
-        """
-        # Late, since they take seconds.
-        from tfcopy import models
-        from tfcopy.decoding import SearchOptions
-        from tfcopy.serving.servables.translator import Translator
-
-        search = SearchOptions(**self.search)
-        checkpoint = published_network.load(self.folder)
-        model = models.from_backbone(
-            checkpoint.backbone,
-            head="softmax",
-            special_ids=self.tokens.special_ids,
-            start=self.tokens.start,
-            normalize=True,
-        )
-        bias = checkpoint.logit_bias[model.target_embedding.rows]
-        if self.normalizes:
-            bias[[PAD, BOS]] = -1e3
-        model.head.bias.assign(bias)
-        tokenizers, vocabularies = self.tokens.make(write_to, self.protect)
-        positions = self.config["max_position_embeddings"]
-        return Translator(
-            model,
-            *vocabularies,
-            source_tokenizer=tokenizers[0],
-            target_tokenizer=tokenizers[1],
-            options=search,
-            max_source_length=min(_LONGEST, positions) - 1,
-            usual_length=_USUAL,
-            litert=litert,
-        )
-
-
 def read(
     folder,
     source_language: str | None = None,
     target_language: str | None = None,
     protect: Sequence[str] = (),
-) -> PublishedTranslator:
+) -> Callable:
     """Reads all of a checkpoint in Hugging Face's format but its weights.
 
-    Its search is that of `transformers` with the checkpoint's own settings, but
-    without `<unk>`, and up to 128 tokens.
+    It takes a moment, while TensorFlow and the network take seconds to load.
 
     Args:
         folder: Folder of the checkpoint.
@@ -102,19 +39,57 @@ def read(
         target_language: As in `published_tokens.read`.
         protect: As in `ProtectedTokenizer`; answers then must copy the spans.
 
+    Returns:
+        Function of a folder of the files of tokenizers, which must stay there,
+        and optionally of `litert`, as in `Translator`. It builds the network
+        and returns the `Translator`, whose search is that of `transformers`
+        with the checkpoint's own settings, but without `<unk>`, and up to 128
+        tokens.
+
     Raises:
-        ValueError: In one line that names the file and the field.
+        ValueError: In one line that names the file and the field. The function
+            raises it, too.
     """
     config = published_network.read_config(folder)
     search, normalizes = read_search(folder, config, must_copy=bool(protect))
-    tokens = published_tokens.read(
-        folder, config, source_language, target_language
-    )
+    languages = source_language, target_language
+    tokens = published_tokens.read(folder, config, *languages)
     if tokens.start is not None:  # BOS counts, as the first token.
         search |= {"length_offset": 1, "max_length": search["max_length"] - 1}
-    return PublishedTranslator(
-        folder, config, search, normalizes, tokens, protect
-    )
+
+    longest = min(_LONGEST, config["max_position_embeddings"])
+
+    def make(write_to, litert=None):
+        from tfcopy import decoding, models
+        from tfcopy.serving.servables.translator import Translator
+
+        options = decoding.SearchOptions(**search)
+        checkpoint = published_network.load(folder)
+        model = models.from_backbone(
+            checkpoint.backbone,
+            head="softmax",
+            special_ids=tokens.special_ids,
+            start=tokens.start,
+            normalize=True,
+        )
+        checkpoint.logit_bias[list(tokens.never)] = -1e3
+        bias = checkpoint.logit_bias[model.target_embedding.rows]
+        if normalizes:
+            bias[[PAD, BOS]] = -1e3
+        model.head.bias.assign(bias)
+        tokenizers, vocabularies = tokens.make(write_to, protect)
+        return Translator(
+            model,
+            *vocabularies,
+            source_tokenizer=tokenizers[0],
+            target_tokenizer=tokenizers[1],
+            options=options,
+            max_source_length=longest - 1,
+            usual_length=_USUAL,
+            litert=litert,
+        )
+
+    return make
 
 
 def read_search(folder, config: dict, must_copy: bool):
@@ -162,25 +137,30 @@ def read_search(folder, config: dict, must_copy: bool):
         length_penalty=1.0 if penalty is None else penalty,
         no_repeat_ngram=values.get("no_repeat_ngram_size") or 0,
         refill=True,
-        patient=values.get("early_stopping") is not True,
+        # Only a patient search has a place for what must be copied.
+        patient=must_copy or values.get("early_stopping") is not True,
         forbid_unk=True,
         must_copy=must_copy,
     )
     return options, bool(values.get("renormalize_logits"))
 
 
-def read_facts(folder, target_language: str | None = None) -> dict:
+def read_facts(folder, source_language=None, target_language=None) -> dict:
     """Reads the languages and the licence of a checkpoint, if it has them.
+
+    Args:
+        folder: Folder of the checkpoint.
+        source_language: Code that replaces the checkpoint's, if any.
+        target_language: The same.
 
     Returns:
         Dict of `source_language`, `target_language` and `license`.
     """
-    values, facts = published_tokens.read_tokenizer_config(folder), {}
-    for side in ("source", "target"):
-        if isinstance(language := values.get(f"{side}_lang"), str):
+    values, facts = published_tokens.read_settings(folder), {}
+    given = {"source": source_language, "target": target_language}
+    for side, language in given.items():
+        if isinstance(language := language or values.get(f"{side}_lang"), str):
             facts[f"{side}_language"] = language
-    if target_language is not None:
-        facts["target_language"] = target_language
     path = os.path.join(folder, "README.md")
     if os.path.isfile(path):
         with open(path, encoding="utf-8", errors="replace") as file:
