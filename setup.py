@@ -89,7 +89,7 @@ setup(
         "tfcopy.runtime": ["*.txt"],
         "tfcopy.serving.servables": ["*.txt"],
         "tfcopy.serving": [
-            "opus_mt.json",
+            "*.json",
             "server_files/*.*",
             "server_files/Dockerfile",
             "server_files/c/*.[ch]",

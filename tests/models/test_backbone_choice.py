@@ -60,7 +60,9 @@ LORA_NAMES = {"t5": ["query_projector", "value_projector"]}
     ],
 )
 def model(request):
-    return random_model(request.param, coverage=True)
+    # A token before BOS, which some networks read.
+    start = 9 if request.param == "bart" else None
+    return random_model(request.param, coverage=True, start=start)
 
 
 @pytest.fixture(scope="module")
@@ -337,6 +339,8 @@ def test_other_backbones_are_refused():
     other = keras_hub.models.FNetBackbone(9, 1, 4, 4)
     with pytest.raises(ValueError, match="BartBackbone, T5Backbone.*Received"):
         from_backbone(other)
+    with pytest.raises(ValueError, match="T5Backbone takes no `start`"):
+        from_backbone(make_backbone("t5"), start=1)
     with pytest.raises(ValueError, match="at most 15: .* has 14 rows"):
         from_backbone(make_backbone("t5"), vocabulary_size=16)
 

@@ -177,6 +177,30 @@ def write_tokens(folder, more=()):
     return folder
 
 
+def write_m2m_100(folder, kind="M2M100", **changes):
+    """Writes a checkpoint of a kind of tokenizer; returns config, weights."""
+    model = train_sentencepiece(45, normalization_rule_name="nmt_nfkc")
+    (folder / "sentencepiece.bpe.model").write_bytes(model)
+    processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+    pieces = ["<s>", "<pad>", "</s>", "<unk>"]
+    pieces += processor.id_to_piece([*range(3, len(processor))])
+    if kind == "NLLB":
+        codes = enumerate(("deu_Latn", "eng_Latn", "fra_Latn"), len(pieces))
+        added = [{"id": i, "content": x} for i, x in codes]
+        files = {"tokenizer.json": {"added_tokens": added}}
+    else:
+        files = {"vocab.json": {x: i for i, x in enumerate(pieces[:-1])}}
+        kind = {"tokenizer_class": f"{kind}Tokenizer"}
+        files["tokenizer_config.json"] = kind
+    for name, content in files.items():
+        (folder / name).write_text(json.dumps(content))
+    config = {**M2M100, "max_position_embeddings": 64, "num_beams": 2}
+    config |= {"vocab_size": len(pieces) + 105, **changes}
+    weights = make_weights(config)
+    write(folder, config, weights)
+    return config, weights
+
+
 def write_marian(folder, seed=0, more=(), **changes):
     """Writes a whole checkpoint of Marian; returns config and weights."""
     write_tokens(folder, more)

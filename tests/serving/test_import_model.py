@@ -1,8 +1,12 @@
 """A published translator becomes an export that keeps spans to the letter."""
 
 import contextlib
+import dataclasses
 import io
 import json
+import re
+import subprocess
+import sys
 import types
 
 import numpy as np
@@ -12,7 +16,6 @@ import tensorflow as tf
 import tfcopy
 from tests.serving import checkpoints
 from tfcopy.serving import import_model, published_translator
-from tfcopy.serving.published_translator import make_translator
 from tfcopy.tokens import EOS
 
 TEXTS = ["the session {ﬁ½…} is open", "%s", "a %d of %s%s", "open", ""]
@@ -62,7 +65,9 @@ def test_the_export_says_where_it_is_from(model, imported, checkpoint):
 
 
 def test_terms_are_in_answers_but_not_read(checkpoint, tmp_path):
-    translator = make_translator(checkpoint, tmp_path, "fra", ("printf",))
+    translator = published_translator.read(
+        checkpoint, None, "fra", ("printf",)
+    )(tmp_path)
     text, lines = ["the session %s is open"], [["session\tlà"]]
     options = translator.search_options()
     one = tf.constant([0])
@@ -77,30 +82,49 @@ def test_terms_are_in_answers_but_not_read(checkpoint, tmp_path):
     assert answer.count(b"%s") == 1
 
 
-def test_free_answers_are_those_of_the_network(tmp_path):
+@pytest.mark.parametrize("pair", [(), ("en", "fr")])
+def test_free_answers_are_those_of_the_network(pair, tmp_path):
     """Greedy search, by plain NumPy: no padding, no `<unk>`, and an end."""
-    config, weights = checkpoints.write_marian(tmp_path, seed=3, num_beams=1)
-    path = import_model.import_model(
-        tmp_path,
-        tmp_path / "exports",
-        protect=(),
-        litert="none",
-        settings={"max_length": "7"},
-    )
-    ids = json.loads((tmp_path / "vocab.json").read_text())
-    pieces = sorted(ids, key=ids.get)
-    model = tfcopy.load(path)
-    for text in ("the session is open", "parliament", "Köln's 42nd"):
-        (answer,) = model.n_best([text])[0][:1]
-        source = [ids.get(x, 1) for x in answer.source_tokens[:-1]] + [0]
-        found = [ids["<pad>"]]
-        while len(found) < 8 and (len(found) == 1 or found[-1]):
-            logits = checkpoints.compute_logits(config, weights, source, found)
-            logits[:, [1, ids["<pad>"]]] = -np.inf
-            found.append(int(logits[-1].argmax()))
-        expected = [pieces[x] for x in found[1:] if x]
-        assert list(answer.tokens) == expected
-        assert expected, "a text that says nothing"
+    write = checkpoints.write_m2m_100 if pair else checkpoints.write_marian
+    config, weights = write(tmp_path)
+    model = published_translator.read(tmp_path, *pair)(tmp_path)
+    options = dataclasses.replace(model.options, num_beams=1, max_length=7)
+    rows = model.model.target_embedding.rows.tolist()
+    ids = dict(zip(model.target_vocabulary.words, rows))
+    start, never = [rows[2]], rows[:3]
+    if pair:  # Languages are never generated, nor `<s>`.
+        start, never = [2, ids["<s>"]], [0, 1, 3, *range(45, len(rows))]
+    for (answer,) in model.copy(options=options).n_best_all(TEXTS[:3]):
+        source = [ids.get(x, ids["<unk>"]) for x in answer.source_tokens]
+        found = []
+        while len(found) < 7 and found[-1:] != ["</s>"]:
+            target = start + [ids[x] for x in found]
+            logits = checkpoints.compute_logits(
+                config, weights, source, target
+            )[-1]
+            logits[never] = -np.inf
+            found += [x for x in ids if ids[x] == logits.argmax()][-1:]
+        assert [*answer.tokens, "</s>"][: len(found)] == found
+        assert found[0] != "</s>", "a text that says nothing"
+
+
+def test_spans_are_kept_beside_languages(tmp_path):
+    checkpoints.write_m2m_100(tmp_path, "NLLB")
+    pair = "deu_Latn", "fra_Latn"
+    make = published_translator.read(tmp_path, *pair, ["printf", "{.*}"])
+    for answer, spans in zip(make(tmp_path).translate_all(TEXTS), SPANS):
+        assert all(answer.text.count(x) == 1 for x in spans), answer.text
+        assert not re.search("_Latn|<row", answer.text)
+
+
+def test_errors_come_before_tensorflow(tmp_path):
+    checkpoints.write_m2m_100(tmp_path)
+    program = "import sys; from tfcopy.serving.import_model import main; "
+    program += "print(main(), {'keras', 'tensorflow'} & {*sys.modules})"
+    arguments = [sys.executable, "-c", program, tmp_path, "--to", tmp_path]
+    done = subprocess.run(arguments, capture_output=True, text=True)
+    assert done.stdout == "2 set()\n"
+    assert "--target_language: " in done.stderr
 
 
 def test_it_is_a_command(model, imported):
@@ -112,7 +136,7 @@ def test_it_is_a_command(model, imported):
 @pytest.mark.parametrize(
     "changes, reason",
     [
-        ({"model_type": "m2m_100"}, "Import a checkpoint of marian"),
+        ({"model_type": "m2m_100"}, "sentencepiece.bpe.model: No such file"),
         ({"bad_words_ids": [[3]]}, r"bad_words_ids: only the padding .* \[3\]"),
         ({"repetition_penalty": 2.0}, "repetition_penalty: expected 1.0"),
         ({"num_beams": "4"}, 'config.json is .*"num_beams" must be an integ'),
@@ -162,16 +186,17 @@ def test_settings_of_a_search_are_those_of_its_file(tmp_path):
     own = {"max_length": 9, "min_length": 3, "eos_token_id": 0}
     path = tmp_path / "generation_config.json"
 
-    def read(**own):
+    def read(must_copy=True, **own):
         path.write_text(json.dumps(own))
-        return published_translator.read_search(tmp_path, config, True)[0]
+        return published_translator.read_search(tmp_path, config, must_copy)[1]
 
     found = read(**own)
     # Transformers counts the start.
-    assert (found.num_beams, found.max_length, found.min_length) == (1, 8, 2)
-    assert found.patient and not read(early_stopping=True).patient
+    names = "num_beams", "max_length", "min_length"
+    assert [found[x] for x in names] == [1, 8, 2]
+    assert found["patient"] and not read(False, early_stopping=True)["patient"]
     found = read(**own, max_new_tokens=6, min_new_tokens=4)
-    assert (found.max_length, found.min_length) == (6, 4)
+    assert (found["max_length"], found["min_length"]) == (6, 4)
     with pytest.raises(ValueError, match="n_config.json, eos_token_id: expect"):
         read(eos_token_id=[0, 5])
 

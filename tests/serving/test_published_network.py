@@ -6,10 +6,12 @@ import struct
 import h5py
 import numpy as np
 import pytest
+from keras import ops
 
 from tests import helpers
 from tests.serving import checkpoints
 from tfcopy.decoding import SearchOptions, beam_search
+from tfcopy.layers.copying import marginal_log_likelihood
 from tfcopy.models import from_backbone
 from tfcopy.serving import published_network
 
@@ -45,26 +47,38 @@ def test_logits_are_those_of_the_checkpoint(kind, tmp_path):
     helpers.assert_close(run(checkpoint), expected, atol=1e-5)
 
 
-def test_a_search_steps_through_the_same_network(tmp_path):
+@pytest.mark.parametrize(
+    "special_ids, start, num_beams, static",
+    [((1, 3, 2, 2), None, 1, False), ((1, 3, 8, 2), 2, 3, True)],
+)
+def test_a_search_steps_through_the_same_network(
+    special_ids, start, num_beams, static, tmp_path
+):
     """Steps with caches give the log-probabilities of whole targets."""
     config = checkpoints.M2M100
     weights = checkpoints.make_weights(config)
     folder = checkpoints.write(tmp_path, config, weights)
     backbone = published_network.load(folder).backbone
-    options = {"special_ids": (1, 3, 2, 2), "normalize": True}
+    options = {"special_ids": special_ids, "start": start, "normalize": True}
     model = from_backbone(backbone, head="softmax", **options)
-    source, target = np.array([[4, 6, 3]], "int32"), [5, 9]
-    rows = [1, 3, 2, 2, *(x for x in range(12) if x not in (1, 2, 3))]
+    source, target = np.array([[4, 6, 3]], "int32"), [5, 7]
+    rows = [*special_ids, *sorted({*range(12)} - {*special_ids})]
+    first = [] if start is None else [start]
+    first += [rows[x] for x in (2, *target)]
     expected = checkpoints.compute_logits(
-        config, weights, [rows[x] for x in source[0]], [2, rows[5], rows[9]]
-    )
-    options = SearchOptions(num_beams=1, max_length=3)
+        config, weights, [rows[x] for x in source[0]], first
+    )[-3:]
+    options = SearchOptions(num_beams, max_length=3, static_shapes=static)
     prefix = np.array([target], "int32")
     result = beam_search(model, source, source, options, prefix=prefix)
     expected -= np.log(np.exp(expected).sum(axis=1, keepdims=True))
     ids = helpers.to_numpy(result.ids)[0, 0]
     score = sum(expected[i, rows[x]] for i, x in enumerate(ids))
     helpers.assert_close(result.scores[0, 0], score, atol=1e-5)
+    batch = {"source_ids": source, "source_copy_ids": source}
+    distribution = model({**batch, "target_ids": ids[None]})
+    log_probs = marginal_log_likelihood(distribution, ids[None], source)
+    helpers.assert_close(ops.sum(log_probs), score, atol=1e-5)
 
 
 def test_copies_of_a_shared_table_may_be_stored(tmp_path):

@@ -27,23 +27,25 @@ def folder(tmp_path_factory):
 
 
 def read(folder, tmp_path, language=None, protect=(), **config):
+    """`PublishedTokens`, and the tokenizers and vocabularies of both sides."""
     size = len(json.loads((folder / "vocab.json").read_text()))
     config = {
         **checkpoints.MARIAN,
         **{"vocab_size": size, "pad_token_id": size - 1},
         **{"decoder_start_token_id": size - 1, **config},
     }
-    return published_tokens.read_marian(
-        folder, config, tmp_path, language, protect
-    )
+    tokens = published_tokens.read(folder, config, None, language)
+    return tokens, *tokens.make(tmp_path, protect)
 
 
-def rows_of(tokens, texts):
+def rows_of(made, texts, side=0):
     """The rows of the checkpoint for the tokens of texts."""
-    tokenizer, vocabulary = tokens.tokenizers[0], tokens.vocabularies[0]
+    tokens, tokenizers, vocabularies = made
+    tokenizer, vocabulary = tokenizers[side], vocabularies[side]
     cut = tokenizer.fold(tokenizer.tokenize(tf.constant(texts)))
-    others = set(range(vocabulary.size - 1)) - {*tokens.special_ids}
+    others = set(range(len(tokens.pieces[side]))) - {*tokens.special_ids}
     rows = [*tokens.special_ids, *sorted(others)]
+    assert vocabulary.size == len(rows)
     return [[rows[x] for x in row] for row in vocabulary.lookup(cut).to_list()]
 
 
@@ -62,7 +64,7 @@ def test_ids_are_those_of_the_model_itself(protect, folder, tmp_path):
 
 def test_spans_come_back_to_the_letter(folder, tmp_path):
     """Whatever normalisation does to them; elsewhere it is the model's."""
-    source, target = read(folder, tmp_path, protect=("{[^}]*}",)).tokenizers
+    source, target = read(folder, tmp_path, protect=("{[^}]*}",))[1]
     cut = source.tokenize(tf.constant(["½ {ﬁ\u00a0½…}\u3000{Ａ}"]))
     (text,) = target.detokenize(cut).numpy()
     assert text.decode() == "1⁄2 {ﬁ\u00a0½…} {Ａ}"
@@ -71,7 +73,7 @@ def test_spans_come_back_to_the_letter(folder, tmp_path):
 
 
 def test_a_piece_over_two_spans_makes_one_run(folder, tmp_path):
-    source, target = read(folder, tmp_path, protect=("is o|pen",)).tokenizers
+    source, target = read(folder, tmp_path, protect=("is o|pen",))[1]
     cut = source.tokenize(tf.constant(["session is open"]))
     assert source.mark_needed(cut).to_list()[0].count(1) == 1
     assert target.detokenize(cut).numpy() == [b"session is open"]
@@ -80,7 +82,7 @@ def test_a_piece_over_two_spans_makes_one_run(folder, tmp_path):
 def test_an_answer_keeps_the_blank_before_a_span_that_began_a_source(
     folder, tmp_path
 ):
-    source, target = read(folder, tmp_path, protect=("par.*t",)).tokenizers
+    source, target = read(folder, tmp_path, protect=("par.*t",))[1]
     span = source.tokenize(tf.constant(["parliament"]))[0].numpy().tolist()
     assert span[0].startswith("\x05▁p".encode())
     answer = tf.ragged.constant([["▁the".encode(), *span, b"!"], span])
@@ -99,13 +101,60 @@ def test_a_language_is_the_first_token(tmp_path):
 
 
 def test_a_single_language_is_no_token(folder, tmp_path):
-    tokens = (read(folder, tmp_path, x).tokenizers[0] for x in ("fr", None))
-    assert len({x.prefix for x in tokens}) == 1
+    tokens = (read(folder, tmp_path, x)[0] for x in ("fr", None))
+    assert {x.prefix for x in tokens} == {""}
+
+
+KINDS = {
+    "M2M100": ("en", "fr", 45 + 18, 45 + 24),
+    "SMALL100": ("en", "fr", 45 + 18, 45 + 24),
+    "NLLB": ("eng_Latn", "fra_Latn", 46 + 1, 46 + 2),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_pair_of_languages_is_chosen(kind, tmp_path):
+    config, _ = checkpoints.write_m2m_100(tmp_path, kind)
+    source, target, *rows = KINDS[kind]
+    tokens = published_tokens.read(tmp_path, config, source, target)
+    made = tokens, *tokens.make(tmp_path, ("printf",))
+    path = tmp_path / "sentencepiece.bpe.model"
+    model = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    # After `<unk>`, `<s>` and `</s>`, pieces are one row further.
+    ids = [[x + 1 if x else 3 for x in model.encode(text)] for text in TEXTS]
+    if kind != "NLLB":  # its vocabulary lacks the last piece
+        ids = [[3 if x == len(model) else x for x in row] for row in ids]
+    is_small = kind == "SMALL100"
+    assert rows_of(made, TEXTS, 1) == ids
+    expected = [[rows[is_small], *x] if x else [] for x in ids]
+    assert rows_of(made, TEXTS) == expected
+    last = (2, None) if is_small else (rows[1], 2)
+    assert (tokens.special_ids[2], tokens.start) == last
+    wrong = {(source, None): "target", (source, "xx"): "target"}
+    if not is_small:
+        wrong |= {("xx", target): "source", (target, target): "source"}
+    for pair, side in wrong.items():
+        with pytest.raises(ValueError, match=f"--{side}.*of .*{source}.* Rec"):
+            published_tokens.read(tmp_path, config, *pair)
+
+
+def test_the_published_languages_of_nllb(tmp_path):
+    config, _ = checkpoints.write_m2m_100(tmp_path, "NLLB", vocab_size=248)
+    (tmp_path / "tokenizer.json").unlink()
+    pair = "eng_Latn", "zul_Latn"
+    tokens = published_tokens.read(tmp_path, config, *pair)
+    assert tokens.special_ids == (1, 3, 46 + 201, 2)
+    with pytest.raises(ValueError, match="language zul_Latn after 46 pieces"):
+        published_tokens.read(tmp_path, {**config, "vocab_size": 247}, *pair)
+    settings = tmp_path / "tokenizer_config.json"
+    settings.write_text('{"legacy_behaviour": true}')
+    with pytest.raises(ValueError, match="no legacy_behaviour"):
+        published_tokens.read(tmp_path, config, *pair)
 
 
 def test_pieces_that_are_no_words_of_a_file_are_rows(tmp_path):
     folder = checkpoints.write_tokens(tmp_path, ["a b", "x\n", "<s>"])
-    words = read(folder, tmp_path).vocabularies[0].words
+    words = read(folder, tmp_path)[2][0].words
     assert words[:4] == SPECIAL_TOKENS
     assert {"<row2>", "<row3>", "<row4>"} <= {*words}
 

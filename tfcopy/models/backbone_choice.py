@@ -21,6 +21,7 @@ def from_backbone(
     head: str | keras.Layer = "pointer_generator",
     vocabulary_size: int | None = None,
     special_ids: tuple | list | None = None,
+    start: int | None = None,
     trainable: bool | None = None,
     lora_rank: int | None = None,
     attention_units: int | None = None,
@@ -62,6 +63,9 @@ def from_backbone(
         vocabulary_size: V; by default all rows of the table are used.
         special_ids: The rows of PAD, UNK, BOS and EOS in the backbone's
             table; by default as in its published vocabularies.
+        start: Row of a token that the decoder of a BART, Marian or M2M-100
+            reads before BOS, such as the end before the language of an
+            answer; `None` for none.
         trainable: Whether the backbone is trained; `False` freezes it, `None`
             leaves it unchanged, even if partly frozen, as with LoRA.
         lora_rank: Rank of LoRA's matrices for the backbone's queries and
@@ -106,6 +110,8 @@ def from_backbone(
             side="source",
             name="source_embedding",
         )
+    if start is not None and not parts.takes_start:
+        raise ValueError(f"{type(backbone).__name__} takes no `start`.")
     if trainable is not None:
         backbone.trainable = trainable
     if lora_rank is not None:
@@ -118,12 +124,12 @@ def from_backbone(
         coverage_enabled,
     )
     if isinstance(parts, CausalParts):
-        start = embedding.special_ids[tokens.BOS]
-        encoder = PromptEncoder(backbone, start, name="encoder")
+        first = embedding.special_ids[tokens.BOS]
+        encoder = PromptEncoder(backbone, first, name="encoder")
         cell = PromptCell(backbone, attention, name="cell")
     else:
         encoder = BackboneEncoder(backbone, name="encoder")
-        cell = BackboneCell(backbone, attention, name="cell")
+        cell = BackboneCell(backbone, attention, start, name="cell")
     return Seq2Seq(
         source_embedding=source_embedding,
         encoder=encoder,

@@ -16,26 +16,31 @@ from tfcopy.data.text.span_patterns import CHOICES, check_flag
 from tfcopy.flags import File, Folder, Parser, PositiveInt, flag
 from tfcopy.runtime.litert_engine import LITERT_PRECISIONS
 from tfcopy.runtime.versions import read_config
+from tfcopy.serving import published_translator
 from tfcopy.serving.export import Setting, split_settings
 
 _DESCRIPTION = """\
 Exports a published translator, such as OPUS-MT's, as a SavedModel whose answers
 keep every protected span of a text to the letter. Nothing is trained.
 
-MODEL is a folder in the format of Hugging Face, with config.json, vocab.json,
-source.spm, target.spm and model.safetensors or tf_model.h5; or the name of one
-at Hugging Face, OWNER/NAME, which is downloaded and kept in its cache; or a
-folder or ZIP archive of OPUS-MT, with decoder.yml and Marian's .npz."""
+MODEL is a folder in the format of Hugging Face, of Marian, M2M-100, SMaLL-100
+or NLLB-200, with config.json, model.safetensors or tf_model.h5, and the files
+of its tokenizer; or the name of one at Hugging Face, OWNER/NAME, which is
+downloaded and kept in its cache; or a folder or ZIP archive of OPUS-MT, with
+decoder.yml and Marian's .npz. One import is one pair of languages."""
 
 _EXAMPLES = """\
 examples:
   %(prog)s Helsinki-NLP/opus-mt-en-fr --to savedmodels/en_fr
   %(prog)s opus-mt-en-roa --to savedmodels/en_es --target_language spa
   %(prog)s opus-2020-02-26.zip --to savedmodels/en_fr --set num_beams=1
+  %(prog)s facebook/nllb-200-distilled-600M --to savedmodels/en_fr \\
+    --source_language eng_Latn --target_language fra_Latn
 
 Try it: tfcopy ask FOLDER, or tfcopy translate_po FOLDER my.po"""
 PROTECT = ("links", "html", "placeholders")
-_FILES = ["*.json", "*.spm", "*.safetensors", "tf_model.h5", "README.md"]
+_FILES = ["*.json", "*.spm", "*.model", "*.safetensors", "tf_model.h5"]
+_FILES += ["README.md"]
 # First bytes of what stands for a large file that Git has not fetched.
 _POINTER = b"version https://git-lfs."
 # Answered by each precision, if there are no texts of a test set.
@@ -50,9 +55,10 @@ class Options:
         model: folder or archive of a checkpoint, or its name at Hugging Face
         to: folder of versions
         revision: branch, tag or commit at Hugging Face
-        source_language: language code of texts (default: the checkpoint's)
+        source_language: language code of texts; of a checkpoint with several,
+            one of its own
         target_language: language code of answers; of a checkpoint with several,
-            as in its vocabulary
+            one of its own
         litert: precision of the programs that answer without TensorFlow, or
             none
         test: two files of lines, texts and references, on which int8 may cost
@@ -120,13 +126,14 @@ def import_model(
     """Exports a published translator, all of it or nothing.
 
     Args:
-        model: Folder of a checkpoint of Marian in Hugging Face's format, or its
-            name at Hugging Face, or a folder or ZIP archive of OPUS-MT.
+        model: Folder of a checkpoint of Marian, M2M-100, SMaLL-100 or NLLB-200
+            in Hugging Face's format, or its name at Hugging Face, or a folder
+            or ZIP archive of OPUS-MT.
         to: Folder of the versions.
         revision: Branch, tag or commit at Hugging Face.
-        source_language: Language code; by default the checkpoint's.
-        target_language: Language code; of a checkpoint with several target
-            languages, as in its vocabulary.
+        source_language: Language code; of a checkpoint with several source
+            languages, one of its own, such as `"en"` or `"eng_Latn"`.
+        target_language: The same; of Marian, the code between `>>` and `<<`.
         protect: Formats of spans that answers must keep, names of `PATTERNS` or
             regular expressions of RE2; if empty, answers are as free as those
             of `transformers`.
@@ -145,22 +152,20 @@ def import_model(
     from tfcopy.serving import opus_mt
 
     folder, origin = find_checkpoint(os.fspath(model), revision)
+    languages = source_language, target_language
     with tempfile.TemporaryDirectory(prefix="tfcopy-") as files:
         folder = opus_mt.convert(folder, files)
         _check_files(folder)
-        # Late, so that wrong names are reported at once.
-        from tfcopy.serving import published_translator, saved_model
+        make = published_translator.read(folder, *languages, protect)
+        # Late, so that what is wrong up to here is reported at once.
+        from tfcopy.serving import saved_model
         from tfcopy.serving.servables import settings as known
 
-        translator = published_translator.make_translator(
-            folder, files, target_language, protect, litert
-        )
         facts = {"kind": "Translator", "arguments": {}, "model": {"config": {}}}
         values = known.parse(facts, settings or {})
+        translator = make(files, litert)
         arguments = known.change_arguments(translator.arguments, values)
-        details = published_translator.read_facts(folder, target_language)
-        if source_language is not None:
-            details["source_language"] = source_language
+        details = published_translator.read_facts(folder, *languages)
         licence = details.pop("license", None)
         parameters = translator.model.count_params()
         details |= {"imported": origin, "parameters": parameters}

@@ -14,7 +14,6 @@ import numpy as np
 
 from tfcopy import checked_files
 from tfcopy.file_formats import parse_json
-from tfcopy.keras_internals import own_layers
 
 _ACTIVATIONS = {"swish": "silu", "silu": "silu", "relu": "relu", "gelu": "gelu"}
 _SIZES = (
@@ -158,16 +157,18 @@ class _Weights:
     """Moves the weights of a checkpoint into a backbone."""
 
     def __init__(self, backbone, arrays):
+        from tfcopy.keras_internals import own_layers  # late: it takes seconds
+
         self._backbone, self._arrays = backbone, arrays
+        self._own_layers = own_layers
 
     def assign(self):
         self._assign_tables()
         for side in ("encoder", "decoder"):
             blocks = getattr(self._backbone, f"{side}_transformer_layers")
             for i, block in enumerate(blocks):
-                self._assign_block(
-                    own_layers(block), f"model.{side}.layers.{i}"
-                )
+                name = f"model.{side}.layers.{i}"
+                self._assign_block(self._own_layers(block), name)
             if norm := getattr(self._backbone, f"{side}_layer_norm"):
                 self._assign_norm(norm, f"model.{side}.layer_norm")
             positions = getattr(self._backbone, f"{side}_position_embedding")
@@ -216,7 +217,7 @@ class _Weights:
         if hasattr(block, "cross_attention_layer"):
             attentions["encoder_attn"] = "cross_attention_layer"
         for theirs, ours in attentions.items():
-            attention = own_layers(getattr(block, ours))
+            attention = self._own_layers(getattr(block, ours))
             for x in ("query", "key", "value", "output"):
                 short = "out" if x == "output" else x[0]
                 dense = getattr(attention, f"{x}_dense")

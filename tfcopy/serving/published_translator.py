@@ -6,12 +6,10 @@ the network generate, so that nothing is trained.
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from tfcopy import checked_files, models
-from tfcopy.decoding import SearchOptions
+from tfcopy import checked_files
 from tfcopy.serving import published_network, published_tokens
-from tfcopy.serving.servables.translator import Translator
 from tfcopy.tokens import BOS, PAD
 
 # Of a translation by default; searches get slower with them.
@@ -27,7 +25,6 @@ _UNUSED = {
     **dict.fromkeys(("force_words_ids", "constraints", "stop_strings")),
     **dict.fromkeys(("suppress_tokens", "begin_suppress_tokens", "max_time")),
     **dict.fromkeys(("penalty_alpha", "watermarking_config")),
-    "forced_bos_token_id": None,
 }
 _SETTINGS = {
     **dict.fromkeys(("num_beams", "no_repeat_ngram_size", "min_length"), int),
@@ -39,59 +36,76 @@ _SETTINGS = {
 _LICENSE = re.compile(r"""(?sm)\A---$.*?^license: *["']?([^"'#\n]*[^"'#\s])""")
 
 
-def make_translator(
+def read(
     folder,
-    write_to,
+    source_language: str | None = None,
     target_language: str | None = None,
     protect: Sequence[str] = (),
-    litert: str | None = None,
-) -> Translator:
-    """Makes the translator of a checkpoint in Hugging Face's format.
+) -> Callable:
+    """Reads all of a checkpoint in Hugging Face's format but its weights.
 
-    Its search is that of `transformers` with the checkpoint's own settings, but
-    without `<unk>`, and up to 128 tokens.
+    It takes a moment, while TensorFlow and the network take seconds to load.
 
     Args:
-        folder: Folder of the checkpoint, of Marian.
-        write_to: Folder of the files of tokenizers, which must stay there.
-        target_language: Code of one of several target languages.
+        folder: Folder of the checkpoint.
+        source_language: As in `published_tokens.read`.
+        target_language: As in `published_tokens.read`.
         protect: As in `ProtectedTokenizer`; answers then must copy the spans.
-        litert: As in `Translator`.
+
+    Returns:
+        Function of a folder of the files of tokenizers, which must stay there,
+        and optionally of `litert`, as in `Translator`. It builds the network
+        and returns the `Translator`, whose search is that of `transformers`
+        with the checkpoint's own settings, but without `<unk>`, and up to 128
+        tokens.
 
     Raises:
-        ValueError: In one line that names the file and the field.
+        ValueError: In one line that names the file and the field. The function
+            raises it, too.
     """
     config = published_network.read_config(folder)
-    if config["model_type"] != "marian":
-        raise ValueError(
-            f"{folder}: only the network of {config['model_type']} can be "
-            "loaded so far, not its tokens. Import a checkpoint of marian."
+    path, search, normalizes = read_search(folder, config, bool(protect))
+    languages = source_language, target_language
+    tokens = published_tokens.read(folder, config, *languages)
+    if tokens.start is not None:  # BOS counts, as the first token.
+        search |= {"length_offset": 1, "max_length": search["max_length"] - 1}
+        search["min_length"] = max(search["min_length"] - 1, 0)
+    longest = min(_LONGEST, config["max_position_embeddings"])
+
+    def make(write_to, litert=None):
+        from tfcopy import decoding, models
+        from tfcopy.serving.servables.translator import Translator
+
+        try:
+            options = decoding.SearchOptions(**search)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
+        checkpoint = published_network.load(folder)
+        model = models.from_backbone(
+            checkpoint.backbone,
+            head="softmax",
+            special_ids=tokens.special_ids,
+            start=tokens.start,
+            normalize=True,
         )
-    search, normalizes = read_search(folder, config, must_copy=bool(protect))
-    tokens = published_tokens.read_marian(
-        folder, config, write_to, target_language, protect
-    )
-    checkpoint = published_network.load(folder)
-    model = models.from_backbone(
-        checkpoint.backbone,
-        head="softmax",
-        special_ids=tokens.special_ids,
-        normalize=True,
-    )
-    bias = checkpoint.logit_bias[model.target_embedding.rows]
-    if normalizes:
-        bias[[PAD, BOS]] = -1e3
-    model.head.bias.assign(bias)
-    return Translator(
-        model,
-        *tokens.vocabularies,
-        source_tokenizer=tokens.tokenizers[0],
-        target_tokenizer=tokens.tokenizers[1],
-        options=search,
-        max_source_length=min(_LONGEST, config["max_position_embeddings"]) - 1,
-        usual_length=_USUAL,
-        litert=litert,
-    )
+        checkpoint.logit_bias[list(tokens.never)] = -1e3
+        bias = checkpoint.logit_bias[model.target_embedding.rows]
+        if normalizes:
+            bias[[PAD, BOS]] = -1e3
+        model.head.bias.assign(bias)
+        tokenizers, vocabularies = tokens.make(write_to, protect)
+        return Translator(
+            model,
+            *vocabularies,
+            source_tokenizer=tokenizers[0],
+            target_tokenizer=tokenizers[1],
+            options=options,
+            max_source_length=longest - 1,
+            usual_length=_USUAL,
+            litert=litert,
+        )
+
+    return make
 
 
 def read_search(folder, config: dict, must_copy: bool):
@@ -104,8 +118,9 @@ def read_search(folder, config: dict, must_copy: bool):
         must_copy: As in `SearchOptions`.
 
     Returns:
-        `(options, normalizes)`: `SearchOptions`, and whether padding, which is
-        forbidden, leaves its probability to the other tokens.
+        `(path, options, normalizes)`: the file, arguments of `SearchOptions`,
+        and whether padding, which is forbidden, leaves its probability to the
+        other tokens.
 
     Raises:
         ValueError: In one line that names the file and the setting.
@@ -116,7 +131,8 @@ def read_search(folder, config: dict, must_copy: bool):
     path = path if is_there else os.path.join(folder, "config.json")
     checked_files.check_fields(path, values, {}, _SETTINGS)
     special = {PAD: "pad_token_id", BOS: "decoder_start_token_id"}
-    never = [[config[name]] for name in special.values()]
+    never = {config[name] for name in special.values()}
+    never = [[row] for row in never - {config["eos_token_id"]}]
     for words in values.get("bad_words_ids") or []:
         if words not in never:
             raise ValueError(
@@ -125,6 +141,8 @@ def read_search(folder, config: dict, must_copy: bool):
             )
     own = {x: config[x] for x in ("eos_token_id", *special.values())}
     own["forced_eos_token_id"] = config["eos_token_id"]
+    if config["model_type"] == "marian":  # A language takes its place.
+        own["forced_bos_token_id"] = None
     for name, value in (_UNUSED | own).items():
         if (given := values.get(name)) not in (value, None, []):
             raise ValueError(
@@ -137,37 +155,37 @@ def read_search(folder, config: dict, must_copy: bool):
     # Transformers counts the start.
     longest = get("max_new_tokens", get("max_length", _LONGEST + 1) - 1)
     longest = min(_LONGEST, longest, config["max_position_embeddings"])
-    try:
-        options = SearchOptions(
-            num_beams=get("num_beams", 1),
-            max_length=longest,
-            min_length=max(get("min_length", 1) - 1, get("min_new_tokens", 0)),
-            length_penalty=get("length_penalty", 1.0),
-            no_repeat_ngram=get("no_repeat_ngram_size", 0),
-            refill=True,
-            patient=not get("early_stopping", False),
-            forbid_unk=True,
-            must_copy=must_copy,
-        )
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
-    return options, bool(values.get("renormalize_logits"))
+    options = dict(
+        num_beams=get("num_beams", 1),
+        max_length=longest,
+        min_length=max(get("min_length", 1) - 1, get("min_new_tokens", 0)),
+        length_penalty=get("length_penalty", 1.0),
+        no_repeat_ngram=get("no_repeat_ngram_size", 0),
+        refill=True,
+        # Only a patient search has a place for what must be copied.
+        patient=must_copy or not get("early_stopping", False),
+        forbid_unk=True,
+        must_copy=must_copy,
+    )
+    return path, options, bool(values.get("renormalize_logits"))
 
 
-def read_facts(folder, target_language: str | None = None) -> dict:
+def read_facts(folder, source_language=None, target_language=None) -> dict:
     """Reads the languages and the licence of a checkpoint, if it has them.
+
+    Args:
+        folder: Folder of the checkpoint.
+        source_language: Code that replaces the checkpoint's, if any.
+        target_language: The same.
 
     Returns:
         Dict of `source_language`, `target_language` and `license`.
     """
-    path, facts = os.path.join(folder, "tokenizer_config.json"), {}
-    if os.path.isfile(path):
-        values = checked_files.read_json(path)
-        for side in ("source", "target"):
-            if isinstance(language := values.get(f"{side}_lang"), str):
-                facts[f"{side}_language"] = language
-    if target_language is not None:
-        facts["target_language"] = target_language
+    values, facts = published_tokens.read_settings(folder), {}
+    given = {"source": source_language, "target": target_language}
+    for side, language in given.items():
+        if isinstance(language := language or values.get(f"{side}_lang"), str):
+            facts[f"{side}_language"] = language
     path = os.path.join(folder, "README.md")
     if os.path.isfile(path):
         with open(path, encoding="utf-8", errors="replace") as file:

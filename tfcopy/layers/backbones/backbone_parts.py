@@ -24,6 +24,8 @@ class BackboneParts:
 
     Attributes:
         special_ids: The rows of PAD, UNK, BOS and EOS in the backbone's table.
+        takes_start: Whether `step` reads the prompt of a history, the rows of
+            a token before the first one.
         target_start: Special token of its tokenizer that begins a target:
             `"start"`, `"end"` or `"pad"`.
         lora_layers: Names of the layers that LoRA adapts.
@@ -33,6 +35,7 @@ class BackboneParts:
     """
 
     special_ids = None
+    takes_start = False
     target_start = "start"
     lora_layers = ("query", "value")
     feature_scale = 1.0

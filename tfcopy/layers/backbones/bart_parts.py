@@ -17,6 +17,7 @@ from tfcopy.layers.backbones.backbone_parts import (
 class BartParts(BackboneParts):
     """Adapter of a `keras_hub.models.BartBackbone`."""
 
+    takes_start = True
     special_ids = (1, 3, 2, 2)
     # In BART, a target begins with the end token. The next token is the start
     # token, which is predicted like any other.
@@ -69,19 +70,26 @@ class BartParts(BackboneParts):
         }
 
     def step(self, words, mask, caches, history):
-        x = self._add_places(self.decoder_layers, words, history.steps)
-        visible, rows = history.visible(), {}
+        # Rows of a token before the first one, which all beams read.
+        start, visible, rows = history.prompt, history.visible(), {}
+        places = history.steps
+        if start:
+            places = places + 1
+            first = ops.ones_like(visible[:, :, :1])
+            visible = ops.concatenate([first, visible], axis=2)
+        x = self._add_places(self.decoder_layers, words, places)
         of_source = ops.expand_dims(mask, 1)
 
         def read_target(y):
             attention = own_layers(layers.self_attention_layer)
             new = _keys_and_values(attention, y)
             rows[block.name] = history.add(history.rows[block.name], new)
-            return _read(attention, y, rows[block.name], visible)
+            before = [start[block.name]] if start else []
+            return _read(attention, y, [*before, rows[block.name]], visible)
 
         def read_source(y):
             attention = own_layers(layers.cross_attention_layer)
-            return _read(attention, y, caches[block.name], of_source)
+            return _read(attention, y, [caches[block.name]], of_source)
 
         def feed_forward(y):
             y = map_all(layers.feedforward_intermediate_dense, y)
@@ -164,5 +172,5 @@ def _keys_and_values(attention, x):
 
 def _read(attention, x, rows, visible):
     """Attends with queries from `(B, N, D)`; returns the same shape."""
-    found = attend(to_heads(map_all(attention.query_dense, x)), [rows], visible)
+    found = attend(to_heads(map_all(attention.query_dense, x)), rows, visible)
     return map_all(attention.output_dense, to_heads(found))

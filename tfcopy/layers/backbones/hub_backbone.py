@@ -25,6 +25,7 @@ from tfcopy.layers.backbones.t5_parts import T5Parts
 from tfcopy.layers.backbones.t5gemma_parts import T5Gemma2Parts, T5GemmaParts
 from tfcopy.layers.cells.decoder_cell import HistoryCell
 from tfcopy.layers.configured import Configured, Unmasked
+from tfcopy.layers.loop import first_history
 from tfcopy.layers.tensors import or_all, take
 
 _KINDS = {
@@ -310,11 +311,14 @@ class BackboneCell(OfBackbone, HistoryCell):
         backbone: The backbone.
         attention: The attention that points, such as `MultiHeadAttention`;
             not `PlanAttention`.
+        start: Row of the backbone's table for a token before BOS, which the
+            decoder reads, but nothing predicts; `None` for none.
     """
 
-    def __init__(self, backbone, attention, **kwargs):
+    def __init__(self, backbone, attention, start=None, **kwargs):
         parts = parts_of(backbone)
         super().__init__(parts.hidden_dim, attention, **kwargs)
+        self.keep_arguments(locals(), "backbone", "parts")
         self.parts = parts
         self.decoder_layers = self.parts.decoder_layers
 
@@ -337,15 +341,32 @@ class BackboneCell(OfBackbone, HistoryCell):
         memory = self.prepare(annotations, mask)
         return memory.update({"caches": self.parts.source_caches(annotations)})
 
+    def initial_state(self, state, memory):
+        state = super().initial_state(state, memory)
+        if self.start is None:
+            return state
+        history = state["history"].add_beams(1)
+        start = self._embed_start(memory.sentences["mask"])
+        _, rows = self._one_step(start, memory, history)
+        return {**state, "history": first_history(rows, rows)}
+
+    def _embed_start(self, mask):
+        row = ops.full_like(mask[:, :1], self.start, dtype="int32")
+        return ops.cast(self.parts.target_table(row), "float32")
+
     def _get_row_template(self, memory):
         return memory.sentences["caches"]
 
     def _all_steps(self, words, memory, training):
         sentences = memory.sentences
+        has_start = self.start is not None
+        if has_start:
+            start = self._embed_start(sentences["mask"])
+            words = ops.concatenate([start, words], axis=1)
         hidden = self.parts.decode(
             words, sentences["annotations"], sentences["mask"], training
         )
-        return ops.cast(hidden, "float32")
+        return ops.cast(hidden[:, int(has_start) :], "float32")
 
     def _one_step(self, words, memory, history):
         hidden, rows = self.parts.step(
