@@ -100,11 +100,12 @@ def read_config(folder) -> dict:
     return config
 
 
-def load(folder) -> Checkpoint:
+def load(folder, dtype=None) -> Checkpoint:
     """Builds the network of a checkpoint, with its weights.
 
     Args:
         folder: A local folder.
+        dtype: Data type or policy of the layers.
 
     Raises:
         ValueError: In one line that names the file, if it cannot be read
@@ -141,6 +142,7 @@ def load(folder) -> Checkpoint:
         scale_embedding=config["scale_embedding"],
         dropout=float(config.get("dropout") or 0),
         max_sequence_length=config["max_position_embeddings"],
+        dtype=dtype,
     )
     _Weights(backbone, arrays).assign()
     for x in backbone.weights:

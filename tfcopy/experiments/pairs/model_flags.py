@@ -226,9 +226,10 @@ class BackboneConfig:
     Attributes:
         backbone: Pretrained network of KerasHub instead of the recipe's own
             encoder and decoder: a preset such as bart_base_en or
-            t5_small_multi, an address such as hf://USER/NAME, or a preset's
-            folder. Its tokenizer cuts texts and lengths count its subwords; a
-            learning rate of 1e-4 is the default then. docs/backbones.md
+            t5_small_multi, an address such as hf://USER/NAME, or the folder of
+            a preset, or of a translator as `tfcopy import` reads it. Its
+            tokenizer cuts texts and lengths count its subwords; a learning rate
+            of 1e-4 is the default then. docs/backbones.md
         freeze: Part of --backbone that is not trained: none, encoder, or all,
             so that only head and pointing are trained.
         lora_rank: Train matrices of this rank in the attentions of --backbone

@@ -138,8 +138,7 @@ def prepare(
         **options: More arguments of `encoding.encode`.
     """
     if has_backbone(config):  # It has its own words.
-        words = pretrained.pieces(config.backbone, folder).vocabulary
-        vocabularies = (words, words)
+        vocabularies = pretrained.pieces(config.backbone, folder).vocabularies
     else:
         if "sizes" not in counted:
             counted = {**_get_vocabulary_flags(config), **counted}

@@ -1,14 +1,32 @@
-"""A pretrained network of KerasHub in a recipe: `--backbone`."""
+"""A pretrained network of KerasHub or a published translator: `--backbone`."""
 
 import functools
 import os
+from typing import NamedTuple
 
-from tfcopy import models
-from tfcopy.data.text.byte_pair_tokenizer import HubPieces, hub_pieces
+from tfcopy import checked_files, models
+from tfcopy.data.text.byte_pair_tokenizer import hub_pieces
 from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs.model_flags import BackboneConfig
 from tfcopy.flags import name_flags
 from tfcopy.keras_internals import forbid_imports
+from tfcopy.serving import published_network, published_tokens
+
+
+class Pieces(NamedTuple):
+    """Subwords of a pretrained network.
+
+    Attributes:
+        tokenizers: Of source and target.
+        vocabularies: The same.
+        special_ids: As in `from_backbone`.
+        start: As in `from_backbone`.
+    """
+
+    tokenizers: tuple
+    vocabularies: tuple
+    special_ids: tuple
+    start: int | None = None
 
 
 def check(config: BackboneConfig):
@@ -25,15 +43,30 @@ def check(config: BackboneConfig):
 
 
 @functools.lru_cache(maxsize=1)
-def pieces(backbone: str, folder) -> HubPieces:
-    """Returns the tokenizer and the vocabulary of the network.
+def pieces(backbone: str, folder) -> Pieces:
+    """Returns the tokenizers and the vocabularies of the network.
 
     Args:
         backbone: The value of the flag.
-        folder: Where its tokenizer's files are kept, in a folder of their own.
+        folder: Where its tokenizers' files are kept, in a folder of their own.
     """
+    folder = os.path.join(folder, "pieces")
+    if _is_published(backbone):
+        config = published_network.read_config(backbone)
+        tokens = published_tokens.read(backbone, config)
+        os.makedirs(folder, exist_ok=True)
+        return Pieces(*tokens.make(folder), tokens.special_ids, tokens.start)
     tokenizer = _from_preset("tokenizers", "Tokenizer", backbone)
-    return hub_pieces(tokenizer, os.path.join(folder, "pieces"))
+    hub = hub_pieces(tokenizer, folder)
+    return Pieces((hub.tokenizer,) * 2, (hub.vocabulary,) * 2, hub.special_ids)
+
+
+def _is_published(backbone):
+    """Returns whether it is a translator's folder, as `import` reads it."""
+    path = os.path.join(backbone, "config.json")
+    return os.path.isfile(path) and "model_type" in checked_files.read_json(
+        path
+    )
 
 
 def make_model(config, head, pieces, **coverage):
@@ -43,24 +76,33 @@ def make_model(config, head, pieces, **coverage):
         config: The flags of a `BackboneConfig`, and `precision`,
             `pointing`, `attention_units`, `dropout`, `seed` and `coverage`.
         head: Name of the output head.
-        pieces: `HubPieces` of the network.
+        pieces: `Pieces` of the network.
         **coverage: `coverage` and `coverage_enabled` of `from_backbone`, where
             no flag says so.
     """
-    backbone = _from_preset(
-        "models", "Backbone", config.backbone, dtype=config.precision
-    )
+    bias = None
+    if _is_published(config.backbone):
+        backbone, bias, _ = published_network.load(
+            config.backbone, config.precision
+        )
+    else:
+        backbone = _from_preset(
+            "models", "Backbone", config.backbone, dtype=config.precision
+        )
     with name_flags():
         model = from_flags(
             models.from_backbone,
             config,
             backbone=backbone,
             head=head,
-            vocabulary_size=pieces.vocabulary.size,
+            vocabulary_size=pieces.vocabularies[1].size,
             special_ids=pieces.special_ids,
+            start=pieces.start,
             trainable=False if config.freeze == "all" else None,
             **coverage,
         )
+    if bias is not None:
+        model.head.bias.assign(bias[model.target_embedding.rows])
     if config.freeze == "encoder":
         frozen = [*model.encoder.encoder_layers]
         if frozen[0] in model.encoder.parts.decoder_layers:

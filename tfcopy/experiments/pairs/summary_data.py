@@ -61,7 +61,7 @@ def make_tokenizer(config: SummariesConfig, corpus, folder):
         folder: Where files of a pretrained network's tokenizer are kept.
     """
     if config.backbone is not None:
-        return pretrained.pieces(config.backbone, folder).tokenizer
+        return pretrained.pieces(config.backbone, folder).tokenizers[0]
     return Tokenizer(
         mode="space" if corpus.tokenized else config.tokenization,
         language="en",

@@ -166,14 +166,18 @@ def make_tokenizers(config: TranslatorConfig, corpus, folder) -> tuple:
     if not protect:
         return made
     in_pieces = config.protect_as == "pieces"
-    return tuple(ProtectedTokenizer(x, protect, in_pieces) for x in made)
+    # As its network has learnt to read texts.
+    in_place = in_pieces and getattr(made[0], "as_typed", False)
+    return tuple(
+        ProtectedTokenizer(x, protect, in_pieces, in_place) for x in made
+    )
 
 
 def _tokenizers(config, corpus, folder, protect):
     """Returns the tokenizers of text without protected spans."""
     mode, files = config.tokenization, config.sentencepiece_model or []
     if config.backbone is not None:
-        return (pretrained.pieces(config.backbone, folder).tokenizer,) * 2
+        return pretrained.pieces(config.backbone, folder).tokenizers
     if mode != "sentencepiece":
         for flag in ("sentencepiece_model", "pieces"):
             if getattr(config, flag):
