@@ -11,6 +11,7 @@ from tests.data.text.hub_tokenizers import TOKENIZERS
 from tests.models.backbones import DECODERS, KINDS, QUIET, make_backbone
 from tests.recipes import starting
 from tests.recipes.starting import results
+from tests.serving import checkpoints
 from tfcopy.experiments.pairs import pretrained
 from tfcopy.serving import translate_po
 
@@ -21,9 +22,13 @@ TEXT = "The session is open."
 
 
 def make_preset(kind, folder):
-    """A small random network and its preprocessor, as KerasHub stores them."""
+    """A small random network and its preprocessor, as published."""
     import keras_hub
 
+    if kind == "marian":
+        folder.mkdir()
+        checkpoints.write_marian(folder, max_position_embeddings=64)
+        return str(folder)
     tokenizer, (name, _) = TOKENIZERS[kind](), KINDS[kind]
     name += "CausalLM" if kind in DECODERS else "Seq2SeqLM"
     preprocessor = getattr(keras_hub.models, f"{name}Preprocessor")
@@ -97,6 +102,7 @@ def test_a_recipe_trains_and_exports_it(
         pytest.param("t5", "token", marks=pytest.mark.slow),
         pytest.param("t5gemma", "token", marks=pytest.mark.slow),
         pytest.param("gpt2", "pieces", marks=pytest.mark.slow),
+        pytest.param("marian", "pieces", marks=pytest.mark.long),
     ],
 )
 def test_catalogues_keep_their_spans(kind, unit, preset, pairs, tmp_path):
