@@ -3,6 +3,8 @@
     python benchmarks/opus_mt.py generate CHECKPOINT TEXTS ANSWERS
     python -m benchmarks.opus_mt compare CHECKPOINT TEXTS REFERENCES ANSWERS
 
+Languages follow, if a checkpoint has several: that of answers, that of texts.
+
 The first command needs transformers, and writes its answers with the
 checkpoint's own settings; the second prints a table of BLEU, chrF, the shares
 of spans kept and of answers that equal transformers'. CHECKPOINT is a folder;
@@ -21,39 +23,40 @@ def read(path):
     return pathlib.Path(path).read_text("utf-8").splitlines()
 
 
-def generate(checkpoint, texts, answers):
+def generate(checkpoint, texts, answers, target=None, source=None):
     import torch
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+    languages = {"src_lang": source, "tgt_lang": target}
+    tokenizer = AutoTokenizer.from_pretrained(checkpoint, **languages)
+    first = tokenizer(text_target="").input_ids[0] if source else None
+    tensors = {"return_tensors": "pt", "padding": True}
+    options = {"max_length": LONGEST, "forced_bos_token_id": first}
     model = AutoModelForSeq2SeqLM.from_pretrained(checkpoint).eval()
     texts, found = read(texts), []
     for start in range(0, len(texts), 16):
-        batch = tokenizer(
-            texts[start : start + 16],
-            return_tensors="pt",
-            padding=True,
-            truncation=True,
-            max_length=LONGEST,
-        )
+        batch = texts[start : start + 16]
+        batch = tokenizer(batch, truncation=True, max_length=LONGEST, **tensors)
         with torch.no_grad():
-            ids = model.generate(**batch, max_length=LONGEST)
+            ids = model.generate(**batch, **options)
+        # Without the start and the language, which some tokenizers keep.
+        ids = ids[:, 1 if first is None else 2 :]
         found += tokenizer.batch_decode(ids, skip_special_tokens=True)
     pathlib.Path(answers).write_text(json.dumps(found), "utf-8")
 
 
-def compare(checkpoint, texts, references, answers, language=None):
+def compare(checkpoint, texts, references, answers, target=None, source=None):
     from tfcopy.evaluation import translations
     from tfcopy.serving.import_model import PROTECT
-    from tfcopy.serving.published_translator import make_translator
+    from tfcopy.serving.published_translator import read as read_checkpoint
 
     texts, references = read(texts), read(references)
     theirs = json.loads(pathlib.Path(answers).read_text("utf-8"))
     found = {"transformers": theirs}
     with tempfile.TemporaryDirectory() as folder:
         for name, protect in (("free", ()), ("must copy", PROTECT)):
-            translator = make_translator(checkpoint, folder, language, protect)
-            rows = translator.translate_all(texts, batch_size=16)
+            make = read_checkpoint(checkpoint, source, target, protect)
+            rows = make(folder).translate_all(texts, batch_size=16)
             found[name] = [x.text for x in rows]
     print("| search | BLEU | chrF | spans kept, % | same |")
     print("|---|---:|---:|---:|---:|")

@@ -2,15 +2,16 @@
 
     python benchmarks/transformers_equality.py make FOLDER   # has transformers
     python -m benchmarks.transformers_equality compare FOLDER     # has tfcopy
-    python benchmarks/transformers_equality.py make_tokens FOLDER TEXTS
-    python -m benchmarks.transformers_equality compare_tokens FOLDER TEXTS
+    python benchmarks/transformers_equality.py make_tokens FOLDER TEXTS KIND
+    python -m benchmarks.transformers_equality compare_tokens FOLDER TEXTS KIND
     python -m benchmarks.transformers_equality digest FOLDER_OR_ARCHIVE ...
 
 The first command writes checkpoints of 44 configs by transformers' own
 `save_pretrained`, and its logits; the second prints the largest difference. The
 third learns the subwords of the lines of a file and writes a tokenizer, and the
-ids of each line by `MarianTokenizer`; the fourth counts the lines whose ids
-differ, with and without spans in place. The last prints a checksum of the
+ids of each line, as a source and as a target, by the tokenizer of transformers;
+the fourth counts the lines whose ids differ, with and without spans in place.
+KIND is Marian, M2M100, SMALL100 or Nllb. The last prints a checksum of the
 weights of each checkpoint, whatever its format.
 """
 
@@ -24,17 +25,19 @@ import tempfile
 import numpy as np
 
 ROWS, LENGTHS = 61, (9, 7)
+BPE = "sentencepiece.bpe.model"
+# Languages by kind of tokenizer.
+PAIRS = {"Marian": (None, "fra"), "Nllb": ("eng_Latn", "fra_Latn")}
+PAIRS |= dict.fromkeys(("M2M100", "SMALL100"), ("en", "fr"))
 # Layers, size, heads, size inside: as in base, big and two others.
 SIZES = ((2, 32, 4, 128), (3, 64, 8, 256), (1, 24, 3, 40), (2, 48, 2, 48))
 
 
 def list_configs():
     """Yields the kind and the options of each config."""
-    for size, activation, (shared, tied) in itertools.product(
-        SIZES,
-        ("swish", "relu", "gelu"),
-        ((True, True), (False, True), (False, False)),
-    ):
+    tables = (True, True), (False, True), (False, False)
+    all_of_them = itertools.product(SIZES, ("swish", "relu", "gelu"), tables)
+    for size, activation, (shared, tied) in all_of_them:
         options = {"activation_function": activation, "pad_token_id": ROWS - 1}
         options |= {"share_encoder_decoder_embeddings": shared}
         options |= {"tie_word_embeddings": tied, "eos_token_id": 0}
@@ -59,10 +62,7 @@ def make(folder):
             sizes[f"{side}_attention_heads"] = heads
             sizes[f"{side}_ffn_dim"] = inner
         config = getattr(transformers, f"{kind}Config")(**sizes, **options)
-        name = {"Marian": "MarianMTModel"}.get(
-            kind, "M2M100ForConditionalGeneration"
-        )
-        model = getattr(transformers, name)(config).eval()
+        model = transformers.AutoModelForSeq2SeqLM.from_config(config).eval()
         for weight in model.parameters():
             if weight.requires_grad:
                 # Larger ones would make rounding errors visible.
@@ -78,13 +78,9 @@ def make(folder):
         mask[1, 5:] = 0
         source[1, 5:] = config.pad_token_id
         with torch.no_grad():
-            logits = model(
-                input_ids=source, attention_mask=mask, decoder_input_ids=target
-            ).logits
+            logits = model(source, mask, target).logits
         arrays = dict(source=source, mask=mask, target=target, logits=logits)
-        np.savez(
-            place / "logits.npz", **{k: x.numpy() for k, x in arrays.items()}
-        )
+        np.savez(place / "logits.npz", **arrays)
 
 
 def compare(folder):
@@ -111,58 +107,76 @@ def compare(folder):
     print(worst)
 
 
-def make_tokens(folder, texts):
+def make_tokens(folder, texts, kind):
     import sentencepiece
     import transformers
 
-    folder = pathlib.Path(folder)
+    folder, is_marian = pathlib.Path(folder), kind == "Marian"
     folder.mkdir(exist_ok=True)
-    pieces = {"</s>": 0, "<unk>": 1, ">>fra<<": 2}
-    for side in ("source", "target"):
+    first = "</s> <unk> >>fra<<" if is_marian else "<s> <pad> </s> <unk>"
+    pieces = {x: i for i, x in enumerate(first.split())}
+    for name in ("source.spm", "target.spm") if is_marian else [BPE]:
         sentencepiece.SentencePieceTrainer.train(
-            input=texts, model_prefix=str(folder / side), vocab_size=2000
+            f"--input={texts} --model_prefix={folder}/new --vocab_size=2000"
+            f" --model_type={'unigram' if is_marian else 'bpe'}"
         )
-        path = (folder / f"{side}.model").rename(folder / f"{side}.spm")
+        path = (folder / "new.model").rename(folder / name)
         model = sentencepiece.SentencePieceProcessor(model_file=str(path))
         for i in range(3, len(model)):
             # Some pieces of a model are not in the vocabulary.
-            if i % 50:
+            if i % 50 or kind == "Nllb":
                 pieces.setdefault(model.id_to_piece(i), len(pieces))
-    pieces["<pad>"] = len(pieces)
-    (folder / "vocab.json").write_text(json.dumps(pieces))
-    tokenizer = transformers.MarianTokenizer(
-        *[str(folder / x) for x in ("source.spm", "target.spm", "vocab.json")]
+    pad = pieces.setdefault("<pad>", len(pieces))
+    source, target = PAIRS[kind]
+    is_small, options = kind == "SMALL100", {"tgt_lang": target}
+    if kind == "Nllb":
+        codes = transformers.models.nllb.tokenization_nllb
+        options["extra_special_tokens"] = codes.FAIRSEQ_LANGUAGE_CODES
+    else:
+        (folder / "vocab.json").write_text(json.dumps(pieces))
+    name = f"{kind.replace('SMALL', 'M2M')}Tokenizer"
+    tokenizer = getattr(transformers, name).from_pretrained(
+        folder, src_lang=target if is_small else source, **options
     )
+    tokenizer.save_pretrained(folder)
+    if is_small:
+        text = '{"tokenizer_class": "SMALL100Tokenizer"}'
+        (folder / "tokenizer_config.json").write_text(text)
     lines = pathlib.Path(texts).read_text("utf-8").split("\n")
-    ids = [tokenizer(f">>fra<<{x}").input_ids for x in lines]
-    (folder / "ids.json").write_text(json.dumps(ids))
+    ids = [tokenizer(">>fra<<" * is_marian + x).input_ids for x in lines]
+    # The targets of SMaLL-100 begin with no language.
+    answers = [tokenizer(text_target=x).input_ids[is_small:] for x in lines]
+    (folder / "ids.json").write_text(json.dumps([ids, answers]))
+    end, rows = pieces["</s>"], len(pieces) + 210 * (not is_marian)
+    model = "Marian" if is_marian else "M2M100"
+    options = dict(pad_token_id=pad, eos_token_id=end, vocab_size=rows)
+    options["decoder_start_token_id"] = pad if is_marian else end
+    getattr(transformers, f"{model}Config")(**options).save_pretrained(folder)
 
 
-def compare_tokens(folder, texts):
+def compare_tokens(folder, texts, kind):
     import tensorflow as tf
 
-    from tfcopy.serving import published_tokens
+    from tfcopy.serving import published_network, published_tokens
 
-    folder = pathlib.Path(folder)
-    ids = json.loads((folder / "ids.json").read_text())
+    expected = json.loads(pathlib.Path(folder, "ids.json").read_text())
     lines = pathlib.Path(texts).read_text("utf-8").split("\n")
-    size = len(json.loads((folder / "vocab.json").read_text()))
-    config = dict(vocab_size=size, pad_token_id=size - 1, eos_token_id=0)
-    config |= dict(decoder_start_token_id=size - 1)
+    config = published_network.read_config(folder)
+    tokens = published_tokens.read(folder, config, *PAIRS[kind])
+    special, size = tokens.special_ids, config["vocab_size"]
+    rows = [*special, *(x for x in range(size) if x not in special)]
+    # A target's language is its BOS.
+    firsts = [], [] if tokens.start is None else [special[2]]
     for protect in ((), ("printf", "brace", "tags", "rst")):
-        tokens = published_tokens.read_marian(
-            folder, config, folder, "fra", protect
-        )
-        special = tokens.special_ids
-        rows = [*special, *(x for x in range(size) if x not in special)]
-        tokenizer = tokens.tokenizers[0]
-        cut = tokenizer.fold(tokenizer.tokenize(tf.constant(lines)))
-        found = tokens.vocabularies[0].lookup(cut).to_list()
-        # A text without tokens has no language, either.
-        found = [[*(rows[x] for x in row), 0] for row in found]
-        pairs = [*zip(lines, found, ids, strict=True)]
-        differ = [x for x in pairs if x[1] != x[2] and x[2] != [2, 0]]
-        print(protect, len(differ), "of", len(lines), differ[:3])
+        sides = zip(expected, *tokens.make(folder, protect), firsts)
+        for ids, tokenizer, vocabulary, first in sides:
+            cut = tokenizer.fold(tokenizer.tokenize(tf.constant(lines)))
+            found = vocabulary.lookup(cut).to_list()
+            found = [[*first, *(rows[x] for x in y), special[3]] for y in found]
+            pairs = [*zip(lines, found, ids, strict=True)]
+            # A text without tokens has no language, either.
+            differ = [x for x in pairs if x[1] != x[2] and len(x[2]) > 2]
+            print(protect, len(differ), "of", len(lines), differ[:3])
 
 
 def digest(*checkpoints):

@@ -107,7 +107,7 @@ def read_json(path, data: bytes | None = None) -> dict:
         if not isinstance(content, dict):
             raise ValueError(f"it holds no object but {type(content).__name__}")
         checksum = content.pop(CHECKSUM, None)
-        if checksum not in (None, _checksum(content)):
+        if checksum is not None and checksum != _checksum(content):
             raise ValueError(
                 f'if you have changed it yourself, remove "{CHECKSUM}" from it'
             )

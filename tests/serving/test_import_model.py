@@ -98,10 +98,8 @@ def test_free_answers_are_those_of_the_network(pair, tmp_path):
         source = [ids.get(x, ids["<unk>"]) for x in answer.source_tokens]
         found = []
         while len(found) < 7 and found[-1:] != ["</s>"]:
-            target = start + [ids[x] for x in found]
-            logits = checkpoints.compute_logits(
-                config, weights, source, target
-            )[-1]
+            both = source, start + [ids[x] for x in found]
+            logits = checkpoints.compute_logits(config, weights, *both)[-1]
             logits[never] = -np.inf
             found += [x for x in ids if ids[x] == logits.argmax()][-1:]
         assert [*answer.tokens, "</s>"][: len(found)] == found

@@ -24,8 +24,8 @@ class BackboneParts:
 
     Attributes:
         special_ids: The rows of PAD, UNK, BOS and EOS in the backbone's table.
-        takes_start: Whether `step` reads the prompt of a history, the rows of
-            a token before the first one.
+        takes_start: Whether `step` also takes `start`, the keys and values of
+            a token before the first one, by block.
         target_start: Special token of its tokenizer that begins a target:
             `"start"`, `"end"` or `"pad"`.
         lora_layers: Names of the layers that LoRA adapts.

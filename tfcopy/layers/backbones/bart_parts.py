@@ -69,14 +69,13 @@ class BartParts(BackboneParts):
             for block in self.backbone.decoder_transformer_layers
         }
 
-    def step(self, words, mask, caches, history):
+    def step(self, words, mask, caches, history, start=None):
         # Rows of a token before the first one, which all beams read.
-        start, visible, rows = history.prompt, history.visible(), {}
+        visible, rows = history.visible(), {}
         places = history.steps
         if start:
             places = places + 1
-            first = ops.ones_like(visible[:, :, :1])
-            visible = ops.concatenate([first, visible], axis=2)
+            visible = _join(ops.ones_like(visible[:, :, :1]), visible)
         x = self._add_places(self.decoder_layers, words, places)
         of_source = ops.expand_dims(mask, 1)
 
@@ -84,12 +83,15 @@ class BartParts(BackboneParts):
             attention = own_layers(layers.self_attention_layer)
             new = _keys_and_values(attention, y)
             rows[block.name] = history.add(history.rows[block.name], new)
-            before = [start[block.name]] if start else []
-            return _read(attention, y, [*before, rows[block.name]], visible)
+            seen = rows[block.name]
+            if start:
+                first = start[block.name]
+                seen = {k: _join(first[k], x) for k, x in seen.items()}
+            return _read(attention, y, seen, visible)
 
         def read_source(y):
             attention = own_layers(layers.cross_attention_layer)
-            return _read(attention, y, [caches[block.name]], of_source)
+            return _read(attention, y, caches[block.name], of_source)
 
         def feed_forward(y):
             y = map_all(layers.feedforward_intermediate_dense, y)
@@ -141,8 +143,8 @@ class MarianParts(BartParts):
         x = super().decode(words, annotations, mask, training)
         return self._normalize("decoder", x)
 
-    def step(self, words, mask, caches, history):
-        x, rows = super().step(words, mask, caches, history)
+    def step(self, words, mask, caches, history, start=None):
+        x, rows = super().step(words, mask, caches, history, start)
         return self._normalize("decoder", x), rows
 
     def _layers(self, side):
@@ -162,6 +164,11 @@ class MarianParts(BartParts):
         return dropout(positions(words, positions=places), training=training)
 
 
+def _join(first, others):
+    """Concatenates rows, the third axis."""
+    return ops.concatenate([first, others], axis=2)
+
+
 def _keys_and_values(attention, x):
     """Computes the keys and values of `(B, N, D)`, by head."""
     return {
@@ -172,5 +179,5 @@ def _keys_and_values(attention, x):
 
 def _read(attention, x, rows, visible):
     """Attends with queries from `(B, N, D)`; returns the same shape."""
-    found = attend(to_heads(map_all(attention.query_dense, x)), rows, visible)
+    found = attend(to_heads(map_all(attention.query_dense, x)), [rows], visible)
     return map_all(attention.output_dense, to_heads(found))

@@ -339,16 +339,13 @@ class BackboneCell(OfBackbone, HistoryCell):
     def prepare_search(self, annotations, mask):
         """Prepares the memory of a search, with caches of cross-attentions."""
         memory = self.prepare(annotations, mask)
-        return memory.update({"caches": self.parts.source_caches(annotations)})
-
-    def initial_state(self, state, memory):
-        state = super().initial_state(state, memory)
+        caches = self.parts.source_caches(annotations)
+        memory = memory.update({"caches": caches, "start": {}})
         if self.start is None:
-            return state
-        history = state["history"].add_beams(1)
-        start = self._embed_start(memory.sentences["mask"])
-        _, rows = self._one_step(start, memory, history)
-        return {**state, "history": first_history(rows, rows)}
+            return memory
+        start, history = self._embed_start(mask), first_history(caches)
+        _, rows = self._one_step(start, memory, history.add_beams(1))
+        return memory.update({"start": rows})
 
     def _embed_start(self, mask):
         row = ops.full_like(mask[:, :1], self.start, dtype="int32")
@@ -369,8 +366,11 @@ class BackboneCell(OfBackbone, HistoryCell):
         return ops.cast(hidden[:, int(has_start) :], "float32")
 
     def _one_step(self, words, memory, history):
+        sentences = memory.sentences
+        # Some networks take none.
+        start = [sentences["start"]] if sentences["start"] else []
         hidden, rows = self.parts.step(
-            words, memory.sentences["mask"], memory.sentences["caches"], history
+            words, sentences["mask"], sentences["caches"], history, *start
         )
         return ops.cast(hidden, "float32"), rows
 
