@@ -56,6 +56,7 @@ TRAIN = [
     "sacrebleu>=2.6,<3",
     "rouge-score>=0.1.2",
     "pyyaml>=6",
+    "safetensors>=0.5,<1",
 ]
 
 setup(

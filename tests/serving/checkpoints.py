@@ -1,10 +1,10 @@
 """Small checkpoints in Hugging Face's format, and what they compute."""
 
 import json
-import struct
 
 import numpy as np
 import sentencepiece
+from safetensors.numpy import save_file
 
 from tests.data.text.hub_tokenizers import train_sentencepiece
 from tfcopy.serving import opus_mt
@@ -74,15 +74,7 @@ def write(folder, config, weights):
     """Writes `config.json` and `model.safetensors`."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps(config))
-    header, data = {}, b""
-    for name, x in weights.items():
-        offsets = [len(data), len(data) + x.nbytes]
-        header[name] = {"dtype": "F32", "shape": x.shape}
-        header[name]["data_offsets"] = offsets
-        data += x.tobytes()
-    text = json.dumps({"__metadata__": {"format": "pt"}, **header}).encode()
-    content = struct.pack("<Q", len(text)) + text + data
-    (folder / "model.safetensors").write_bytes(content)
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
     return folder
 
 

@@ -4,9 +4,11 @@ import json
 import struct
 
 import h5py
+import ml_dtypes
 import numpy as np
 import pytest
 from keras import ops
+from safetensors.numpy import save_file
 
 from tests import helpers
 from tests.serving import checkpoints
@@ -99,18 +101,11 @@ def test_copies_of_a_shared_table_may_be_stored(tmp_path):
 
 
 def test_halves_are_read(tmp_path):
-    values = np.array([[1.5, -2.0]], "float32")
-    halves = {
-        "F16": values.astype("float16").tobytes(),
-        "BF16": (values.view("uint32") >> 16).astype("uint16").tobytes(),
-    }
-    for kind, data in halves.items():
-        header = {"dtype": kind, "shape": [1, 2], "data_offsets": [0, 4]}
-        text = json.dumps({"x": header}).encode()
-        content = struct.pack("<Q", len(text)) + text + data
-        (tmp_path / "model.safetensors").write_bytes(content)
+    for kind in ("float16", ml_dtypes.bfloat16):
+        values = np.array([[1.5, -2.0]], kind)
+        save_file({"x": values}, tmp_path / "model.safetensors")
         arrays = published_network.CheckpointArrays(tmp_path)
-        assert arrays.take("x", (1, 2)).tolist() == values.tolist()
+        assert arrays.take("x", (1, 2)).tolist() == [[1.5, -2.0]]
 
 
 def test_weights_of_tensorflow_are_read(tmp_path):
@@ -179,39 +174,38 @@ def test_a_config_that_does_not_fit_is_named(changes, reason, tmp_path):
     assert "\n" not in str(error.value)
 
 
+FACTS = {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]}
+
+
 @pytest.mark.parametrize(
-    "field, value, reason",
+    "header",
     [
-        ("shape", [3, 2], "16 bytes for"),
-        ("shape", [-2, -2], "has the shape"),
-        ("shape", [1 << 40, 1 << 40], "bytes for"),
-        ("dtype", "I64", "type I64"),
-        ("data_offsets", [8, 24], "ends behind the file"),
-        ("data_offsets", None, "not readable"),
+        {"x": {**FACTS, "shape": [3, 2]}},
+        {"x": {**FACTS, "shape": [-2, -2]}},
+        {"x": {**FACTS, "shape": [1 << 40, 1 << 40]}},
+        {"x": {**FACTS, "data_offsets": [8, 24]}},
+        {"x": {**FACTS, "data_offsets": None}},
+        {"x": FACTS, "y": FACTS},
+        {"x": {**FACTS, "shape": [2], "data_offsets": [0, 8]}},
+        None,
+        "[" * 200_000,
     ],
 )
-def test_headers_are_not_believed(field, value, reason, tmp_path):
-    facts = {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]}
-    text = json.dumps({"x": {**facts, field: value}}).encode()
+def test_headers_are_not_believed(header, tmp_path):
+    text = header if isinstance(header, str) else json.dumps(header)
+    size = struct.pack("<Q", len(text))
     path = tmp_path / "model.safetensors"
-    path.write_bytes(struct.pack("<Q", len(text)) + text + bytes(16))
-    with pytest.raises(ValueError, match=reason):
-        published_network.CheckpointArrays(tmp_path)
-    for text, more, reason in (
-        ("null", b"", "safetensors: not readable"),
-        (json.dumps({"x": facts, "y": facts}), b"", "arrays overlap"),
-        (json.dumps({"x": facts}), b"0", "or leave bytes between them"),
-    ):
-        text = struct.pack("<Q", len(text)) + text.encode()
-        path.write_bytes(text + bytes(16) + more)
-        with pytest.raises(ValueError, match=reason):
+    for content in (size + text.encode() + bytes(16), b"\xff" * 8, b""):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="safetensors: not readable"):
             published_network.CheckpointArrays(tmp_path)
-    path.write_bytes(struct.pack("<Q", 1 << 60) + text)
-    with pytest.raises(ValueError, match="a header of"):
-        published_network.CheckpointArrays(tmp_path)
-    path.write_bytes(struct.pack("<Q", 200_000) + b"[" * 200_000)
-    with pytest.raises(ValueError, match="nested too deep"):
-        published_network.CheckpointArrays(tmp_path)
+
+
+def test_integers_are_no_weights(tmp_path):
+    save_file({"x": np.arange(3)}, tmp_path / "model.safetensors")
+    arrays = published_network.CheckpointArrays(tmp_path)
+    with pytest.raises(ValueError, match="safetensors, x: the type int64"):
+        arrays.take("x", (3,))
 
 
 @pytest.mark.parametrize(
