@@ -106,8 +106,7 @@ def read_json(path, data: bytes | None = None) -> dict:
         content = parse_json(data.decode("utf-8", "surrogatepass"))
         if not isinstance(content, dict):
             raise ValueError(f"it holds no object but {type(content).__name__}")
-        checksum = content.pop(CHECKSUM, None)
-        if checksum not in (None, _checksum(content)):
+        if content.pop(CHECKSUM, None) not in (None, _checksum(content)):
             raise ValueError(
                 f'if you have changed it yourself, remove "{CHECKSUM}" from it'
             )

@@ -346,8 +346,7 @@ def test_fresh_starts_over_where_the_config_is_lost(tmp_path):
 
 def test_fresh_repeated_after_an_interruption_goes_on(tmp_path):
     train(begin(tmp_path))
-    run = begin(tmp_path, fresh=True)
-    path = train(run)
+    path = train(begin(tmp_path, fresh=True))
     config = tmp_path / "logs" / "demo" / "config.json"
     content = read_json(config)
     content["config"]["gone"] = "a flag of another release"

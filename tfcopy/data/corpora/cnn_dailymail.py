@@ -22,15 +22,8 @@ from collections.abc import Iterator
 import tensorflow as tf
 
 from tfcopy import filesystem
-from tfcopy.data.corpora import tfds_corpora
-from tfcopy.data.corpora.corpus import (
-    CheckedPairs,
-    CorpusError,
-    TranslationCorpus,
-    map_examples,
-    name_unreadable,
-    translation_corpus,
-)
+from tfcopy.data.corpora import corpus, tfds_corpora
+from tfcopy.data.corpora.corpus import TranslationCorpus, map_examples
 
 _LENGTH = struct.Struct("<q")
 _FEATURES = ("article", "abstract")
@@ -74,9 +67,9 @@ def load_bin(folder: str | os.PathLike) -> TranslationCorpus:
     """
     folder = os.fspath(folder)
     paths = {name: _paths(folder, name) for name in ("train", "val", "test")}
-    return translation_corpus(
+    return corpus.translation_corpus(
         [
-            CheckedPairs.check(
+            corpus.CheckedPairs.check(
                 os.path.join(folder, f"{name}*.bin"),
                 functools.partial(_read_all, of_split),
                 "Give the folder with the chunked .bin files.",
@@ -97,7 +90,7 @@ def read_bin(path: str | os.PathLike) -> Iterator[tuple[str, str]]:
     with the bytes features `article` and `abstract`. The sentences of an
     abstract, marked as `<s> ... </s>`, come as lines.
     """
-    with name_unreadable(path), filesystem.open(path, "rb") as file:
+    with corpus.name_unreadable(path), filesystem.open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         number = 0
         while file.tell() < size:
@@ -117,7 +110,7 @@ def _paths(folder: str, name: str) -> list[str]:
     if not paths and filesystem.exists(whole):
         paths = [whole]
     if not paths:
-        raise CorpusError(
+        raise corpus.CorpusError(
             f"{folder}: there is neither a file {name}_*.bin nor {name}.bin. "
             "Give the folder that holds the .bin files of all three splits."
         )
@@ -181,7 +174,7 @@ def _lines(sentences: list[str]) -> str:
 
 
 def _error(path, number, reason):
-    return CorpusError(
+    return corpus.CorpusError(
         f"{path}, record {number:,}: damaged or cut off, {reason}. "
         "Fetch or make the file again."
     )

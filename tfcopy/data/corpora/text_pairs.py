@@ -147,9 +147,8 @@ def file_pair(
         is_memory and exchange_formats.is_memory(*files)
     ):
         raise ValueError(
-            f"{flag} takes two files, source and target: "
-            f"{flag} a.en a.fr{', or one of TMX or XLIFF' * memories}. "
-            f"Received: {files}."
+            f"{flag} takes two files, source and target: {flag} a.en "
+            f"a.fr{', or one of TMX or XLIFF' * memories}. Received: {files}."
         )
     return tuple(files)
 

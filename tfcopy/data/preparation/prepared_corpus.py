@@ -12,13 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tfcopy import checked_files, filesystem
-from tfcopy.data.corpora import text_pairs
-from tfcopy.data.corpora.corpus import (
-    CorpusError,
-    Split,
-    TranslationCorpus,
-    fingerprint,
-)
+from tfcopy.data.corpora import corpus, text_pairs
+from tfcopy.data.corpora.corpus import CorpusError
 from tfcopy.data.preparation import MANIFEST, shard_files
 from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.vocabulary import Vocabulary
@@ -89,7 +84,7 @@ class Settings:
             **identify_counting(self.tokenizers, self.sizes, self.min_count),
             **encoding_identity(self.tokenizers, **self.encoding_options()),
             "vocabulary files": {
-                side: fingerprint(filesystem.read_bytes(path))
+                side: corpus.fingerprint(filesystem.read_bytes(path))
                 for side, path in self.vocabulary_files.items()
             },
             "remove_duplicates": self.remove_duplicates,
@@ -125,7 +120,7 @@ def encoding_identity(
         "truncate": truncate,
         "append_eos": append_eos,
         "unmatched": unmatched,
-        "dictionary": dictionary and fingerprint(*dictionary),
+        "dictionary": dictionary and corpus.fingerprint(*dictionary),
         "entities": entities and entities.fingerprint,
     }
 
@@ -203,7 +198,7 @@ def _tokenizers(tokenizers):
 
 
 @dataclasses.dataclass(frozen=True)
-class PreparedSplit(Split):
+class PreparedSplit(corpus.Split):
     """A split whose pairs are encoded already.
 
     Args:
@@ -228,7 +223,7 @@ class PreparedSplit(Split):
 
 
 @dataclasses.dataclass(frozen=True)
-class PreparedCorpus(TranslationCorpus):
+class PreparedCorpus(corpus.TranslationCorpus):
     """A corpus as ids, with the texts of its validation and test set.
 
     Args:
