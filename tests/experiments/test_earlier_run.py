@@ -493,10 +493,6 @@ def test_what_does_not_fit_is_told(earlier, tmp_path):
     model = translator.model
     with pytest.raises(ValueError, match="--init_from .*no such folder"):
         earlier_run.take_weights(str(tmp_path / "none"), "a", model, translator)
+    other = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
     with pytest.raises(ValueError, match="--init_from .*no weight in common"):
-        earlier_run.take_weights(
-            str(run),
-            "pointer_softmax",
-            keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)]),
-            None,
-        )
+        earlier_run.take_weights(str(run), "pointer_softmax", other, None)

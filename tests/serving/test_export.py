@@ -1,12 +1,11 @@
 import json
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.python_process import run_python
 from tests.serving.servables import translators
 from tfcopy.runtime.local_model import LocalModel
 from tfcopy.runtime.tensorflow_engine import find_operations, read_saved_model
@@ -84,14 +83,9 @@ def test_a_process_with_tensorflow_alone_gives_the_same_texts(
 ):
     names = [f"of {name} open ." for name in translators.NAMES]
     texts = translators.sentences(100, seed=1) + [" ", "\0\x1f"]
-    process = subprocess.run(
-        [sys.executable, "-c", ASK_ALONE],
-        input=json.dumps({exported: texts, copier_export: names}),
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
-    )
+    asked = json.dumps({exported: texts, copier_export: names})
+    env = {**os.environ, "PYTHONIOENCODING": "utf-8"}
+    process = run_python("-c", ASK_ALONE, input=asked, cwd=tmp_path, env=env)
     assert process.returncode == 0, process.stderr
     answers = json.loads(process.stdout)
     expected = random.translate(tf.constant(texts))["text"].numpy()

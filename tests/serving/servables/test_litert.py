@@ -84,7 +84,6 @@ def test_a_program_finds_what_tensorflow_finds(model, options, tmp_path):
         static_shapes=True,
         **OPTIONS[options],
     )
-    required = search_options.must_copy
 
     def search(ids, copy_ids, protected=None):
         result = beam_search(
@@ -93,7 +92,7 @@ def test_a_program_finds_what_tensorflow_finds(model, options, tmp_path):
         return {k: x for k, x in result._asdict().items() if 0 not in x.shape}
 
     arrays = {"ids": SOURCE_IDS, "copy_ids": COPY_IDS}
-    if required:
+    if search_options.must_copy:
         arrays["protected"] = PROTECTED
     specs = [tf.TensorSpec(x.shape, x.dtype, k) for k, x in arrays.items()]
     function = tf.function(search, autograph=False)

@@ -242,12 +242,9 @@ class _Reader:
         begins = keyword in ("msgctxt", "msgid")
         if begins and (entry is None or entry.translations):
             self.end_entry()
+            flags = frozenset(self.flags)
             entry = self.entry = Entry(
-                number,
-                self.comments,
-                frozenset(self.flags),
-                self.flags_line,
-                self.file,
+                number, self.comments, flags, self.flags_line, self.file
             )
             self.forget_comments()
         has_form = form is not None

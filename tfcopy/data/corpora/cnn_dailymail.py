@@ -22,8 +22,15 @@ from collections.abc import Iterator
 import tensorflow as tf
 
 from tfcopy import filesystem
-from tfcopy.data.corpora import corpus, tfds_corpora
-from tfcopy.data.corpora.corpus import TranslationCorpus, map_examples
+from tfcopy.data.corpora import tfds_corpora
+from tfcopy.data.corpora.corpus import (
+    CheckedPairs,
+    CorpusError,
+    TranslationCorpus,
+    map_examples,
+    name_unreadable,
+    translation_corpus,
+)
 
 _LENGTH = struct.Struct("<q")
 _FEATURES = ("article", "abstract")
@@ -67,9 +74,9 @@ def load_bin(folder: str | os.PathLike) -> TranslationCorpus:
     """
     folder = os.fspath(folder)
     paths = {name: _paths(folder, name) for name in ("train", "val", "test")}
-    return corpus.translation_corpus(
+    return translation_corpus(
         [
-            corpus.CheckedPairs.check(
+            CheckedPairs.check(
                 os.path.join(folder, f"{name}*.bin"),
                 functools.partial(_read_all, of_split),
                 "Give the folder with the chunked .bin files.",
@@ -90,7 +97,7 @@ def read_bin(path: str | os.PathLike) -> Iterator[tuple[str, str]]:
     with the bytes features `article` and `abstract`. The sentences of an
     abstract, marked as `<s> ... </s>`, come as lines.
     """
-    with corpus.name_unreadable(path), filesystem.open(path, "rb") as file:
+    with name_unreadable(path), filesystem.open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         number = 0
         while file.tell() < size:
@@ -110,7 +117,7 @@ def _paths(folder: str, name: str) -> list[str]:
     if not paths and filesystem.exists(whole):
         paths = [whole]
     if not paths:
-        raise corpus.CorpusError(
+        raise CorpusError(
             f"{folder}: there is neither a file {name}_*.bin nor {name}.bin. "
             "Give the folder that holds the .bin files of all three splits."
         )
@@ -174,7 +181,7 @@ def _lines(sentences: list[str]) -> str:
 
 
 def _error(path, number, reason):
-    return corpus.CorpusError(
+    return CorpusError(
         f"{path}, record {number:,}: damaged or cut off, {reason}. "
         "Fetch or make the file again."
     )

@@ -17,8 +17,14 @@ import os
 import re
 from collections.abc import Iterator
 
-from tfcopy.data.corpora import corpus, tfds_corpora
-from tfcopy.data.corpora.corpus import TranslationCorpus, map_examples
+from tfcopy.data.corpora import tfds_corpora
+from tfcopy.data.corpora.corpus import (
+    CheckedPairs,
+    CorpusError,
+    TranslationCorpus,
+    map_examples,
+    translation_corpus,
+)
 from tfcopy.data.corpora.text_pairs import iter_aligned_lines, line_error
 from tfcopy.data.text import blanks
 from tfcopy.data.text.entities import MARK, NO_TAG
@@ -96,7 +102,7 @@ def load_tagged(
         CorpusError: naming the files and the line.
     """
     tags = (train_tags, validation_tags, test_tags)
-    return corpus.translation_corpus(
+    return translation_corpus(
         map(_check, (train, validation, test), tags),
         os.path.basename(train[0]),
         tokenized=True,
@@ -107,7 +113,7 @@ def load_tagged(
 def _check(texts: FilePair | None, tags: FilePair | None):
     if not texts:
         return None
-    return corpus.CheckedPairs.check(
+    return CheckedPairs.check(
         f"{texts[0]} and {texts[1]}",
         functools.partial(_read, tuple(texts), tuple(tags)),
         "Give two files with one text a line.",
@@ -131,7 +137,7 @@ def _mark(number, text, tags):
     for path, tokens in ((text[0], words), (tags[0], labels)):
         strange = next((token for token in tokens if MARK in token), None)
         if strange is not None:
-            raise corpus.CorpusError(
+            raise CorpusError(
                 f"{path}, line {number}: {MARK} (U+FFE8) marks entities and "
                 f"may not be part of a token. Received: {strange!r}."
             )

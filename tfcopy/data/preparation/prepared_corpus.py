@@ -12,8 +12,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from tfcopy import checked_files, filesystem
-from tfcopy.data.corpora import corpus, text_pairs
-from tfcopy.data.corpora.corpus import CorpusError
+from tfcopy.data.corpora import text_pairs
+from tfcopy.data.corpora.corpus import (
+    CorpusError,
+    Split,
+    TranslationCorpus,
+    fingerprint,
+)
 from tfcopy.data.preparation import MANIFEST, shard_files
 from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.vocabulary import Vocabulary
@@ -84,7 +89,7 @@ class Settings:
             **identify_counting(self.tokenizers, self.sizes, self.min_count),
             **encoding_identity(self.tokenizers, **self.encoding_options()),
             "vocabulary files": {
-                side: corpus.fingerprint(filesystem.read_bytes(path))
+                side: fingerprint(filesystem.read_bytes(path))
                 for side, path in self.vocabulary_files.items()
             },
             "remove_duplicates": self.remove_duplicates,
@@ -120,7 +125,7 @@ def encoding_identity(
         "truncate": truncate,
         "append_eos": append_eos,
         "unmatched": unmatched,
-        "dictionary": dictionary and corpus.fingerprint(*dictionary),
+        "dictionary": dictionary and fingerprint(*dictionary),
         "entities": entities and entities.fingerprint,
     }
 
@@ -198,7 +203,7 @@ def _tokenizers(tokenizers):
 
 
 @dataclasses.dataclass(frozen=True)
-class PreparedSplit(corpus.Split):
+class PreparedSplit(Split):
     """A split whose pairs are encoded already.
 
     Args:
@@ -223,7 +228,7 @@ class PreparedSplit(corpus.Split):
 
 
 @dataclasses.dataclass(frozen=True)
-class PreparedCorpus(corpus.TranslationCorpus):
+class PreparedCorpus(TranslationCorpus):
     """A corpus as ids, with the texts of its validation and test set.
 
     Args:

@@ -202,11 +202,8 @@ def _cut_long(words):
         tf.fill(tf.shape(starts), _LONGEST),
     )
     ends = tf.concat([[0], tf.cumsum(parts)], axis=0)
-    return tf.RaggedTensor.from_row_splits(
-        cut,
-        tf.cast(tf.gather(ends, words.row_splits), tf.int64),
-        validate=False,
-    )
+    splits = tf.cast(tf.gather(ends, words.row_splits), tf.int64)
+    return tf.RaggedTensor.from_row_splits(cut, splits, validate=False)
 
 
 def _bytes_of(values, is_bytes):

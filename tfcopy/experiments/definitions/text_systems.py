@@ -122,13 +122,8 @@ def build(
         known = features if sources.fixed else features.packer
         vectors = data.vectors_of(known.vocabulary)
         identity["vectors"] = word_vectors.checksum(vectors)
-    system = run.build(
-        name,
-        model,
-        serve,
-        data.examples if examples is None else examples,
-        more_identity=identity,
-    )
+    examples = data.examples if examples is None else examples
+    system = run.build(name, model, serve, examples, more_identity=identity)
     finish = finish and functools.partial(finish, features)
     batches = TextBatches(features, data.words, finish)
     return TextSystem(system, features, batches)

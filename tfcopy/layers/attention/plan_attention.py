@@ -326,13 +326,9 @@ class PlanAttention(BahdanauAttention):
             kappa = inverse_temperature(kappa)
         else:
             kappa = ops.full_like(kappa, self.inverse_temperature)
+        previous = state["commitment"]
         replan, committed = commit(
-            state["commitment"],
-            logits,
-            kappa,
-            noise,
-            self.switch,
-            self.resample,
+            previous, logits, kappa, noise, self.switch, self.resample
         )
         if self.always_replan:
             replan = ops.ones_like(replan)

@@ -287,20 +287,14 @@ class ForwardLSTM(Configured, Unmasked):
             ops.transpose(inputs, (1, 0, 2)), self.kernel, self.compute_dtype
         )
         projected = projected + ops.cast(self.bias, "float32")  # (S, B, 4U)
-        kernel = self._cast(self.recurrent_kernel)
         steps = {"projected": projected}
         if mask is not None:
             keep = ops.cast(ops.transpose(mask), "float32")
             steps["keep"] = ops.expand_dims(keep, -1)  # (S, B, 1)
         # `zeros_like` also works if the batch size is unknown.
         zeros = ops.zeros_like(projected[0, :, : self.units])
-        states, _ = scan(
-            self._step,
-            steps,
-            (zeros, zeros),
-            {"recurrent": Product(kernel)},
-            training,
-        )
+        memory = {"recurrent": Product(self._cast(self.recurrent_kernel))}
+        states, _ = scan(self._step, steps, (zeros, zeros), memory, training)
         return ops.transpose(states, (1, 0, 2))
 
     @staticmethod
@@ -396,12 +390,9 @@ class WordGRU(Configured, Unmasked):
         states = keep_first * state  # (1, B, D)
         final = states[0]
         if ids.shape[1] > 1:
+            memory = {"recurrent": Product(self._cast(self.recurrent_kernel))}
             following, final = scan(
-                self._step,
-                (others, keep_others),
-                final,
-                {"recurrent": Product(self._cast(self.recurrent_kernel))},
-                training,
+                self._step, (others, keep_others), final, memory, training
             )
             states = ops.concatenate([states, following], axis=0)
         return ops.transpose(states, (1, 0, 2)), final
