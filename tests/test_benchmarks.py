@@ -12,11 +12,12 @@ import importlib
 import io
 import json
 import pathlib
-import subprocess
 import sys
 from unittest import mock
 
 import pytest
+
+from tests.python_process import run_python
 
 ROOT = pathlib.Path(__file__).parents[1]
 DEMO = str(ROOT / "docs/demo/europarl_ps")
@@ -237,9 +238,7 @@ def arguments_of(flags, folder):
 
 def start(name, flags, folder):
     """Runs a benchmark in a process of its own."""
-    command = [sys.executable, "-m", f"benchmarks.{name}"]
-    command += arguments_of(flags, folder)
-    return subprocess.run(command, capture_output=True, text=True)
+    return run_python("-m", f"benchmarks.{name}", *arguments_of(flags, folder))
 
 
 @pytest.mark.long

@@ -153,8 +153,7 @@ def test_module_names_are_used_once():
     names = collections.Counter(
         path.stem for path in FILES if path.stem != "__init__"
     )
-    twice = [name for name, count in names.items() if count > 1]
-    assert not twice
+    assert not [name for name, count in names.items() if count > 1]
 
 
 def files_imported(path):

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 import tfcopy
+from tests.python_process import run_python
 from tfcopy import __main__ as command
 from tfcopy import flags
 
@@ -107,11 +108,7 @@ for argument in sys.argv[1:]:
     assert printed.getvalue().startswith(f"usage: tfcopy {name} "), module
 """
     modules = [f"{x}={y}" for x, (y, _) in command.COMMANDS.items() if y]
-    done = subprocess.run(
-        [sys.executable, "-c", program, *modules],
-        capture_output=True,
-        text=True,
-    )
+    done = run_python("-c", program, *modules)
     assert done.returncode == 0, done.stderr
 
 
@@ -165,13 +162,8 @@ for line in sys.argv[1].strip().splitlines():
     uses = [line.split(" ", 1) for line in USES.strip().splitlines()]
     lines = [f"{command.COMMANDS[name][0]} {rest}" for name, rest in uses]
     env = {k: v for k, v in os.environ.items() if "TF_CPP" not in k}
-    done = subprocess.run(
-        [sys.executable, "-c", program, "\n".join(lines)],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env=env | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
-    )
+    env["PYTHONPATH"] = os.pathsep.join([str(tmp_path), *sys.path])
+    done = run_python("-c", program, "\n".join(lines), cwd=tmp_path, env=env)
     assert done.returncode == 0, done.stderr
     assert "noise" not in done.stderr
     told = done.stderr.splitlines()
@@ -184,12 +176,7 @@ def test_tensorflow_starts_in_silence(tmp_path):
     (tmp_path / "a").write_text("a b\n")
     env = {k: v for k, v in os.environ.items() if "TF_CPP" not in k}
     flags = ["--input", tmp_path / "a", "--output", tmp_path / "vocabulary"]
-    done = subprocess.run(
-        [sys.executable, "-m", "tfcopy.data.build_vocabulary", *flags],
-        capture_output=True,
-        text=True,
-        env=env,
-    )
+    done = run_python("-m", "tfcopy.data.build_vocabulary", *flags, env=env)
     assert done.returncode == 0 and not done.stderr, done.stderr
 
 
@@ -198,11 +185,7 @@ def test_a_command_is_run_with_its_arguments():
         (["ask", "nowhere"], 2, "ask: nowhere: no such folder."),
         (["recipe", "europarl_ps", "--unit", "3"], 2, "--unit"),
     ):
-        done = subprocess.run(
-            [sys.executable, "-m", "tfcopy", *arguments],
-            capture_output=True,
-            text=True,
-        )
+        done = run_python("-m", "tfcopy", *arguments)
         assert done.returncode == status and expected in done.stderr
 
 
@@ -213,6 +196,7 @@ def test_a_path_that_is_not_there_needs_no_tensorflow(tmp_path):
     folder = tmp_path / "here"
     folder.mkdir()
     path = os.pathsep.join([str(tmp_path), *sys.path])
+    environment = {**os.environ, "PYTHONPATH": path}
     for line, name in (
         ("ask no", "no"),
         ("batch no --input no.txt --output out", "no.txt"),
@@ -228,12 +212,8 @@ def test_a_path_that_is_not_there_needs_no_tensorflow(tmp_path):
         ("recipe lm1b_definitions --corpus files --data no*", r"no*"),
     ):
         program, *rest = line.removeprefix("recipe ").split()
-        done = subprocess.run(
-            [sys.executable, "-m", "tfcopy", *line.split()],
-            capture_output=True,
-            text=True,
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": path},
+        done = run_python(
+            *("-m", "tfcopy", *line.split()), cwd=folder, env=environment
         )
         assert done.returncode == 2, done
         assert done.stderr.count("\n") == 1, done.stderr

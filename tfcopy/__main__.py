@@ -13,63 +13,42 @@ import sys
 from tfcopy import __version__, terminal
 
 _RECIPES = pathlib.Path(__file__).with_name("recipes")
+# Descriptions of the commands, by the package of their modules.
+_PACKAGES = {
+    "": {
+        "recipe": "train, compare and export the systems of a paper",
+        "recipes": "list the recipes",
+    },
+    "tfcopy": {"worker": "run a recipe as one of several machines"},
+    "tfcopy.serving": {
+        "export": "export another system of a run",
+        "import": "export a published translator, such as OPUS-MT's",
+        "ask": "ask an exported model, in a folder or on a server, "
+        "line by line",
+        "evaluate": "score answers against references, and compare systems",
+        "score": "compute how likely given targets are",
+        "batch": "answer files of texts, by Apache Beam",
+        "serve": "translate for Weblate and others, by LibreTranslate's API",
+        "demo": "show exported models in the browser",
+        "web": "write a page that translates in the browser, without a server",
+        "translate_po": "fill untranslated entries of gettext (.po) and XLIFF",
+        "serving_files": "write the Compose file and settings of "
+        "TensorFlow Serving",
+    },
+    "tfcopy.data": {
+        "prepare": "prepare a corpus larger than memory, by Apache Beam",
+        "build_vocabulary": "count words and write the most frequent",
+        "train_sentencepiece": "train a model that cuts words into pieces",
+        "build_dictionary": "learn word translations from parallel text",
+        "build_definitions": "make a file of definitions from WordNet",
+    },
+}
+_MODULES = {"import": "import_model", "web": "web.write_site"}
 # Module and description, by the command's name, in the order of the help.
 COMMANDS = {
-    "recipe": ("", "train, compare and export the systems of a paper"),
-    "recipes": ("", "list the recipes"),
-    "worker": ("tfcopy.worker", "run a recipe as one of several machines"),
-    "export": ("tfcopy.serving.export", "export another system of a run"),
-    "import": (
-        "tfcopy.serving.import_model",
-        "export a published translator, such as OPUS-MT's",
-    ),
-    "ask": (
-        "tfcopy.serving.ask",
-        "ask an exported model, in a folder or on a server, line by line",
-    ),
-    "evaluate": (
-        "tfcopy.serving.evaluate",
-        "score answers against references, and compare systems",
-    ),
-    "score": ("tfcopy.serving.score", "compute how likely given targets are"),
-    "batch": ("tfcopy.serving.batch", "answer files of texts, by Apache Beam"),
-    "serve": (
-        "tfcopy.serving.serve",
-        "translate for Weblate and others, by LibreTranslate's API",
-    ),
-    "demo": ("tfcopy.serving.demo", "show exported models in the browser"),
-    "web": (
-        "tfcopy.serving.web.write_site",
-        "write a page that translates in the browser, without a server",
-    ),
-    "translate_po": (
-        "tfcopy.serving.translate_po",
-        "fill untranslated entries of gettext (.po) and XLIFF",
-    ),
-    "serving_files": (
-        "tfcopy.serving.serving_files",
-        "write the Compose file and settings of TensorFlow Serving",
-    ),
-    "prepare": (
-        "tfcopy.data.prepare",
-        "prepare a corpus larger than memory, by Apache Beam",
-    ),
-    "build_vocabulary": (
-        "tfcopy.data.build_vocabulary",
-        "count words and write the most frequent",
-    ),
-    "train_sentencepiece": (
-        "tfcopy.data.train_sentencepiece",
-        "train a model that cuts words into pieces",
-    ),
-    "build_dictionary": (
-        "tfcopy.data.build_dictionary",
-        "learn word translations from parallel text",
-    ),
-    "build_definitions": (
-        "tfcopy.data.build_definitions",
-        "make a file of definitions from WordNet",
-    ),
+    name: (package and f"{package}.{_MODULES.get(name, name)}", about)
+    for package, commands in _PACKAGES.items()
+    for name, about in commands.items()
 }
 _EXAMPLES = """\
 examples:

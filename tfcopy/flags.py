@@ -244,12 +244,11 @@ class Parser(argparse.ArgumentParser):
                 options["nargs"] = "?"
         listed = not self.from_files or field.name in self.choices
         metavar = self.positional.get(field.name) or _metavar(kind, listed)
-        read = functools.partial(self.read, field.name, kind)
         return options | {
             "action": field.metadata.get("action", "store"),
             "default": default,
             "metavar": metavar,
-            "type": read,
+            "type": functools.partial(self.read, field.name, kind),
         }
 
     def _add_files(self):

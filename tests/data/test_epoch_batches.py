@@ -40,12 +40,8 @@ def test_batches_of_examples_are_parts_of_the_order(options):
 )
 @settings(max_examples=60, deadline=None)
 def test_no_batch_has_more_tokens(tokens, seed, epoch, pool_batches, shapes):
-    batches = made(
-        TokenLimit(tokens, shapes=shapes),
-        seed=seed,
-        epoch=epoch,
-        pool_batches=pool_batches,
-    )
+    order = {"seed": seed, "epoch": epoch, "pool_batches": pool_batches}
+    batches = made(TokenLimit(tokens, shapes=shapes), **order)
     assert max(map(padded, batches)) <= tokens
     assert min(map(len, batches)) > 0
     seen = np.concatenate(batches)

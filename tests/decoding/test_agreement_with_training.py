@@ -3,13 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.decoding.searching import (
-    MODELS,
-    search,
-    teacher_forced,
-    training_path,
-    unpadded,
-)
+from tests.decoding import searching
 
 pytestmark = pytest.mark.optimised_graphs
 
@@ -26,10 +20,10 @@ TIERS = dict.fromkeys(
 
 @pytest.fixture(
     scope="module",
-    params=[pytest.param(x, marks=TIERS.get(x, ())) for x in MODELS],
+    params=[pytest.param(x, marks=TIERS.get(x, ())) for x in searching.MODELS],
 )
 def model(request):
-    return MODELS[request.param]()
+    return searching.MODELS[request.param]()
 
 
 OPTIONS = {"num_beams": 4, "num_hypotheses": 4, "max_length": 7}
@@ -38,13 +32,13 @@ OPTIONS = {"num_beams": 4, "num_hypotheses": 4, "max_length": 7}
 @pytest.fixture(scope="module")
 def attentive(model):
     """A search that tells where the model looked."""
-    return search(
+    return searching.search(
         model, graph=True, **OPTIONS, min_length=4, return_attention=True
     )
 
 
 def assert_scores_are_teacher_forced(model, result):
-    expected = teacher_forced(
+    expected = searching.teacher_forced(
         model, np.repeat([0, 1], 4), [*result.ids[0], *result.ids[1]]
     )
     np.testing.assert_allclose(
@@ -63,7 +57,7 @@ def assert_scores_are_teacher_forced(model, result):
 def test_scores_are_the_teacher_forced_log_probabilities(
     model, refill, min_length
 ):
-    result = search(
+    result = searching.search(
         model, graph=True, **OPTIONS, min_length=min_length, refill=refill
     )
     assert_scores_are_teacher_forced(model, result)
@@ -78,8 +72,8 @@ def test_scores_are_the_same_with_attention(model, attentive):
 def test_attention_and_switch_are_those_of_training(model, attentive):
     result = attentive
     for row in range(2):
-        ids = unpadded(result.ids[row, 0])
-        attention, switch = training_path(model, row, ids)
+        ids = searching.unpadded(result.ids[row, 0])
+        attention, switch = searching.training_path(model, row, ids)
         np.testing.assert_allclose(
             result.attention[row, 0, : len(ids)], attention, atol=1e-5
         )

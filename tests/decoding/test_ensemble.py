@@ -6,17 +6,7 @@ import numpy as np
 import pytest
 from keras import ops
 
-from tests.decoding.searching import (
-    COPY_IDS,
-    MODELS,
-    SOURCE_IDS,
-    assert_finds,
-    best_first,
-    search,
-    search_sources,
-    teacher_forced,
-    words_of,
-)
+from tests.decoding import searching
 from tfcopy import tokens
 from tfcopy.decoding import Candidates, Ensemble, SearchOptions, search_among
 from tfcopy.decoding.hypotheses import add_beams
@@ -26,7 +16,7 @@ from tfcopy.decoding.hypotheses import add_beams
 def models():
     """Members that point, that do not, and that are Transformers."""
     names = ("pointer_softmax", "softmax", "transformer")
-    return [MODELS[name]() for name in names]
+    return [searching.MODELS[name]() for name in names]
 
 
 @pytest.fixture(scope="module")
@@ -39,18 +29,24 @@ def ensemble(models):
 
 def test_search_finds_what_brute_force_finds(models, ensemble):
     def score(rows, targets):
-        each = [np.exp(teacher_forced(x, rows, targets)) for x in models]
+        each = [
+            np.exp(searching.teacher_forced(x, rows, targets)) for x in models
+        ]
         return np.log(np.mean(each, axis=0)).sum(axis=1)
 
-    expected = best_first(score, [words_of(row) for row in range(2)], 3)
-    result = search(ensemble, num_beams=300, num_hypotheses=5, max_length=3)
-    assert_finds(result, expected)
+    expected = searching.best_first(
+        score, [searching.words_of(row) for row in range(2)], 3
+    )
+    result = searching.search(
+        ensemble, num_beams=300, num_hypotheses=5, max_length=3
+    )
+    searching.assert_finds(result, expected)
 
 
 def test_a_model_twice_is_the_model(models):
     options = {"num_beams": 3, "max_length": 8, "return_attention": True}
-    once = search(models[0], **options)
-    twice = search(Ensemble(models[:1] * 2), **options)
+    once = searching.search(models[0], **options)
+    twice = searching.search(Ensemble(models[:1] * 2), **options)
     np.testing.assert_array_equal(once.ids, twice.ids)
     np.testing.assert_array_equal(once.copied_from, twice.copied_from)
     for name in ("scores", "generate_probs", "attention"):
@@ -60,8 +56,10 @@ def test_a_model_twice_is_the_model(models):
 
 
 def test_the_mean_of_attention_is_in_logs_and_in_weights(ensemble):
-    source = ops.convert_to_tensor(SOURCE_IDS)
-    memory, state = ensemble.encode(source, ops.convert_to_tensor(COPY_IDS))
+    source = ops.convert_to_tensor(searching.SOURCE_IDS)
+    memory, state = ensemble.encode(
+        source, ops.convert_to_tensor(searching.COPY_IDS)
+    )
     distribution, attention, _ = ensemble.decode_step(
         ops.full((2, 1), tokens.BOS, dtype="int32"), add_beams(state, 1), memory
     )
@@ -75,10 +73,10 @@ def test_the_mean_of_attention_is_in_logs_and_in_weights(ensemble):
 def test_members_search_among_candidates_together(models):
     candidates = Candidates(np.array([0, 1, 2, 3, 5], "int32"))
     once, twice = (
-        search_sources(
+        searching.search_sources(
             model,
-            SOURCE_IDS,
-            COPY_IDS,
+            searching.SOURCE_IDS,
+            searching.COPY_IDS,
             SearchOptions(num_beams=3, max_length=6),
             searched=functools.partial(search_among, candidates),
         )
@@ -91,4 +89,4 @@ def test_what_does_not_fit_together_is_refused(models):
     with pytest.raises(ValueError, match="`models` .* same target vocab"):
         Ensemble([])
     with pytest.raises(ValueError, match="`models` .* no definitions"):
-        Ensemble([models[0], MODELS["defined"]()])
+        Ensemble([models[0], searching.MODELS["defined"]()])

@@ -105,8 +105,7 @@ def test_a_patient_search_finds_what_transformers_finds(
     result = search(model, options)
     for row in range(2):
         if expected := transformers_search(model, row, options)[:1]:
-            actual = unpadded(result.ids[row, 0])
-            assert (result.scores[row, 0], actual) == (
+            assert (result.scores[row, 0], unpadded(result.ids[row, 0])) == (
                 pytest.approx(expected[0][0], abs=1e-4),
                 expected[0][1],
             )

@@ -90,8 +90,7 @@ def test_words_outside_can_only_be_copied(model):
 @pytest.mark.few(1)
 def test_all_words_change_nothing(model):
     options = {"num_beams": 4, "num_hypotheses": 4, "max_length": 6}
-    everything = np.arange(V, dtype="int32")
-    among_all = search(model, everything, **options)
+    among_all = search(model, np.arange(V, dtype="int32"), **options)
     whole = searching.search(model, **options)
     for name in ("ids", "scores", "copied_from"):
         np.testing.assert_allclose(

@@ -5,14 +5,7 @@ import collections
 import numpy as np
 import pytest
 
-from tests.decoding.searching import (
-    COPY_IDS,
-    MODELS,
-    V,
-    search,
-    teacher_forced,
-    unpadded,
-)
+from tests.decoding import searching
 from tfcopy import tokens
 from tfcopy.decoding import SearchOptions
 
@@ -27,7 +20,7 @@ UNLIKELY = 33.7
     scope="module", params=["softmax", "pointer_softmax", "copynet"]
 )
 def model(request):
-    return MODELS[request.param]()
+    return searching.MODELS[request.param]()
 
 
 @pytest.fixture(scope="module")
@@ -35,16 +28,20 @@ def first_words(model):
     """For each source the probability of each first word that is allowed."""
     found = []
     for row in range(2):
-        copies = {int(i) for i in COPY_IDS[row] if i >= 0}
-        words = sorted({tokens.UNK, tokens.EOS, *range(4, V)} | copies)
-        scores = teacher_forced(model, [row] * len(words), [[w] for w in words])
+        copies = {int(i) for i in searching.COPY_IDS[row] if i >= 0}
+        words = sorted(
+            {tokens.UNK, tokens.EOS, *range(4, searching.V)} | copies
+        )
+        scores = searching.teacher_forced(
+            model, [row] * len(words), [[w] for w in words]
+        )
         mass = np.exp(scores[:, 0])
         found.append(dict(zip(words, mass / mass.sum())))
     return found
 
 
 def samples(model, number=SAMPLES, **options):
-    return search(
+    return searching.search(
         model, sample=True, num_beams=number, num_hypotheses=number, **options
     )
 
@@ -92,13 +89,15 @@ def test_scores_are_those_of_the_model(model):
     assert (np.diff(result.scores, axis=1) <= 0).all()
     for row in range(2):
         for ids, score in zip(result.ids[row], result.scores[row]):
-            expected = teacher_forced(model, row, unpadded(ids)).sum()
+            expected = searching.teacher_forced(
+                model, row, searching.unpadded(ids)
+            ).sum()
             np.testing.assert_allclose(score, expected, atol=1e-4)
 
 
 @pytest.mark.few(1, 2)
 def test_near_zero_temperature_is_greedy(model):
-    greedy = search(model, num_beams=1, max_length=8)
+    greedy = searching.search(model, num_beams=1, max_length=8)
     result = samples(model, 3, max_length=8, temperature=1e-4)
     for row in range(2):
         assert (result.ids[row] == greedy.ids[row]).all()

@@ -6,14 +6,7 @@ import pytest
 from keras import ops
 
 from tests import helpers
-from tests.decoding.searching import (
-    COPY_IDS,
-    SOURCE_IDS,
-    V,
-    search,
-    teacher_forced,
-    unpadded,
-)
+from tests.decoding import searching
 from tests.layers.random_inputs import randomized
 from tfcopy.decoding import SearchOptions, beam_search
 from tfcopy.models import translator
@@ -26,9 +19,11 @@ OF_HEAD = {
     "copynet": {"positions": "rotary", "normalize_first": False},
 }
 INPUTS = {
-    "source_ids": SOURCE_IDS,
-    "source_copy_ids": COPY_IDS,
-    "target_ids": np.array([[6, 4, V + 1, 3], [V, 3, 0, 0]], "int32"),
+    "source_ids": searching.SOURCE_IDS,
+    "source_copy_ids": searching.COPY_IDS,
+    "target_ids": np.array(
+        [[6, 4, searching.V + 1, 3], [searching.V, 3, 0, 0]], "int32"
+    ),
 }
 
 
@@ -37,7 +32,7 @@ def make_model(head, dtype="float32"):
     with helpers.dtype_policy(dtype):
         model = translator(
             9,
-            V,
+            searching.V,
             head=head,
             decoder="transformer",
             coverage=options.pop("coverage", False),
@@ -62,9 +57,11 @@ def test_in_mixed_precision_nearly_the_same(head):
     ):
         assert np.abs(x - y).max() < 0.1
         assert np.abs(x - y).mean() < 0.01
-    found = search(mixed, num_beams=3, max_length=4)
+    found = searching.search(mixed, num_beams=3, max_length=4)
     for row, ids in enumerate(found.ids[:, 0]):
-        expected = teacher_forced(mixed, row, unpadded(ids)).sum()
+        expected = searching.teacher_forced(
+            mixed, row, searching.unpadded(ids)
+        ).sum()
         np.testing.assert_allclose(found.scores[row, 0], expected, atol=0.2)
 
 
@@ -81,14 +78,16 @@ def test_compiled_searches_find_the_same(static_shapes):
     options = SearchOptions(
         num_beams=3, max_length=6, static_shapes=static_shapes
     )
-    shape = SOURCE_IDS.shape if static_shapes else (None, None)
+    shape = searching.SOURCE_IDS.shape if static_shapes else (None, None)
     graph = tf.function(
         lambda ids, copies: beam_search(model, ids, copies, options),
         input_signature=[tf.TensorSpec(shape, tf.int32)] * 2,
         autograph=False,
         jit_compile=static_shapes,
     )
-    expected = search(model, num_beams=3, max_length=6)
-    found = graph(*map(ops.convert_to_tensor, (SOURCE_IDS, COPY_IDS)))
+    expected = searching.search(model, num_beams=3, max_length=6)
+    found = graph(
+        *map(ops.convert_to_tensor, (searching.SOURCE_IDS, searching.COPY_IDS))
+    )
     np.testing.assert_array_equal(found.ids, expected.ids)
     np.testing.assert_allclose(found.scores, expected.scores, atol=1e-5)

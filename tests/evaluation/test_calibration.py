@@ -113,8 +113,7 @@ def test_a_sentence_tells_how_many_were_right():
     scores = {"right": 31.4, "bleu": 21.5, "chrf": 38.64}
     other = {**scores, "right": 28.0}
     model = {"scores": {**scores, "must_copy": other}}
-    sentence = calibration.quality(model)
-    assert sentence == (
+    assert calibration.quality(model) == (
         "Of the translations of texts held out of its catalogues, 31 % were "
         "right as they stood (BLEU 21.5, chrF 38.6). Expect to write most of "
         "them anew."

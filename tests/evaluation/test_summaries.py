@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 from rouge_score.tokenizers import DefaultTokenizer
 
+from tests.evaluation.test_translations import check_lengths
 from tests.growth import check_linear
 from tfcopy.evaluation import summaries as evaluation
 
@@ -224,15 +225,8 @@ def test_repeated_sentences_by_hand():
 
 
 def test_bad_input_gives_clear_messages():
-    for metric in (
-        evaluation.rouge,
-        evaluation.character_rouge,
-        evaluation.novel_sentence_rate,
-    ):
-        with pytest.raises(ValueError, match="2 hypotheses, 1 texts"):
-            metric(["a", "b"], ["a"])
-        with pytest.raises(ValueError, match="0 hypotheses"):
-            metric([], [])
+    check_lengths(evaluation.rouge, evaluation.character_rouge)
+    check_lengths(evaluation.novel_sentence_rate)
 
 
 def test_rouge_is_not_imported_unless_asked_for():

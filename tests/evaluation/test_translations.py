@@ -54,16 +54,19 @@ def test_interval_holds_the_shares_that_a_test_would_not_reject(
     assert (low == 0) == (percent == 0) and (high == 100) == (percent == 100)
 
 
-def test_lengths_must_agree():
-    for metric in (
-        translations.bleu,
-        translations.chrf,
-        translations.exact_match,
-    ):
+def check_lengths(*metrics):
+    """Metrics tell numbers of hypotheses and of texts that do not agree."""
+    for metric in metrics:
         with pytest.raises(ValueError, match="2 hypotheses, 1 texts"):
             metric(["a", "b"], ["a"])
         with pytest.raises(ValueError, match="0 hypotheses"):
             metric([], [])
+
+
+def test_lengths_must_agree():
+    check_lengths(
+        translations.bleu, translations.chrf, translations.exact_match
+    )
 
 
 def test_error_rate_counts_words_to_change():

@@ -231,8 +231,7 @@ def test_help_groups_the_flags_and_has_text_and_default_of_each(capsys, name):
     headings = re.findall(r"^(\w+):$", out, re.MULTILINE)
     fields = {x.name: x for x in dataclasses.fields(recipe.Config)}
     topics = {field.metadata["topic"] for field in fields.values()}
-    expected = [x for x in config.TOPICS if x in topics]
-    assert headings == ["options", *expected]
+    assert headings == ["options", *[x for x in config.TOPICS if x in topics]]
     kinds = typing.get_type_hints(recipe.Config)
     assert sorted(found) == sorted(fields)
     for field in fields:
@@ -314,8 +313,7 @@ def test_a_file_that_is_not_there_is_told_at_once(name, tmp_path):
 
 
 def test_a_folder_is_new_only_if_the_corpus_is_downloaded(tmp_path):
-    place = str(tmp_path / "no such")
-    made = europarl_ps.Config(data_dir=place, download=True)
+    made = europarl_ps.Config(data_dir=str(tmp_path / "no such"), download=True)
     command_line.check_named_files(made)
     made = dataclasses.replace(made, download=False)
     with pytest.raises(OSError, match="^--data_dir: cannot read .*no such"):

@@ -346,8 +346,7 @@ def test_fresh_starts_over_where_the_config_is_lost(tmp_path):
 
 def test_fresh_repeated_after_an_interruption_goes_on(tmp_path):
     train(begin(tmp_path))
-    run = begin(tmp_path, fresh=True)
-    path = train(run)
+    path = train(begin(tmp_path, fresh=True))
     config = tmp_path / "logs" / "demo" / "config.json"
     content = read_json(config)
     content["config"]["gone"] = "a flag of another release"
@@ -494,10 +493,6 @@ def test_what_does_not_fit_is_told(earlier, tmp_path):
     model = translator.model
     with pytest.raises(ValueError, match="--init_from .*no such folder"):
         earlier_run.take_weights(str(tmp_path / "none"), "a", model, translator)
+    other = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
     with pytest.raises(ValueError, match="--init_from .*no weight in common"):
-        earlier_run.take_weights(
-            str(run),
-            "pointer_softmax",
-            keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)]),
-            None,
-        )
+        earlier_run.take_weights(str(run), "pointer_softmax", other, None)

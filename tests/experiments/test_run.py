@@ -10,7 +10,7 @@ import keras
 import pytest
 
 from tfcopy.checked_files import read_json
-from tfcopy.experiments import config, reporting
+from tfcopy.experiments import config, earlier_run, reporting
 from tfcopy.experiments import run as run_module
 from tfcopy.experiments.run import Run
 from tfcopy.serving import model_card
@@ -204,7 +204,7 @@ def test_without_a_checkpoint_a_base_is_taken_again(
     else:
         checkpoints.save(1, {"identity": {}, "state": {}}, {})
     taken = []
-    monkeypatch.setattr(run_module, "take_weights", lambda *x: taken.append(x))
+    monkeypatch.setattr(earlier_run, "take_weights", lambda *x: taken.append(x))
     run.build("a", make_model, lambda model: Served(), ["text"])
     assert bool(taken) == is_taken
 
@@ -308,8 +308,7 @@ def test_a_result_has_the_name_of_what_it_is_of(tmp_path, saved, capsys):
 
 
 def test_nothing_to_export_is_said_by_nothing(tmp_path, saved):
-    report = make_run(tmp_path).finish(paper={})
-    assert "savedmodel" not in report and not saved
+    assert "savedmodel" not in make_run(tmp_path).finish(paper={}) and not saved
 
 
 def test_paths_are_shown_from_here(tmp_path, monkeypatch):

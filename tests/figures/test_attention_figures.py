@@ -64,11 +64,10 @@ def test_probability_to_generate_is_a_column(weights):
     ids="tiny long chinese emoji wide tall".split(),
 )
 def test_all_words_are_within_the_picture(source, target):
-    weights = np.full((len(target), len(source)), 1 / len(source))
     image = figures.attention_figure(
         source,
         target,
-        weights,
+        np.full((len(target), len(source)), 1 / len(source)),
         [0] * len(target),
         generate_probability=np.linspace(0, 1, len(target)),
         title="A title that is much longer than the words " * 2,

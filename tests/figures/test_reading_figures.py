@@ -103,8 +103,7 @@ def test_padding_is_cut_off(drawn):
         CONTEXT, QUESTION, {"a": weights}, {"a": (99, 120)}, (3, 99)
     )
     (axes,) = panels(drawn[0])
-    shape = len(CONTEXT), len(QUESTION)
-    assert axes.images[0].get_array().shape == shape
+    assert axes.images[0].get_array().shape == (len(CONTEXT), len(QUESTION))
     assert bars(axes) == [(3, len(CONTEXT) - 1)] and frame(axes) is None
 
 

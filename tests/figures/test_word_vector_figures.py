@@ -26,7 +26,6 @@ def test_words_are_beside_their_points_and_can_be_read(drawn):
     places = axes.transData.transform(points)
     for i, (box, (x, y)) in enumerate(zip(boxes, places)):
         assert box.count_overlaps(boxes[:i]) == 0
-        across = max(box.x0 - x, x - box.x1, 0)
-        assert max(across, box.y0 - y, y - box.y1) < 12
+        assert max(box.x0 - x, x - box.x1, box.y0 - y, y - box.y1) < 12
         assert axes.bbox.x0 <= box.x0 and box.x1 <= axes.bbox.x1
         assert axes.bbox.y0 <= box.y0 and box.y1 <= axes.bbox.y1

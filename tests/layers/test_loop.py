@@ -292,12 +292,8 @@ def test_an_eager_call_traces_no_graph():
         new = ops.tanh(memory["product"](state) + x)
         return new, new
 
-    scan(
-        step,
-        normal(T, B, D),
-        ops.ones((B, D)),
-        {"product": Product(ops.ones((D, D)))},
-    )
+    memory = {"product": Product(ops.ones((D, D)))}
+    scan(step, normal(T, B, D), ops.ones((B, D)), memory)
     assert is_eager == [True] * (T + 1)  # The first step gives the shapes.
 
 

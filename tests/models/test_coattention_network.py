@@ -5,10 +5,7 @@ import numpy as np
 import pytest
 
 from tests import helpers
-from tests.layers.encoders.test_recurrent import (
-    lstm_states,
-    lstm_states_both_ways,
-)
+from tests.layers.encoders import test_recurrent
 from tests.layers.random_inputs import randomized
 from tests.models.contract import count
 from tests.models.defined_texts import batch_for, make_embedding, predict
@@ -61,7 +58,7 @@ def test_follows_the_equations():
     w, b = map(helpers.to_numpy, projection.weights)
     for i, (n, m) in enumerate([(4, 3), (2, 2)]):
         c, q = (
-            lstm_states(
+            test_recurrent.lstm_states(
                 encoder.weights, table[x[i : i + 1, :k]], np.ones((1, k))
             )[0][0]
             for x, k in zip(texts.values(), (n, m))
@@ -72,9 +69,8 @@ def test_follows_the_equations():
         over_context = scores / scores.sum(0, keepdims=True)
         seen = over_context.T @ c
         u = np.concatenate([c, over_question @ q, over_question @ seen], -1)
-        everywhere = np.ones((1, n))
-        (forward, _), (backward, _) = lstm_states_both_ways(
-            fusion, u[None], everywhere
+        (forward, _), (backward, _) = test_recurrent.lstm_states_both_ways(
+            fusion, u[None], np.ones((1, n))
         )
         u = np.concatenate([forward[0], backward[0, ::-1]], axis=-1)
         for name, head in zip(("start", "end"), heads):

@@ -10,15 +10,8 @@ from keras import ops
 
 from tests import helpers
 from tests.data.text.hub_tokenizers import TOKENIZERS
+from tests.models import backbones
 from tests.models.backbones import KINDS as BACKBONES
-from tests.models.backbones import (
-    QUIET,
-    SPECIAL_IDS,
-    make_backbone,
-    randomize_added,
-    task_class,
-    task_without_tokenizer,
-)
 from tests.models.contract import saved
 from tfcopy import losses, models
 from tfcopy.decoding import SearchOptions, beam_search
@@ -27,7 +20,7 @@ from tfcopy.tokens import HEADS, NO_COPY
 
 # What Keras and KerasHub say of all tasks.
 pytestmark = [
-    QUIET,
+    backbones.QUIET,
     pytest.mark.few(1, 3),
     pytest.mark.filterwarnings("ignore:.*compile.*was not called"),
     pytest.mark.filterwarnings("ignore:.*shuffle=True. was passed"),
@@ -48,8 +41,10 @@ KINDS = (
 
 def make_task(kind):
     tokenizer = TOKENIZERS[kind]()
-    backbone = make_backbone(kind, vocabulary_size=tokenizer.vocabulary_size())
-    task = task_class(kind)
+    backbone = backbones.make_backbone(
+        kind, vocabulary_size=tokenizer.vocabulary_size()
+    )
+    task = backbones.task_class(kind)
     lengths = {"encoder_sequence_length": 10, "decoder_sequence_length": 9}
     return task(backbone, task.preprocessor_cls(tokenizer, **lengths))
 
@@ -57,7 +52,7 @@ def make_task(kind):
 @pytest.fixture(scope="module", params=KINDS)
 def task(request):
     task = make_task(request.param)
-    randomize_added(task, task.backbone)
+    backbones.randomize_added(task, task.backbone)
     task.compile(jit_compile=False)
     return task
 
@@ -108,7 +103,10 @@ def test_outputs_are_those_of_our_model_by_rows(task):
 
 def word_log_probs_of(task, kind):
     """The outputs for a few texts, one of which has nothing to copy."""
-    rows, (_, _, _, end) = task.seq2seq.target_embedding.rows, SPECIAL_IDS[kind]
+    rows, (_, _, _, end) = (
+        task.seq2seq.target_embedding.rows,
+        backbones.SPECIAL_IDS[kind],
+    )
     source = np.array([[8, 9, 10, end], [end, end, 0, 0]], "int32")
     target = np.array([[*rows[[2, 5, 6]], end]] * 2, "int32")
     inputs = {
@@ -122,8 +120,8 @@ def word_log_probs_of(task, kind):
 
 def of_special_ids(kind, head, **options):
     """A task without a tokenizer, whose weights are random."""
-    task = task_without_tokenizer(kind, head=head, **options)
-    return randomize_added(task, task.backbone)
+    task = backbones.task_without_tokenizer(kind, head=head, **options)
+    return backbones.randomize_added(task, task.backbone)
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,7 @@ import numpy as np
 import pytest
 from keras import ops
 
-from tests.models.backbones import (
-    KINDS,
-    QUIET,
-    make_backbone,
-    task_without_tokenizer,
-)
+from tests.models import backbones
 from tfcopy.data import Vocabulary
 from tfcopy.serving.servables import storage
 from tfcopy.serving.servables.translator import Translator
@@ -26,7 +21,7 @@ from tfcopy.training.checkpoints import Checkpoints
 
 # What Keras says of layers that are not quantized, and of tasks.
 pytestmark = [
-    QUIET,
+    backbones.QUIET,
     pytest.mark.filterwarnings("ignore:Layer .* does not have a .quantize"),
     # Of embeddings, which float8 leaves as they are.
     pytest.mark.filterwarnings("ignore:Invalid quantization mode"),
@@ -45,7 +40,9 @@ INPUTS = {
 
 
 def make_task(kind, mode):
-    task = task_without_tokenizer(kind, make_backbone(kind, num_layers=1))
+    task = backbones.task_without_tokenizer(
+        kind, backbones.make_backbone(kind, num_layers=1)
+    )
     if mode == "lora":
         task.enable_lora(2)
     elif mode == "weights only":  # What reads them is not rounded.
@@ -104,7 +101,7 @@ OWN_PARTS = ("t5_untied", "t5gemma", "t5gemma2", "gemma3", "opt")
 def cases():
     first = ("gpt2", "int8")
     yield pytest.param(*first, marks=pytest.mark.long)
-    for case in itertools.product(KINDS, MODES):
+    for case in itertools.product(backbones.KINDS, MODES):
         if case != first:
             kind, mode = case
             is_usual = kind == "bart" or (mode == "int8" and kind in OWN_PARTS)

@@ -132,9 +132,8 @@ def test_saving_gives_the_same_model(model, whole, tmp_path):
 def test_decode_step_takes_the_steps_of_the_model(model, whole):
     memory, state = encode(model)
     state = add_beams(state, 1)
-    targets = INPUTS["target_ids"]
     first = np.full((2, 1), BOS, "int32")
-    previous = np.concatenate([first, targets[:, :-1]], axis=1)
+    previous = np.concatenate([first, INPUTS["target_ids"][:, :-1]], axis=1)
     for t in range(previous.shape[1]):
         distribution, attention, state = model.decode_step(
             previous[:, t : t + 1], state, memory

@@ -136,8 +136,7 @@ def test_no_other_part_of_a_preset_is_imported(saved, evil, package):
     task = task_without_tokenizer("gpt2")
     for i, part in enumerate(objects(package)):
         for name in ("backbone", "preprocessor", "dropout"):
-            folder = evil / f"{i}-{name}"
-            preset = change_preset(saved, folder, **{name: part})
+            preset = change_preset(saved, evil / f"{i}-{name}", **{name: part})
             with pytest.raises((TypeError, ValueError, AttributeError)):
                 models.CopyCausalLM.from_preset(preset)
             with pytest.raises((TypeError, ValueError, AttributeError)):

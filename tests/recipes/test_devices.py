@@ -23,10 +23,7 @@ from tests.recipes import (
     test_wmt15_pag,
 )
 from tests.recipes.conftest import SAMPLES
-from tests.training.training_process import (
-    TrainingProcess,
-    environments_of_workers,
-)
+from tests.training import training_process
 from tfcopy.experiments import command_line
 
 # `test_distribution` has other trainings on two devices, and as two workers.
@@ -126,7 +123,7 @@ class Runs:
         to.mkdir(exist_ok=True)
         folders = f"--log_dir={to}/logs", f"--savedmodel_dir={to}/served"
         folders += ("--run=demo",)
-        return TrainingProcess(
+        return training_process.TrainingProcess(
             self.folder / (log or f"{to.name}.txt"),
             environment,
             main=main,
@@ -141,7 +138,9 @@ class Runs:
             self.start(
                 to, *more, environment=environment, log=f"{to}-{index}.txt"
             )
-            for index, environment in enumerate(environments_of_workers())
+            for index, environment in enumerate(
+                training_process.environments_of_workers()
+            )
         ]
 
 

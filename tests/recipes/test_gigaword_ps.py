@@ -325,8 +325,7 @@ def test_parameters_of_the_paper():
     assert sizes == (125_000, 75_000)
     with without_numbers():
         model = pointer_softmax_systems.make_model(config, data, "softmax")
-    total = sum(np.prod(w.shape) for w in model.trainable_weights)
-    assert total == 28_868_701
+    assert sum(np.prod(w.shape) for w in model.trainable_weights) == 28_868_701
 
 
 def test_the_papers_preset_knows_a_new_flag_of_a_corpus():

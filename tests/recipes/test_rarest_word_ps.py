@@ -72,9 +72,8 @@ def test_both_systems_learn_the_task(finished):
         assert all(x["error_rate"] < 8 for x in scores["targets"].values())
         assert scores["history"]["error_rate"][-1] < 5
     # What is pointed at is learnt by pointing.
-    share = systems["pointer_softmax"]["targets"]["pointed"]["sequences"] / 4
     assert systems["pointer_softmax"]["copy_rate"] == pytest.approx(
-        share, abs=5
+        systems["pointer_softmax"]["targets"]["pointed"]["sequences"] / 4, abs=5
     )
     assert systems["softmax"]["copy_rate"] == 0
 

@@ -87,9 +87,8 @@ class ServingServer:
 
     def start(self):
         """Listens, at the same port each time."""
-        handler = functools.partial(_Handler, self)
         self._http = http.server.ThreadingHTTPServer(
-            ("localhost", self.port), handler
+            ("localhost", self.port), functools.partial(_Handler, self)
         )
         self.port = self._http.server_port
         if self.tls:

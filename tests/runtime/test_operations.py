@@ -126,8 +126,7 @@ def test_python_is_not_called(save):
 
 def test_where_a_function_is_called_no_operation_is(model):
     """TensorFlow takes the name of an operation for a branch."""
-    asked = function(model, "signature_wrapper")
-    call = node(asked, "StatefulPartitionedCall")
+    call = node(function(model, "signature_wrapper"), "StatefulPartitionedCall")
     call.attr["f"].func.name = "WriteFile"
     assert disallowed_operations(model) == ["WriteFile"]
     call.attr["f"].func.name = function(model, "_ask_").signature.name

@@ -1,19 +1,12 @@
 import json
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.serving.servables.translators import (
-    NAMES,
-    SOURCE,
-    TARGET,
-    random_translator,
-    sentences,
-)
+from tests.python_process import run_python
+from tests.serving.servables import translators
 from tfcopy.runtime.local_model import LocalModel
 from tfcopy.runtime.tensorflow_engine import find_operations, read_saved_model
 from tfcopy.serving import saved_model
@@ -88,21 +81,18 @@ def loaded(exported):
 def test_a_process_with_tensorflow_alone_gives_the_same_texts(
     random, exported, copier_export, tmp_path
 ):
-    names = [f"of {name} open ." for name in NAMES]
-    texts = sentences(100, seed=1) + [" ", "\0\x1f"]
-    process = subprocess.run(
-        [sys.executable, "-c", ASK_ALONE],
-        input=json.dumps({exported: texts, copier_export: names}),
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
-    )
+    names = [f"of {name} open ." for name in translators.NAMES]
+    texts = translators.sentences(100, seed=1) + [" ", "\0\x1f"]
+    asked = json.dumps({exported: texts, copier_export: names})
+    env = {**os.environ, "PYTHONIOENCODING": "utf-8"}
+    process = run_python("-c", ASK_ALONE, input=asked, cwd=tmp_path, env=env)
     assert process.returncode == 0, process.stderr
     answers = json.loads(process.stdout)
     expected = random.translate(tf.constant(texts))["text"].numpy()
     assert answers[exported] == [text.decode() for text in expected]
-    assert answers[copier_export] == [f"of {name} ouverte ." for name in NAMES]
+    assert answers[copier_export] == [
+        f"of {name} ouverte ." for name in translators.NAMES
+    ]
 
 
 def test_signatures_keep_the_contract(loaded):
@@ -158,7 +148,7 @@ def test_the_graph_runs_on_a_plain_runtime(exported):
 
 def test_the_folder_holds_all_there_is_to_know(exported):
     with open(os.path.join(exported, "assets", "target_vocabulary.txt")) as f:
-        assert f.read().split() == list(TARGET.words)
+        assert f.read().split() == list(translators.TARGET.words)
     with open(os.path.join(exported, "assets.extra", "tfcopy.json")) as f:
         config = json.load(f)
     assert config["recipe"] == "demo"
@@ -169,7 +159,7 @@ def test_the_folder_holds_all_there_is_to_know(exported):
         "keeps": "",  # Its vocabulary has no blanks.
     }
     assert config["search"]["num_beams"] == 3
-    assert config["source_vocabulary_size"] == SOURCE.size
+    assert config["source_vocabulary_size"] == translators.SOURCE.size
     assert config["examples"] == [{"text": "the session"}, {"text": "x"}]
     assert os.listdir(os.path.dirname(exported)) == ["1"]
 
@@ -252,12 +242,12 @@ def test_python_in_the_graph_is_refused(tmp_path):
 
 @pytest.mark.long
 def test_a_model_of_mixed_precision_is_exported(tmp_path):
-    translator = random_translator(
+    translator = translators.random_translator(
         "mixed_bfloat16", litert="float32", max_source_length=15
     )
     path = export(translator, tmp_path / "a")
     loaded = tf.saved_model.load(path)
-    texts = tf.constant(sentences(5))
+    texts = tf.constant(translators.sentences(5))
     expected = translator.translate(texts)["text"].numpy()
     found = loaded.signatures["serving_default"](text=texts)["text"].numpy()
     assert found.tolist() == expected.tolist()
@@ -266,10 +256,9 @@ def test_a_model_of_mixed_precision_is_exported(tmp_path):
     assert model.compute_dtype == model.cell.compute_dtype == "float32"
     for mine, theirs in zip(model.weights, translator.model.weights):
         np.testing.assert_array_equal(mine, theirs)
-    exact = translator.copy(model=model)
-    expected = exact.translate(texts)
+    expected = translator.copy(model=model).translate(texts)
     with LocalModel(path, engine="litert") as runtime:
-        answers = runtime.translate(list(sentences(5)))
+        answers = runtime.translate(list(translators.sentences(5)))
     assert [x.text.encode() for x in answers] == expected[
         "text"
     ].numpy().tolist()

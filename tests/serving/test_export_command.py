@@ -188,8 +188,7 @@ def test_what_is_no_run(tmp_path, capsys):
     ):
         results = {"recipe": "europarl_ps", "config": {}, key: value}
         write(run / "results.json", json.dumps(results))
-        message = f'results.json is damaged ."{place}" must be'
-        assert_error(capsys, message, run)
+        assert_error(capsys, f'results.json is damaged ."{place}" must be', run)
 
 
 def test_a_system_whose_description_is_lost_is_not_exported(run, capsys):

@@ -11,12 +11,7 @@ import sys
 import pytest
 import tensorflow as tf
 
-from tests.serving.servables.translators import (
-    NAMES,
-    copier,
-    random_translator,
-    sentences,
-)
+from tests.serving.servables import translators
 from tfcopy.checked_files import checksum_of
 from tfcopy.data import Tokenizer
 from tfcopy.runtime.local_model import LocalModel
@@ -62,7 +57,7 @@ def exported(translator, tmp_path_factory):
 @pytest.fixture(scope="module")
 def copies(tmp_path_factory):
     """The folder of a translator that says all words of a source."""
-    return exported(copier(**OPTIONS), tmp_path_factory)
+    return exported(translators.copier(**OPTIONS), tmp_path_factory)
 
 
 @pytest.fixture
@@ -96,7 +91,7 @@ TEXTS = [
     "Łukasz , 北京 , Łukasz and 北京 ; Łukasz",
     "la session de est la , et",  # of the target alone
     "the of is open of the",  # of the source alone
-    " ".join(NAMES),
+    " ".join(translators.NAMES),
     "<unk> </s> <s> <pad> <unk> x x",
     "  \t the\u2003session\u200b.\ufeff\u3000x\x00y\x85z \r",
     *["the " * (n - 1) + "x" for n in (1, 14, 15, 16, 20, 21, 40)],
@@ -106,13 +101,17 @@ TEXTS = [
 
 
 def test_answers_are_those_of_python(program, copies):
-    assert_same(program, copies, [x.encode() for x in TEXTS + sentences(40)])
+    assert_same(
+        program, copies, [x.encode() for x in TEXTS + translators.sentences(40)]
+    )
 
 
 def test_sources_without_an_end_mark(program, tmp_path_factory):
-    translator = random_translator(append_eos=False, **OPTIONS)
+    translator = translators.random_translator(append_eos=False, **OPTIONS)
     folder = exported(translator, tmp_path_factory)
-    assert_same(program, folder, [x.encode() for x in TEXTS + sentences(20)])
+    assert_same(
+        program, folder, [x.encode() for x in TEXTS + translators.sentences(20)]
+    )
 
 
 def test_any_bytes_are_words_as_in_python(program, copies):

@@ -149,8 +149,7 @@ def test_models_are_served_by_their_languages(copier_export, copier_model):
         load_all([place], told.append, options)
     assert "languages unknown. Specify them as SOURCE:TARGET=" in told[0]
     named = place._replace(pair=("en", "pt_BR"))
-    models = load_all([named], told.append, options)
-    ((pair, found),) = models.items()
+    ((pair, found),) = load_all([named], told.append, options).items()
     assert pair == ("en", "pt-BR") and found.max_words == 20
     assert found.model.batch_size == 8 and not found.keeps_spans
     with pytest.raises(ModelError, match="both translate en:pt-BR"):
@@ -184,8 +183,7 @@ def test_the_last_models_stay_in_memory(monkeypatch):
     gc.collect()
     assert len(alive) == 2
     assert load_all(places, print, options_of())["en", "fr"].model.name == "fr"
-    many = options_of(most_loaded=10**30)
-    assert len(load_all(places, print, many)) == 3
+    assert len(load_all(places, print, options_of(most_loaded=10**30))) == 3
 
 
 def test_a_model_that_loads_or_is_gone_holds_up_no_other():
@@ -198,8 +196,7 @@ def test_a_model_that_loads_or_is_gone_holds_up_no_other():
         return Capitals()
 
     def ask(name):
-        answer = models[name].ask("serving_default", {"text": ["a"]})
-        return answer["text"]
+        return models[name].ask("serving_default", {"text": ["a"]})["text"]
 
     begun, may_load = threading.Event(), threading.Event()
     last, models = ModelCache(2, operator.call), {}

@@ -4,17 +4,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.training import standin
+from tests.training import standin, training_process
 from tests.training.running import assert_close, weights_of
-from tests.training.training_process import (
-    TrainingProcess,
-    environments_of_workers,
-)
 from tfcopy import training
 
 
 def start(output, environment=None, **options):
-    return TrainingProcess(
+    return training_process.TrainingProcess(
         output.with_suffix(".txt"),
         environment,
         output=str(output),
@@ -74,7 +70,9 @@ def run_workers(tmp_path, **options):
         options = {**options, "log_dir": str(folder / "logs")}
         processes = [
             start(folder / str(index), environment, eval_every=10, **options)
-            for index, environment in enumerate(environments_of_workers())
+            for index, environment in enumerate(
+                training_process.environments_of_workers()
+            )
         ]
         try:
             return [

@@ -4,13 +4,7 @@ import keras
 import numpy as np
 import pytest
 
-from tests.training import standin
-from tests.training.running import (
-    assert_close,
-    assert_same_bits,
-    interrupt,
-    weights_of,
-)
+from tests.training import running, standin
 from tfcopy import training
 from tfcopy.training.checkpoints import Checkpoints
 from tfcopy.training.saver import mean_weights
@@ -26,7 +20,7 @@ def make(**options):
     seen = {}
 
     def on_eval(update, writer):
-        seen[update] = weights_of(trainer)
+        seen[update] = running.weights_of(trainer)
 
     trainer = standin.make_trainer(on_eval=on_eval, **OPTIONS | options)
     return trainer, seen
@@ -77,7 +71,7 @@ def test_scores_are_those_of_the_moving_average(plain, best):
     expected = moving_averages(plain)
     assert list(seen) == [2, 4, 6, 8, 10, 12]
     for update, weights in seen.items():
-        assert_close(weights, expected[update], **ROUNDING)
+        running.assert_close(weights, expected[update], **ROUNDING)
 
 
 def test_the_best_weights_are_averaged(best):
@@ -86,20 +80,20 @@ def test_the_best_weights_are_averaged(best):
     chosen = sorted(sorted(scores, key=scores.get)[:3])
     assert result.averaged_updates == chosen
     expected = mean_weights([seen[update] for update in chosen])
-    assert_same_bits(weights_of(trainer), expected)
+    running.assert_same_bits(running.weights_of(trainer), expected)
     nll = trainer.evaluate(standin.dev_data).nll
     assert nll == result.best_dev_nll not in scores.values()
     # What exports load.
     fresh = standin.make_trainer()
     Checkpoints(folder / "checkpoints").load_weights(fresh.model)
-    assert_same_bits(weights_of(fresh), expected)
+    running.assert_same_bits(running.weights_of(fresh), expected)
 
 
 def test_the_newest_weights_are_the_moving_average(best):
     folder, _, seen, _ = best
     fresh = standin.make_trainer()
     Checkpoints(folder / "checkpoints").load_weights(fresh.model, newest=True)
-    assert_same_bits(weights_of(fresh), seen[12])
+    running.assert_same_bits(running.weights_of(fresh), seen[12])
 
 
 def test_no_more_is_kept_than_is_needed(best):
@@ -120,7 +114,7 @@ def test_a_disturbed_run_ends_alike(tmp_path, best):
     """It is stopped, and has lost the newest checkpoint and an average."""
     _, undisturbed, _, expected = best
     for update in (3, 8, 11):
-        interrupt(make(log_dir=tmp_path, **BEST)[0], update)
+        running.interrupt(make(log_dir=tmp_path, **BEST)[0], update)
     os.truncate(Checkpoints(tmp_path / "checkpoints").paths()[0], 100)
     trainer, _, result = run(log_dir=tmp_path, **BEST)
     # Finished: nothing is trained, but the mean is made again.
@@ -128,7 +122,9 @@ def test_a_disturbed_run_ends_alike(tmp_path, best):
     again, seen, result_again = run(log_dir=tmp_path, **BEST)
     assert not seen
     for one, own in ((trainer, result), (again, result_again)):
-        assert_same_bits(weights_of(one), weights_of(undisturbed))
+        running.assert_same_bits(
+            running.weights_of(one), running.weights_of(undisturbed)
+        )
         assert own.dev_history == expected.dev_history
         assert own.averaged_updates == expected.averaged_updates
         assert own.best_dev_nll == expected.best_dev_nll
@@ -140,16 +136,18 @@ def test_the_last_weights_are_averaged_of_a_run_that_went_on(tmp_path, plain):
     trainer, seen, result = run(steps=7, **options)
     assert result.averaged_updates == [6, 7]
     expected = mean_weights([plain[6], plain[7]])
-    assert_close(weights_of(trainer), expected, **ROUNDING)
+    running.assert_close(running.weights_of(trainer), expected, **ROUNDING)
     trainer, _, result = run(**options)
     assert result.averaged_updates == [10, 12]
-    assert_same_bits(weights_of(trainer), mean_weights([plain[10], plain[12]]))
+    running.assert_same_bits(
+        running.weights_of(trainer), mean_weights([plain[10], plain[12]])
+    )
 
 
 @pytest.mark.long
 def test_lost_weights_are_left_out(tmp_path, capsys):
     options = {"average": "last", "average_of": 2, "log_dir": tmp_path}
-    interrupt(make(**options)[0], 11)
+    running.interrupt(make(**options)[0], 11)
     os.remove(tmp_path / "checkpoints" / "scored-0-000000010.npz")
     _, _, result = run(verbose=True, **options)
     assert (
@@ -164,7 +162,7 @@ def test_without_dev_data_the_moving_average_is_used(tmp_path, plain):
     for _ in range(2):  # trained, and loaded
         trainer, _, _ = run(dev_data=None, ema=EMA, log_dir=tmp_path)
         expected = moving_averages(plain)[12]
-        assert_close(weights_of(trainer), expected, **ROUNDING)
+        running.assert_close(running.weights_of(trainer), expected, **ROUNDING)
 
 
 @pytest.mark.long

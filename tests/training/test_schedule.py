@@ -64,8 +64,7 @@ def test_adam_equals_that_of_keras(options):
 
 def test_adam_comes_back_from_its_config():
     optimizer = training.Adam(0.3, beta_1=0.7)
-    config = keras.optimizers.serialize(optimizer)
-    copy = keras.optimizers.deserialize(config)
+    copy = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
     assert type(copy) is training.Adam
     assert copy.get_config() == optimizer.get_config()
 
@@ -114,10 +113,7 @@ def test_schedules_are_saved_with_their_optimizer(inner):
         assert float(copy.learning_rate) == float(optimizer.learning_rate)
 
 
-@pytest.mark.parametrize(
-    "make",
-    [training.WarmUp, training.InverseSquareRoot],
-)
+@pytest.mark.parametrize("make", [training.WarmUp, training.InverseSquareRoot])
 def test_no_updates_are_refused(make):
     with pytest.raises(ValueError, match="positive integer. Received: 0"):
         make(0.1, 0)
@@ -182,9 +178,7 @@ def test_before_its_start_a_phase_changes_nothing():
     trainer, flag = make_trainer_phases(steps=START - 1)
     trainer.fit()
     plain = standin.make_trainer(
-        optimizer=keras.optimizers.Adagrad(0.05),
-        steps=START - 1,
-        eval_every=10,
+        optimizer=keras.optimizers.Adagrad(0.05), steps=START - 1, eval_every=10
     )
     plain.fit()
     assert float(flag) == 0 and trainer.state.phase == 0

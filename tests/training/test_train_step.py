@@ -207,8 +207,7 @@ def test_densify_adds_up_rows():
         tf.constant([2, 0, 2]),
         tf.constant([4, 1]),
     )
-    expected = [[2.0], [0.0], [5.0], [0.0]]
-    np.testing.assert_array_equal(densify(slices), expected)
+    np.testing.assert_array_equal(densify(slices), [[2.0], [0.0], [5.0], [0.0]])
 
 
 @pytest.mark.parametrize("clip_norm, factor", [(2.5, 0.5), (6.0, 1.0)])

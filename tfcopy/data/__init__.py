@@ -20,25 +20,18 @@ vocabularies = [data.Vocabulary.build(x, max_size=8) for x in counts]
 import importlib
 
 _HOMES = {
-    "BytePairTokenizer": "text.byte_pair_tokenizer",
-    "Dictionary": "text.dictionary",
-    "EncodedCorpus": "pairs.encoding",
-    "HubPieces": "text.byte_pair_tokenizer",
-    "SentencepieceTokenizer": "text.sentencepiece_tokenizer",
-    "Tokenizer": "text.tokenization",
-    "Vocabulary": "text.vocabulary",
-    "batches": "pairs.pipeline",
-    "count_words": "text.vocabulary",
-    "decode": "pairs.copy_ids",
-    "detokenize": "text.tokenization",
-    "emit": "text.dictionary",
-    "encode": "pairs.encoding",
-    "encode_pairs": "pairs.copy_ids",
-    "encode_source": "pairs.copy_ids",
-    "evaluation_batches": "pairs.pipeline",
-    "hub_pieces": "text.byte_pair_tokenizer",
-    "pointers": "pairs.copy_ids",
-    "tokenize": "text.tokenization",
+    name: home
+    for home, names in {
+        "pairs.copy_ids": "decode encode_pairs encode_source pointers",
+        "pairs.encoding": "EncodedCorpus encode",
+        "pairs.pipeline": "batches evaluation_batches",
+        "text.byte_pair_tokenizer": "BytePairTokenizer HubPieces hub_pieces",
+        "text.dictionary": "Dictionary emit",
+        "text.sentencepiece_tokenizer": "SentencepieceTokenizer",
+        "text.tokenization": "Tokenizer detokenize tokenize",
+        "text.vocabulary": "Vocabulary count_words",
+    }.items()
+    for name in names.split()
 }
 
 __all__ = sorted(_HOMES)

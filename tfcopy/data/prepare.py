@@ -25,7 +25,7 @@ from typing import Literal
 from tfcopy import terminal
 from tfcopy.atomic_files import check_files
 from tfcopy.data import parallel
-from tfcopy.data.corpora import text_pairs
+from tfcopy.data.corpora import corpus, text_pairs
 from tfcopy.data.preparation import MANIFEST
 from tfcopy.flags import File, Folder, Parser, PositiveFloat, PositiveInt
 
@@ -112,7 +112,7 @@ def run(config: Config, beam_flags: Iterable[str] = ()) -> None:
     start = time.monotonic()
     if not config.output:
         raise ValueError("--output: must not be empty. Name a folder.")
-    files = {f"--{x}": getattr(config, x) or () for x in text_pairs.SPLITS}
+    files = {f"--{x}": getattr(config, x) or () for x in corpus.SPLITS}
     check_files({"--output": os.path.join(config.output, MANIFEST)}, files)
     with terminal.quiet():
         from tfcopy.data.preparation import corpus_preparation

@@ -81,13 +81,12 @@ def run(search, size, records, options):
         step, state, records = tf.while_loop(
             go_on, advance, variables, shape_invariants=_relax(variables)
         )
-        result = search.outcome(step, state, sentences)
         outcome = tf.nest.map_structure(
             lambda all_, part: tf.tensor_scatter_nd_update(
                 all_, numbers[:, None], part
             ),
             outcome,
-            result,
+            search.outcome(step, state, sentences),
         )
         unfinished = search.is_unfinished(state)
         left = _number_left(search, state)

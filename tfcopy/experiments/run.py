@@ -23,7 +23,7 @@ import keras
 
 from tfcopy import atomic_files, filesystem, training
 from tfcopy.checked_files import write_json
-from tfcopy.experiments import reporting
+from tfcopy.experiments import earlier_run, reporting
 from tfcopy.experiments.config import (
     ENDLESS_SCHEDULES,
     RunConfig,
@@ -35,15 +35,6 @@ from tfcopy.experiments.config import (
     name_of,
     origin,
     run_name,
-)
-from tfcopy.experiments.earlier_run import (
-    OwnFolder,
-    check_place,
-    check_sizes,
-    check_system,
-    lock,
-    take_weights,
-    unlock,
 )
 from tfcopy.experiments.training_choices import Batching
 from tfcopy.models.assembly import head_class
@@ -132,10 +123,12 @@ class Run:
         _check_schedule(config.schedule, config.warmup, config.updates)
         for kind in config.systems if config.init_from else ():
             own = name_of(config, kind)
-            check_sizes(config.init_from, own, config_for_system(config, own))
+            earlier_run.check_sizes(
+                config.init_from, own, config_for_system(config, own)
+            )
         if "head" in vars(config):
             _check_head(config.head)
-        check_place(folder, config.log_dir)
+        earlier_run.check_place(folder, config.log_dir)
         self.strategy = training.choose_strategy(config.devices)
         batching = from_flags(Batching, config)
         batching.check_devices(self.strategy.num_replicas_in_sync)
@@ -144,7 +137,7 @@ class Run:
         if self.is_chief:
             check_writable(folder, "--log_dir")
             check_writable(config.savedmodel_dir, "--savedmodel_dir")
-            lock(folder)
+            earlier_run.lock(folder)
         else:
             self.folder = self._own.enter_context(
                 tempfile.TemporaryDirectory(prefix="tfcopy-")
@@ -152,7 +145,7 @@ class Run:
             nowhere = self._own.enter_context(open(os.devnull, "w"))
             self._own.enter_context(contextlib.redirect_stdout(nowhere))
         self.kinds = {name_of(config, kind): kind for kind in config.systems}
-        self._own_folder = OwnFolder(folder, self.kinds)
+        self._own_folder = earlier_run.OwnFolder(folder, self.kinds)
         if not config.fresh:
             self._own_folder.check(
                 config.recipe,
@@ -224,7 +217,9 @@ class Run:
         if not config.fresh:
             for system in folder.begun:
                 if os.path.dirname(system) == part:
-                    check_system(folder.path(system), self._data_identity)
+                    earlier_run.check_system(
+                        folder.path(system), self._data_identity
+                    )
         if self.is_chief:
             systems = [os.path.join(part, name) for name in self.kinds]
             folder.check_folders(systems)
@@ -278,7 +273,7 @@ class Run:
             **identity(config),
         }
         if self.is_chief or not self.config.fresh:
-            check_system(shared, own_identity)
+            earlier_run.check_system(shared, own_identity)
         served = make_served(model)
         flags = {"flags": locate_changed(config), "origin": origin(config)}
         recipe = self.config.recipe
@@ -286,7 +281,9 @@ class Run:
         # Best weights alone, without a checkpoint, are not resumed from.
         is_resumed = checkpoints_of(shared).paths() and not config.fresh
         if config.init_from and not is_resumed:
-            print(take_weights(config.init_from, name, model, served))
+            print(
+                earlier_run.take_weights(config.init_from, name, model, served)
+            )
         system = System(
             name=name,
             kind=self.kinds[name],
@@ -380,7 +377,7 @@ class Run:
         }
         write_json(self._own_folder.path(RESULTS_NAME), report)
         reporting.log_scores(self.folder, self.results, of_dev)
-        unlock(self.folder)
+        earlier_run.unlock(self.folder)
         if choice is not None:
             self._print_next_steps(system, path, seconds)
         print("\n".join(["", *(claim["sentence"] for claim in claims)]))

@@ -182,14 +182,9 @@ def plot_reading(
         for name, (start, end) in spans.items()
     }
     lines = max(title.count("\n") for title in titles.values()) + 1
-    figure = new_figure(
-        figsize=(
-            inches(down) + panel * len(titles) + 0.9,
-            inches(across) + 0.22 * len(rows) + 0.2 * lines + 0.6,
-        ),
-        dpi=100,
-        layout="constrained",
-    )
+    width = inches(down) + panel * len(titles) + 0.9
+    height = inches(across) + 0.22 * len(rows) + 0.2 * lines + 0.6
+    figure = new_figure(figsize=(width, height), dpi=100, layout="constrained")
     families = font_families()
     several = figure.subplots(1, len(titles), sharey=True, squeeze=False)[0]
     gaps = [i - 0.5 for i, step in enumerate(np.diff(rows), 1) if step > 1]

@@ -28,25 +28,12 @@ _END = SPECIAL_TOKENS[EOS]
 
 # Tried in this order, for characters that the earlier fonts lack.
 _FALLBACK_FAMILIES = (
-    "DejaVu Sans",
-    "Noto Sans",
-    "Noto Sans CJK SC",
-    "Noto Sans CJK JP",
-    "Source Han Sans SC",
-    "WenQuanYi Zen Hei",
-    "WenQuanYi Micro Hei",
-    "Droid Sans Fallback",
-    "Microsoft YaHei",
-    "SimHei",
-    "PingFang SC",
-    "Hiragino Sans GB",
-    "Arial Unicode MS",
-    "Noto Sans Arabic",
-    "Noto Sans Hebrew",
-    "Noto Sans Devanagari",
-    "Noto Sans Thai",
-    "Unifont",
-)
+    "DejaVu Sans, Noto Sans, Noto Sans CJK SC, Noto Sans CJK JP, Source Han "
+    "Sans SC, WenQuanYi Zen Hei, WenQuanYi Micro Hei, Droid Sans Fallback, "
+    "Microsoft YaHei, SimHei, PingFang SC, Hiragino Sans GB, Arial Unicode "
+    "MS, Noto Sans Arabic, Noto Sans Hebrew, Noto Sans Devanagari, Noto "
+    "Sans Thai, Unifont"
+).split(", ")
 
 
 @functools.cache

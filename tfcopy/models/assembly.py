@@ -6,11 +6,7 @@ import importlib
 import keras
 
 from tfcopy import layers
-from tfcopy.layers.configured import (
-    SquareOrthogonal,
-    check_choice,
-    clone_initializer,
-)
+from tfcopy.layers import configured
 from tfcopy.tokens import HEADS
 
 
@@ -142,13 +138,13 @@ def make_initializers(name):
     Returns:
         `(kernel, recurrent, readout, embedding)`.
     """
-    check_choice("initializers", name, ("keras", "dl4mt"))
+    configured.check_choice("initializers", name, ("keras", "dl4mt"))
     if name == "keras":
         # With Keras's default, which is small, attention begins to learn only
         # after hundreds of updates.
         embedding = keras.initializers.RandomNormal(stddev=1.0)
         return "glorot_uniform", "orthogonal", "glorot_uniform", embedding
-    kernel = SquareOrthogonal()
+    kernel = configured.SquareOrthogonal()
     readout = keras.initializers.RandomNormal(stddev=0.01)
     embedding = keras.initializers.RandomNormal(stddev=0.01)
     return kernel, kernel, readout, embedding
@@ -169,8 +165,8 @@ def lstm_maker(
     def make_lstm(kind, name):
         return kind(
             units,
-            clone_initializer(kernel_initializer),
-            clone_initializer(recurrent_initializer),
+            configured.clone_initializer(kernel_initializer),
+            configured.clone_initializer(recurrent_initializer),
             unit_forget_bias=unit_forget_bias,
             name=name,
         )
@@ -239,7 +235,7 @@ def make_attention(
 
     Only `"heads"` needs `num_heads`; `options` are arguments of the attention.
     """
-    check_choice("pointing", pointing, ("heads", "additive"))
+    configured.check_choice("pointing", pointing, ("heads", "additive"))
     options["name"] = "attention"
     if coverage:
         options["enabled"] = coverage_enabled

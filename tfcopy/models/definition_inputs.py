@@ -29,9 +29,8 @@ def definition_layout(embedding: keras.Layer) -> str | None:
         `"flat"` or `"padded"`, for a `DefinitionPacker`; `None` if the
         embedding does not use definitions.
     """
-    if not isinstance(embedding, DefinitionEmbedding):
-        return None
-    if embedding.reader is None:
+    is_defined = isinstance(embedding, DefinitionEmbedding)
+    if not is_defined or embedding.reader is None:
         return None
     return "flat" if isinstance(embedding.reader, MeanReader) else "padded"
 

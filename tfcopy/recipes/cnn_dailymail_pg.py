@@ -338,12 +338,9 @@ def train(run, system, data):
         options["phases"] = [
             training.Phase(start, attention.enable, config.reset_optimizer)
         ]
+    loss = losses.of_head(system.model.head)
     trainer, _, results = pair_training.train(
-        system,
-        data,
-        losses.of_head(system.model.head),
-        metrics=coverage_metrics,
-        **options,
+        system, data, loss, metrics=coverage_metrics, **options
     )
     batching = from_flags(Batching, config)
     scores = trainer.evaluate(pair_training.dev_batches(batching, data))

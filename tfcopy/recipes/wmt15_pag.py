@@ -231,17 +231,13 @@ def source_tokenizer(config, corpus, folder):
         return translation_data.sentencepiece_tokenizer(
             config.sentencepiece_model
         )
-    return pair_data.learn_once(
-        folder,
-        "source-{}.model",
-        corpus,
-        pair_data.Pieces(
-            pair_data.Sides(corpus.train, (0,)),
-            config.bpe_merges,
-            "--bpe_merges",
-            train_sentencepiece.train_bpe,
-        ),
+    pieces = pair_data.Pieces(
+        pair_data.Sides(corpus.train, (0,)),
+        config.bpe_merges,
+        "--bpe_merges",
+        train_sentencepiece.train_bpe,
     )
+    return pair_data.learn_once(folder, "source-{}.model", corpus, pieces)
 
 
 if __name__ == "__main__":

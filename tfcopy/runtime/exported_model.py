@@ -10,19 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 import numpy as np
 
-from tfcopy.runtime import ask_texts, batches
-from tfcopy.runtime.signatures import (
-    UNAVAILABLE,
-    ModelError,
-    check_whole,
-    text_arrays,
-)
-from tfcopy.runtime.translation_records import (
-    Translation,
-    iter_examples,
-    read_translations,
-    report_malformed_outputs,
-)
+from tfcopy.runtime import ask_texts, batches, signatures, translation_records
 from tfcopy.terminal import one_line
 
 # Batches per thread in a chunk, so that no thread waits long for another.
@@ -65,7 +53,7 @@ class ExportedModel:
             for name in ("serving_default", "analyse")
         )
         if not default or default != analysed:
-            raise ModelError(
+            raise signatures.ModelError(
                 f"{self.name}: not a model exported by tfcopy (it has no "
                 "signatures 'serving_default' and 'analyse' of the same texts)."
             )
@@ -85,7 +73,7 @@ class ExportedModel:
 
     def translate(
         self, texts: Iterable[str], glossary: Sequence[str] = ()
-    ) -> list[Translation]:
+    ) -> list[translation_records.Translation]:
         """Translates texts.
 
         Args:
@@ -105,13 +93,13 @@ class ExportedModel:
         signature, extra = self._choose_signature("glossary", glossary)
 
         def answer(row):
-            return read_translations(row)[0]
+            return translation_records.read_translations(row)[0]
 
         return self._answer_all(signature, texts, extra, answer)
 
     def n_best(
         self, texts: Iterable[str], count: int | None = None
-    ) -> list[list[Translation]]:
+    ) -> list[list[translation_records.Translation]]:
         """Returns the best hypotheses for each text, with their tokens.
 
         Args:
@@ -125,10 +113,10 @@ class ExportedModel:
         """
         self._check_translates("n_best")
         if count is not None:
-            check_whole(1, count=count)
+            signatures.check_whole(1, count=count)
 
         def answer(row):
-            return read_translations(row, count)
+            return translation_records.read_translations(row, count)
 
         return self._answer_all("analyse", texts, {}, answer)
 
@@ -182,7 +170,7 @@ class ExportedModel:
             ModelError: If the model has no such signature, takes other inputs,
                 or fails, or a server does not answer.
         """
-        arrays, lengths = text_arrays(self, signature, inputs)
+        arrays, lengths = signatures.text_arrays(self, signature, inputs)
         if len(lengths) <= self.batch_size:
             return self._ask_batch(signature, arrays)
 
@@ -224,12 +212,17 @@ class ExportedModel:
         Returns:
             The results of `read`, in the order of the examples.
         """
-        arrays, lengths = text_arrays(self, signature, inputs, extra)
+        arrays, lengths = signatures.text_arrays(self, signature, inputs, extra)
 
         def ask(numbers):
-            with report_malformed_outputs(self):
+            with translation_records.report_malformed_outputs(self):
                 outputs = self._ask_batch(signature, _take(arrays, numbers))
-                return [read(x) for x in iter_examples(outputs, len(numbers))]
+                return [
+                    read(x)
+                    for x in translation_records.iter_examples(
+                        outputs, len(numbers)
+                    )
+                ]
 
         numbers = np.arange(len(lengths))
         if len(numbers) <= self.batch_size:
@@ -266,7 +259,7 @@ class ExportedModel:
         """Returns dicts of texts by name."""
         wrong = (str, bytes, Mapping, Set)
         if isinstance(texts, wrong) or not isinstance(texts, Iterable):
-            raise ModelError(
+            raise signatures.ModelError(
                 "Expected a list, even of one text. Received: "
                 f"{str(texts)[:80]!r}, of type {type(texts).__name__}."
             )
@@ -286,7 +279,7 @@ class ExportedModel:
                 form = "a text"
                 if len(names) > 1:
                     form = f"a dict of texts, {' and '.join(names)}"
-                raise ModelError(
+                raise signatures.ModelError(
                     f"{self.name}, element {number}: expected {form}. "
                     f"Received: {str(text)[:80]!r}, of type "
                     f"{type(text).__name__}."
@@ -296,7 +289,7 @@ class ExportedModel:
 
     def _check_translates(self, method):
         if not self.translates:
-            raise ModelError(
+            raise signatures.ModelError(
                 f"{self.name}: the model does not translate, and has no "
                 f"`{method}`: use `answer`."
             )
@@ -307,9 +300,11 @@ class ExportedModel:
             return "serving_default", {}
         signature = f"with_{argument}"
         if signature not in self.signatures:
-            raise ModelError(f"{self.name}: the model reads no `{argument}`.")
+            raise signatures.ModelError(
+                f"{self.name}: the model reads no `{argument}`."
+            )
         if isinstance(lines, (str, bytes)) or not isinstance(lines, Iterable):
-            raise ModelError(
+            raise signatures.ModelError(
                 f"`{argument}`: expected a list of lines, even of one. "
                 f"Received: {str(lines)[:80]!r}."
             )
@@ -371,9 +366,11 @@ class EvictableModel(ExportedModel):
     def _ask_batch(self, signature, arrays):
         try:
             model = self._cache.get(self.reopen)
-        except (ModelError, OSError) as error:
+        except (signatures.ModelError, OSError) as error:
             # No fault of a text, so that the batch is not tried text by text.
-            raise ModelError(one_line(error), UNAVAILABLE) from error
+            raise signatures.ModelError(
+                one_line(error), signatures.UNAVAILABLE
+            ) from error
         return model._ask_batch(signature, arrays)
 
 

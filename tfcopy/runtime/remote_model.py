@@ -12,15 +12,8 @@ from urllib.parse import quote
 
 import numpy as np
 
+from tfcopy.runtime import rest_transport
 from tfcopy.runtime.exported_model import ExportedModel
-from tfcopy.runtime.rest_transport import (
-    Failure,
-    RestServer,
-    encode_request,
-    read_outputs,
-    read_signatures,
-    read_status,
-)
 from tfcopy.runtime.signatures import (
     UNAVAILABLE,
     ModelError,
@@ -74,11 +67,13 @@ class Connection:
         self.deadline = deadline
         self.retries = retries
         self._model, self._version = model, version
-        self._server = RestServer(address)
+        self._server = rest_transport.RestServer(address)
 
     def signatures(self) -> dict:
         """Returns inputs and outputs of each signature, by name."""
-        return self._call("its signatures", "/metadata", read_signatures)
+        return self._call(
+            "its signatures", "/metadata", rest_transport.read_signatures
+        )
 
     def predict(self, signature: str, inputs, outputs) -> dict:
         """Calls a signature.
@@ -98,8 +93,10 @@ class Connection:
         arrays = self._call(
             f"signature {signature!r}",
             ":predict",
-            lambda answer: read_outputs(answer, outputs, max(1, rows)),
-            encode_request(signature, inputs),
+            lambda answer: rest_transport.read_outputs(
+                answer, outputs, max(1, rows)
+            ),
+            rest_transport.encode_request(signature, inputs),
         )
         return {name: x[:rows] for name, x in arrays.items()}
 
@@ -110,7 +107,7 @@ class Connection:
             left = max(0.001, end - time.monotonic())
             try:
                 return read(self._server.ask(path, body, left))
-            except Failure as failure:
+            except rest_transport.Failure as failure:
                 wait = _draw_wait(tries)
                 is_final = failure.code != UNAVAILABLE or tries > self.retries
                 if is_final or time.monotonic() + wait >= end:
@@ -161,8 +158,8 @@ class Connection:
         version = self._version
         try:
             answer = self._server.ask(self._path(), None, _EXPLAIN)
-            versions = read_status(answer)
-        except Failure as failure:
+            versions = rest_transport.read_status(answer)
+        except rest_transport.Failure as failure:
             if failure.code != "NOT_FOUND":
                 return f"{self.name}: {details}."
             return (

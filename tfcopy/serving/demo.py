@@ -197,9 +197,8 @@ class PageServer:
         if scope["type"] != "http":
             return  # It has no lifespan.
         body = (await receive()).get("body", b"")
-        path = scope["path"].removeprefix("/")
         status, kind, content = await asyncio.to_thread(
-            self._answer, scope["method"], path, body
+            self._answer, scope["method"], scope["path"].removeprefix("/"), body
         )
         headers = [
             (b"content-type", f"{kind}; charset=utf-8".encode()),

@@ -141,9 +141,8 @@ def _settings(config):
         return None
     search = ", ".join(f"{k} {_cell(x)}" for k, x in config["search"].items())
     return (
-        f"## Search\n\n{_text(search)}.\n\n"
-        "`tfcopy export RUN --set NAME=VALUE` exports the same weights with "
-        "other settings."
+        f"## Search\n\n{_text(search)}.\n\n`tfcopy export RUN --set "
+        "NAME=VALUE` exports the same weights with other settings."
     )
 
 

@@ -37,14 +37,9 @@ import tensorflow as tf
 
 from tfcopy import filesystem
 from tfcopy.atomic_files import make_folder, publish_folder, scratch_folder
+from tfcopy.runtime import tensorflow_engine
 from tfcopy.runtime.litert_engine import LITERT_PRECISIONS
 from tfcopy.runtime.signatures import ModelError
-from tfcopy.runtime.tensorflow_engine import (
-    COMPILED,
-    disallowed_operations,
-    find_operations,
-    read_saved_model,
-)
 from tfcopy.runtime.versions import CONFIG_NAME, FORMAT, iter_numbered
 from tfcopy.serving import model_card
 from tfcopy.serving.servables import litert_export
@@ -243,9 +238,11 @@ def _check_operations(target):
 
     Servers refuse to compile on a CPU unless a flag allows it.
     """
-    model = read_saved_model(target)
-    found = disallowed_operations(model)
-    found += find_operations(model) & {COMPILED}
+    model = tensorflow_engine.read_saved_model(target)
+    found = tensorflow_engine.disallowed_operations(model)
+    found += tensorflow_engine.find_operations(model) & {
+        tensorflow_engine.COMPILED
+    }
     if found:
         raise ValueError(
             "The graph must run on a plain TensorFlow runtime. "

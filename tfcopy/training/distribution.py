@@ -185,8 +185,7 @@ class Replicas:
         @tf.function(autograph=False)
         def total(values):
             def replica_total(values):
-                context = tf.distribute.get_replica_context()
-                return context.all_reduce(
+                return tf.distribute.get_replica_context().all_reduce(
                     tf.distribute.ReduceOp.SUM, tf.identity(values)
                 )
 

@@ -339,12 +339,9 @@ class Trainer:
 
     def _loop(self, events):
         """Returns the loop from the current state to the end."""
+        on_eval = self.on_eval if self.replicas.is_chief else None
         reports = Reports(
-            self.progress,
-            events,
-            self.options,
-            self.optimizer,
-            on_eval=self.on_eval if self.replicas.is_chief else None,
+            self.progress, events, self.options, self.optimizer, on_eval=on_eval
         )
         return TrainingLoop(
             self.state,

@@ -4,12 +4,7 @@ from collections import Counter
 import pytest
 import tensorflow_datasets as tfds
 
-from tests.data.corpora.corpus_files import (
-    SPLITS,
-    TinyDataset,
-    check_message,
-    write,
-)
+from tests.data.corpora import corpus_files
 from tests.data.real_corpora import real
 from tfcopy.data.corpora import nli
 from tfcopy.data.corpora.corpus import CorpusError
@@ -95,7 +90,7 @@ def generic(separator):
     ],
 )
 def test_reads_what_publishers_give(tmp_path, name, text, suffix):
-    path = write(tmp_path / (name + suffix), text)
+    path = corpus_files.write(tmp_path / (name + suffix), text)
     corpus = nli.load(path, path, path)
     for split in corpus.splits.values():
         assert list(split) == list(split) == EXAMPLES
@@ -107,7 +102,9 @@ def test_reads_what_publishers_give(tmp_path, name, text, suffix):
 def test_a_label_changes_the_fingerprint(tmp_path):
     fingerprints = set()
     for label in nli.LABELS:
-        path = write(tmp_path / "a.jsonl", jsonl([("a", "b", label)]))
+        path = corpus_files.write(
+            tmp_path / "a.jsonl", jsonl([("a", "b", label)])
+        )
         fingerprints.add(nli.load(path, path, path).fingerprint)
     assert len(fingerprints) == 3
 
@@ -145,8 +142,8 @@ def test_a_label_changes_the_fingerprint(tmp_path):
     ],
 )
 def test_what_is_wrong_is_named(tmp_path, name, text, parts):
-    path = write(tmp_path / name, text)
-    check_message(lambda: nli.load(path, path, path), path, *parts)
+    path = corpus_files.write(tmp_path / name, text)
+    corpus_files.check_message(lambda: nli.load(path, path, path), path, *parts)
 
 
 # === TensorFlow Datasets ===
@@ -169,7 +166,7 @@ def splits_of(*names):
     return {name: rows[i:] for i, name in enumerate(names)}
 
 
-class TinyNli(TinyDataset):
+class TinyNli(corpus_files.TinyDataset):
     """A twin of TFDS's `multi_nli`; rows without a label have -1."""
 
     features = features_of("entailment", "neutral", "contradiction")
@@ -179,15 +176,15 @@ class TinyNli(TinyDataset):
 class TinySnli(TinyNli):
     """A twin of TFDS's `snli`."""
 
-    splits = splits_of(*SPLITS)
+    splits = splits_of(*corpus_files.SPLITS)
 
 
-class TinyRte(TinyDataset):
+class TinyRte(corpus_files.TinyDataset):
     """A twin of TFDS's `glue/rte`, which has other labels."""
 
     features = features_of("entailment", "not_entailment")
     splits = dict.fromkeys(
-        SPLITS, [{"premise": "a", "hypothesis": "b", "label": 1}]
+        corpus_files.SPLITS, [{"premise": "a", "hypothesis": "b", "label": 1}]
     )
 
 

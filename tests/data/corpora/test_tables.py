@@ -223,12 +223,8 @@ def test_faults_of_tsv(tmp_path):
 def test_a_number_beyond_the_last_column(tmp_path):
     path = write(tmp_path / "a.csv", "a,b\n")
     for column in (3, 0, "3"):
-        check_message(
-            path,
-            f"line 1: no column {column}; there are 2: 'a', 'b'",
-            source_column=column,
-            target_column=1,
-        )
+        message = f"line 1: no column {column}; there are 2: 'a', 'b'"
+        check_message(path, message, source_column=column, target_column=1)
 
 
 def test_unknown_format_and_missing_file(tmp_path):

@@ -6,12 +6,7 @@ import tensorflow as tf
 
 from tests.data.definitions.test_packing import entries_of, ids_of, packer
 from tests.data.definitions.test_spelling import CHARACTERS as SPELT_CHARACTERS
-from tfcopy.data.definitions import (
-    DefinitionFeatures,
-    DefinitionLookup,
-    DefinitionPacker,
-    Definitions,
-)
+from tfcopy.data import definitions
 from tfcopy.data.definitions.features import flat_inputs, spellings
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.layers import DefinitionEmbedding
@@ -20,7 +15,7 @@ from tfcopy.tokens import BOS, EOS, PAD, UNK
 
 WORDS = Vocabulary.build({"the": 3, "cat": 2, "sees": 1})
 CHARACTERS = Vocabulary.build(dict.fromkeys("acdeghost", 1))
-DEFINITIONS = Definitions(
+DEFINITIONS = definitions.Definitions(
     ("cat", "dog", "hound"), ((("pet",),), (("pet", "too"),), (("a", "dog"),))
 )
 OF_DEFINITIONS = Vocabulary.build(dict.fromkeys(["a", "pet", "too"], 1))
@@ -30,10 +25,10 @@ OTHER = tf.ragged.constant([["hound"], []], tf.string, row_splits_dtype="int64")
 
 def make(spelt=True, **options):
     packing = {"exclude_top_k": options.get("exclude_top_k")}
-    return DefinitionFeatures(
+    return definitions.DefinitionFeatures(
         WORDS,
-        lookup=DefinitionLookup(DEFINITIONS),
-        packer=DefinitionPacker(
+        lookup=definitions.DefinitionLookup(DEFINITIONS),
+        packer=definitions.DefinitionPacker(
             DEFINITIONS, OF_DEFINITIONS, layout="flat", **packing
         ),
         characters=CHARACTERS if spelt else None,

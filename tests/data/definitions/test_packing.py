@@ -177,8 +177,7 @@ def test_packs_what_plain_retrieval_finds(data):
     rows = read(packed)
     expected = [(u, ids) for u, of in enumerate(batch, 1) for ids in of]
     assert rows[: len(expected)] == expected
-    fillers = rows[len(expected) :]
-    assert [u for u, _ in fillers] == [0] * (not expected)
+    assert [u for u, _ in rows[len(expected) :]] == [0] * (not expected)
     assert [x.shape for x in packed["slots"]] == shapes
     slots = [u for x in packed["slots"] for u in x.numpy().reshape(-1, 2)]
     found = [[batch[u - 1] for u in of_word if u] for of_word in slots]

@@ -200,8 +200,7 @@ def test_batches_of_other_numbers_of_examples_have_their_own_classes():
     assert len({shapes_of(x) for x in padded}) <= 9
     # One that was not seen shares the classes of all.
     others = {shapes_of(shapes.pad(batch(rng, "flat", 3))) for _ in range(20)}
-    classes = [tuple(x) for x in shapes.classes]
-    assert len(others) <= len(set(classes))
+    assert len(others) <= len({tuple(x) for x in shapes.classes})
 
 
 def test_what_no_class_holds_keeps_its_shape():

@@ -14,7 +14,6 @@ def rows():
     """Rows of both drawn splits, of the sizes of the paper."""
     rules, found = copy_rules.make_rules(40), {}
     for split in ("train", "test"):
-        seen = {source for source, *_ in found.get("train", ())}
         found[split] = [
             *copy_rules.generate(
                 rules,
@@ -24,7 +23,7 @@ def rows():
                 longest_filling=15,
                 no_collision=False,
                 seed=19920206,
-                seen=seen,
+                seen={source for source, *_ in found.get("train", ())},
             )
         ]
     return found

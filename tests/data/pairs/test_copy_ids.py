@@ -129,17 +129,15 @@ NAMES = Entities("smith|acme|corp|jones|brown")
 MEETING = "smith of acme corp met jones at acme".split()
 
 
+def encode_meeting(target, *vocabularies, **options):
+    sides = ragged(MEETING), ragged(target.split())
+    return encode_pairs(*sides, *vocabularies, entities=NAMES, **options)
+
+
 def test_labels_of_placeholders():
     """Those that the source has are pointed at, though they are words."""
     source, target = vocabulary("@1 @2 @3 @4 of"), vocabulary("hires @5 @2")
-    ids = encode_pairs(
-        ragged(MEETING),
-        ragged("acme hires brown".split()),
-        source,
-        target,
-        entities=NAMES,
-        unmatched="unk",
-    )
+    ids = encode_meeting("acme hires brown", source, target, unmatched="unk")
     ids = {key: value.to_list()[0] for key, value in ids.items()}
     assert ids["pointers"] == [2, GENERATE, GENERATE, GENERATE]
     # What is pointed at keeps its own id, which is what the decoder reads.
@@ -155,13 +153,8 @@ def test_placeholders_that_the_vocabulary_lacks():
     """They are like any other unknown word."""
     words = vocabulary("hires of")
     for unmatched, label in (("unk", GENERATE), ("attention_argmax", -2)):
-        ids = encode_pairs(
-            ragged(MEETING),
-            ragged("acme hires brown".split()),
-            words,
-            words,
-            entities=NAMES,
-            unmatched=unmatched,
+        ids = encode_meeting(
+            "acme hires brown", words, words, unmatched=unmatched
         )
         assert ids["pointers"].to_list() == [[2, GENERATE, label, GENERATE]]
         assert ids["target_ids"].to_list() == [[words.size + 2, 4, UNK, EOS]]
@@ -169,13 +162,7 @@ def test_placeholders_that_the_vocabulary_lacks():
 
 def test_unknown_words_beside_placeholders_are_pointed_at():
     words = vocabulary("@1 @2 hires")
-    ids = encode_pairs(
-        ragged(MEETING),
-        ragged("met jones hires acme <unk>".split()),
-        words,
-        words,
-        entities=NAMES,
-    )
+    ids = encode_meeting("met jones hires acme <unk>", words, words)
     assert ids["pointers"].to_list() == [[4, 5, -1, 2, -1, -1]]
     size = words.size
     assert ids["target_ids"].to_list() == [[size + 4, size + 5, 6, 5, UNK, EOS]]

@@ -9,11 +9,6 @@ from tfcopy import atomic_files, checked_files, filesystem
 from tfcopy.data.corpora import text_pairs
 from tfcopy.data.preparation import corpus_preparation, prepared_corpus
 from tfcopy.data.preparation.preparation_steps import Preparation
-from tfcopy.data.preparation.prepared_corpus import (
-    MANIFEST,
-    Settings,
-    read_manifest,
-)
 from tfcopy.data.text.tokenization import Tokenizer
 
 CUT = (Tokenizer("space"), Tokenizer("space"))
@@ -65,7 +60,7 @@ def run_steps(steps, *_):
 
 def prepare(corpus, folder, min_count=1):
     filesystem.makedirs(folder)
-    settings = Settings(
+    settings = prepared_corpus.Settings(
         CUT,
         SIZES,
         max_length=5,
@@ -235,7 +230,7 @@ def test_nor_is_one_replaced_that_came_meanwhile(corpus, half):
         with pytest.raises(ValueError, match="test-00000.jsonl was not"):
             prepare(corpus, half)
     assert (half / "test-00000.jsonl").read_text() == "mine"
-    assert not (half / MANIFEST).exists()
+    assert not (half / prepared_corpus.MANIFEST).exists()
 
 
 def test_one_process_has_the_folder(corpus, whole, half):
@@ -287,14 +282,16 @@ def test_a_store_has_the_same(corpus, whole):
 @pytest.mark.parametrize("name", ["../x", "/x", "a/../../x"])
 @pytest.mark.parametrize("part", ["vocabularies", "splits", "texts"])
 def test_a_manifest_names_no_file_outside(whole, tmp_path, part, name):
-    (tmp_path / MANIFEST).write_bytes(whole[MANIFEST])
-    manifest = checked_files.read_json(tmp_path / MANIFEST)
+    (tmp_path / prepared_corpus.MANIFEST).write_bytes(
+        whole[prepared_corpus.MANIFEST]
+    )
+    manifest = checked_files.read_json(tmp_path / prepared_corpus.MANIFEST)
     if part == "texts":
         manifest[part]["checksums"][name] = "0"
     else:
         found = next(iter(manifest[part].values()))
         found = found["shards"][0] if part == "splits" else found
         found["file"] = name
-    checked_files.write_json(tmp_path / MANIFEST, manifest)
+    checked_files.write_json(tmp_path / prepared_corpus.MANIFEST, manifest)
     with pytest.raises(checked_files.DamagedFileError, match="not within its"):
-        read_manifest(tmp_path)
+        prepared_corpus.read_manifest(tmp_path)

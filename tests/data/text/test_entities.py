@@ -240,9 +240,8 @@ def test_anonymised_texts_are_cut_and_folded():
 
 
 def test_placeholders_are_counted():
-    pairs = [(SOURCE, TARGET)] * 10
     names = Entities("smith|acme|corp|jones|brown")
-    texts = anonymise(iter(pairs), names, (SPACE, SPACE))
+    texts = anonymise(iter([(SOURCE, TARGET)] * 10), names, (SPACE, SPACE))
     source, target = count_words(texts, (SPACE, SPACE), progress=False)
     assert source == {
         word: 10 * count

@@ -2,12 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.data.text.hub_tokenizers import (
-    SENTENCES,
-    TOKENIZERS,
-    bart_tokenizer,
-    byte_pairs,
-)
+from tests.data.text import hub_tokenizers
 from tests.serving.servables.translators import NAMES
 from tfcopy.data import encode_pairs, hub_pieces
 from tfcopy.data.text.byte_pair_tokenizer import spell_piece
@@ -17,7 +12,7 @@ from tfcopy.tokens import EOS, NO_COPY
 pytest.importorskip("sentencepiece")
 
 TEXTS = [
-    *SENTENCES[:4],
+    *hub_tokenizers.SENTENCES[:4],
     *(f"The {name}, x-{name}." for name in NAMES),
     "we'LL don't 12,345 a▁b <s> <0xE2> <mask> a@b.c/d?e=f",
     "x" * 300,
@@ -27,7 +22,7 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def trained():
-    return byte_pairs()
+    return hub_tokenizers.byte_pairs()
 
 
 KINDS = ("bart", "t5", "t5gemma", "gpt2", "gemma")
@@ -36,8 +31,8 @@ KINDS = ("bart", "t5", "t5gemma", "gpt2", "gemma")
 @pytest.fixture(scope="module", params=KINDS)
 def hub(request, trained):
     if request.param == "bart":
-        return bart_tokenizer(trained)
-    return TOKENIZERS[request.param]()
+        return hub_tokenizers.bart_tokenizer(trained)
+    return hub_tokenizers.TOKENIZERS[request.param]()
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +62,7 @@ def own_ids(pieces, tokens):
 
 
 def test_byte_pairs_are_those_of_their_publisher(trained, tmp_path):
-    pieces = hub_pieces(bart_tokenizer(trained), tmp_path)
+    pieces = hub_pieces(hub_tokenizers.bart_tokenizer(trained), tmp_path)
     texts = [x for x in TEXTS if "<s>" not in x and len(x) < 200]
     expected = [x.ids for x in trained.encode_batch(texts)]
     found = own_ids(pieces, pieces.tokenizer.tokenize(tf.constant(texts)))
@@ -83,7 +78,7 @@ def test_ids_are_those_of_keras_hub(hub, pieces):
     def of_hub(text):
         return hub(text)
 
-    texts = SENTENCES[:4]
+    texts = hub_tokenizers.SENTENCES[:4]
     expected = of_hub(tf.constant(texts)).to_list()
     found = own_ids(pieces, pieces.tokenizer.tokenize(tf.constant(texts)))
     start = [0] if is_bart(hub) else []
@@ -160,7 +155,9 @@ def test_spellings_are_different():
 
 
 def test_other_bytes_are_written_as_they_are(trained, tmp_path):
-    tokenizer = hub_pieces(bart_tokenizer(trained), tmp_path).tokenizer
+    tokenizer = hub_pieces(
+        hub_tokenizers.bart_tokenizer(trained), tmp_path
+    ).tokenizer
     rows = [["⟨s⟩", "▁K", "<0xC3>", "<0xB6>", "ln"], ["a", "<0xC3>"], []]
     text = tokenizer.detokenize(tf.ragged.constant(rows))
     assert [x.decode() for x in text.numpy()] == ["Köln", "a\ufffd", ""]

@@ -248,8 +248,7 @@ def test_ways_are_drawn_by_their_probabilities(tmp_path):
     num_draws = 3_000
     counts = dict.fromkeys(ways, 0)
     for epoch in range(num_draws):
-        drawn = SampledPieces(tokenizer, alpha, epoch)._draw("aabb")
-        counts[tuple(drawn)] += 1
+        counts[tuple(SampledPieces(tokenizer, alpha, epoch)._draw("aabb"))] += 1
     total = sum(ways.values())
     for way, weight in ways.items():
         share = weight / total

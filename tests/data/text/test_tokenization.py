@@ -544,6 +544,5 @@ def test_the_first_pieces_are_those_of_the_whole_text(tmp_path):
 
 
 def test_texts_that_are_not_long_stay_as_they_are():
-    readable_texts = [b"a " * 300, b"", b" " * 500]
-    assert check_readable(Tokenizer(), readable_texts, 3) == 0
+    assert check_readable(Tokenizer(), [b"a " * 300, b"", b" " * 500], 3) == 0
     assert readable_text(tf.zeros([0], tf.string), Tokenizer(), 3).shape == [0]

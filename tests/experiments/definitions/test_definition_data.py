@@ -14,10 +14,7 @@ from tfcopy.experiments.definitions import (
     definition_data,
     entailment_systems,
     next_word_systems,
-)
-from tfcopy.experiments.definitions.text_systems import (
-    make_features,
-    word_embedding,
+    text_systems,
 )
 from tfcopy.recipes import lm1b_definitions, snli_definitions, squad_definitions
 
@@ -78,8 +75,8 @@ def test_each_system_reads_what_it_says(tmp_path, recipe, corpus, read):
     )
     assert any(x not in plain_words() for x in data.counts)
     for name, sources in recipe.SYSTEMS.items():
-        features = make_features(config, sources, data, end=True)
-        embedding = word_embedding(config, sources, data, features)
+        features = text_systems.make_features(config, sources, data, end=True)
+        embedding = text_systems.word_embedding(config, sources, data, features)
         batches = TextBatches(features, data.words)
         batch = next(iter(batches.evaluation(data.test, 4)))
         assert ("definition_ids" in batch) == (sources.reads is not None), name

@@ -129,12 +129,8 @@ def test_answers_are_marked_in_their_contexts(tmp_path):
         for q in questions
     ]
     built, texts = build("answers", examples)
-    samples = answering_systems.AnswerSamples(
-        built,
-        questions,
-        texts,
-        functools.partial(answering_systems.answer, max_length=2),
-    )
+    read = functools.partial(answering_systems.answer, max_length=2)
+    samples = answering_systems.AnswerSamples(built, questions, texts, read)
     images, lines = show(tmp_path, samples)
     if reporting.figures is not None:
         assert set(images) == {f"attention/{i}" for i in range(4)}

@@ -9,7 +9,7 @@ import types
 import pytest
 import yaml
 
-from tfcopy import models
+from tfcopy import layers, models
 from tfcopy.decoding import SearchOptions
 from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs import (
@@ -20,14 +20,6 @@ from tfcopy.experiments.pairs import (
     pointer_softmax_systems,
 )
 from tfcopy.experiments.pairs.model_flags import PairsConfig
-from tfcopy.layers import (
-    CoverageAttention,
-    MultiHeadAttention,
-    SelectiveReadGRUCell,
-    TransformerAnnotations,
-    TransformerCell,
-    TwoLayerGRUCell,
-)
 from tfcopy.recipes import (
     cnn_dailymail_pg,
     copy_rules_copynet,
@@ -94,14 +86,14 @@ def test_a_transformer_on_both_sides(family):
     )
     model = make_model(family, config)
     encoder, cell = model.encoder, model.cell
-    assert isinstance(encoder, TransformerAnnotations)
+    assert isinstance(encoder, layers.TransformerAnnotations)
     assert (encoder.units, encoder.num_layers, encoder.num_heads) == (16, 1, 2)
     assert encoder.feedforward_units == 5 and encoder.dropout == 0.25
-    assert isinstance(cell, TransformerCell)
+    assert isinstance(cell, layers.TransformerCell)
     assert (cell.units, cell.num_layers, cell.num_heads) == (8, 3, 2)
     assert cell.feedforward_units == 5 and cell.dropout == 0.25
     assert cell.positions == "rotary" and not cell.normalize_first
-    assert isinstance(cell.attention, MultiHeadAttention)
+    assert isinstance(cell.attention, layers.MultiHeadAttention)
     assert cell.attention.num_heads == 2
     has_coverage = family in ("translator", "summarizer")
     assert cell.attention.has_state == has_coverage
@@ -115,27 +107,29 @@ def test_a_transformer_on_both_sides(family):
         (
             "copynet",
             {"encoder": "transformer"},
-            (TransformerAnnotations, SelectiveReadGRUCell),
+            (layers.TransformerAnnotations, layers.SelectiveReadGRUCell),
         ),
         (
             "planner",
             {"encoder": "transformer", "decoder": "gru"},
-            (TransformerAnnotations, TwoLayerGRUCell),
+            (layers.TransformerAnnotations, layers.TwoLayerGRUCell),
         ),
         (
             "translator",
             {"decoder": "transformer", "pointing": "additive"},
-            (None, TransformerCell),
+            (None, layers.TransformerCell),
         ),
     ],
 )
 def test_one_side_can_be_a_transformer(family, flags, kinds):
     model = make_model(family, dataclasses.replace(CONFIGS[family], **flags))
     encoder, cell = kinds
-    assert isinstance(model.encoder, TransformerAnnotations) == bool(encoder)
+    assert isinstance(model.encoder, layers.TransformerAnnotations) == bool(
+        encoder
+    )
     assert isinstance(model.cell, cell)
     if "pointing" in flags:
-        assert isinstance(model.cell.attention, CoverageAttention)
+        assert isinstance(model.cell.attention, layers.CoverageAttention)
 
 
 # What they are is made of several flags, or has another name.
@@ -169,7 +163,7 @@ def test_each_flag_of_a_model_is_an_argument_of_its_name(recipe, make, others):
 
 def test_the_defaults_of_flags_are_those_of_layers():
     options = model_flags.model_options(CONFIGS["translator"])
-    cell = TransformerCell(8, MultiHeadAttention(8))
+    cell = layers.TransformerCell(8, layers.MultiHeadAttention(8))
     for name, value in options["decoder_options"].items():
         if name != "pointing":
             assert getattr(cell, name) == value, name

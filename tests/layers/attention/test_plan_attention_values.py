@@ -3,14 +3,7 @@
 from keras import ops
 
 from tests import helpers
-from tests.layers.attention.plan_values import (
-    MASK,
-    QUERIES,
-    VALUE,
-    WORDS,
-    k,
-    set_weights,
-)
+from tests.layers.attention import plan_values
 from tfcopy.layers import PlanAttention
 
 PLAN = [
@@ -39,17 +32,21 @@ REPEATED = [
 
 
 def make(**options):
-    layer = PlanAttention(2, plan_steps=k, summary_units=2, **options)
+    layer = PlanAttention(
+        2, plan_steps=plan_values.k, summary_units=2, **options
+    )
     layer.build((1, 1, 2), (1, 4, 2), (1, 1, 2))
-    set_weights(layer)
+    plan_values.set_weights(layer)
     return layer
 
 
 def run(layer, switches):
     """The states and outputs of steps that re-plan as told."""
-    memory = layer.prepare(VALUE, MASK)
+    memory = layer.prepare(plan_values.VALUE, plan_values.MASK)
     state, actual = layer.initial_state(memory), []
-    for query, words, switch in zip(QUERIES, WORDS, switches):
+    for query, words, switch in zip(
+        plan_values.QUERIES, plan_values.WORDS, switches
+    ):
         plan = ops.full_like(state["commitment"]["plan"], float(switch))
         state["commitment"]["plan"] = plan
         product = ops.matmul(query, layer.query_matrix())

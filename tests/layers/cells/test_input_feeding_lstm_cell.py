@@ -6,23 +6,17 @@ from keras import ops
 from tests import helpers
 from tests.layers.cells.test_gates import numpy_lstm
 from tests.layers.random_inputs import MASK, decoder_inputs, randomized
-from tfcopy.layers import (
-    AttentionalGRUCell,
-    ConditionalGRUCell,
-    CoverageAttention,
-    Decoder,
-    InputFeedingLSTMCell,
-)
+from tfcopy import layers
 
 T, B, S, E, C, D, A, X = 3, 2, 4, 3, 6, 5, 7, 8
 
 
 def attention():
-    return CoverageAttention(A, use_bias=True, use_score_bias=False)
+    return layers.CoverageAttention(A, use_bias=True, use_score_bias=False)
 
 
 def make_cell(**options):
-    cell = InputFeedingLSTMCell(D, attention(), X, **options)
+    cell = layers.InputFeedingLSTMCell(D, attention(), X, **options)
     cell.build((None, None, E), (None, None, C))
     return randomized(cell, 0.5)
 
@@ -120,7 +114,7 @@ def test_follows_the_equations(cell, inputs):
 
 
 def test_a_decoder_gives_the_whole_state_and_the_merged_input(cell, inputs):
-    decoded = Decoder(cell)(**inputs)
+    decoded = layers.Decoder(cell)(**inputs)
     for t, step in enumerate(numpy_steps(cell, inputs)):
         helpers.assert_close(decoded["inputs"][:, t], step["inputs"])
         both = np.concatenate([step["cell"], step["hidden"]], axis=-1)
@@ -160,7 +154,7 @@ def test_the_authors_search_attends_once_before(inputs):
 
 def test_initial_values():
     uniform = keras.initializers.RandomUniform(-0.02, 0.02)
-    cell = InputFeedingLSTMCell(
+    cell = layers.InputFeedingLSTMCell(
         D,
         attention(),
         kernel_initializer=uniform,
@@ -178,7 +172,12 @@ def test_initial_values():
 
 
 @pytest.mark.parametrize(
-    "cell", [AttentionalGRUCell, ConditionalGRUCell, InputFeedingLSTMCell]
+    "cell",
+    [
+        layers.AttentionalGRUCell,
+        layers.ConditionalGRUCell,
+        layers.InputFeedingLSTMCell,
+    ],
 )
 def test_units_must_be_positive(cell):
     with pytest.raises(ValueError, match="Received: units=-1"):

@@ -3,25 +3,18 @@ import pytest
 from keras import ops
 
 from tests import helpers
+from tfcopy import layers
 from tfcopy.decoding.hypotheses import add_beams, follow
-from tfcopy.layers import (
-    BahdanauAttention,
-    CoverageAttention,
-    MultiHeadAttention,
-    MultiHeadCoverageAttention,
-    PlanAttention,
-    TransformerCell,
-)
 from tfcopy.layers.cells import transformer_cell
 from tfcopy.layers.loop import reserve_room
 
 B, T, S, E, C, U, H = 2, 4, 3, 3, 6, 8, 2
 MASK = np.array([[True] * 3, [True, True, False]])
 ATTENTIONS = {
-    "heads": lambda: MultiHeadAttention(4, 2),
-    "heads_coverage": lambda: MultiHeadCoverageAttention(4, 2),
-    "additive": lambda: BahdanauAttention(4, reads_words=True),
-    "additive_coverage": lambda: CoverageAttention(4),
+    "heads": lambda: layers.MultiHeadAttention(4, 2),
+    "heads_coverage": lambda: layers.MultiHeadCoverageAttention(4, 2),
+    "additive": lambda: layers.BahdanauAttention(4, reads_words=True),
+    "additive_coverage": lambda: layers.CoverageAttention(4),
 }
 
 
@@ -31,7 +24,7 @@ def normal(*shape):
 
 def make_cell(attention="heads", **options):
     options = {"num_layers": 2, "num_heads": H, **options}
-    return TransformerCell(U, ATTENTIONS[attention](), **options)
+    return layers.TransformerCell(U, ATTENTIONS[attention](), **options)
 
 
 def randomized(cell):
@@ -183,7 +176,9 @@ def test_options_are_checked(options, message):
 
 def test_an_attention_that_plans_is_refused():
     with pytest.raises(ValueError, match="must not be a `PlanAttention`"):
-        TransformerCell(U, PlanAttention(4, plan_steps=3, summary_units=2))
+        layers.TransformerCell(
+            U, layers.PlanAttention(4, plan_steps=3, summary_units=2)
+        )
 
 
 @pytest.mark.parametrize("units", [4, 5])

@@ -96,10 +96,9 @@ def test_one_normaliser_for_words_and_positions():
 def test_padding_takes_no_mass(mask, expected):
     """Check 4."""
     source = np.where(mask, A_C_C, NO_COPY).astype("int32")
-    words = [EOS, A, B_, UNK, C_]
     merged = copying.merge(mixture(mask=mask), source)
     merged = np.exp(helpers.to_numpy(merged))[0, 0]
-    helpers.assert_close(merged[words], np.array(expected))
+    helpers.assert_close(merged[[EOS, A, B_, UNK, C_]], np.array(expected))
 
 
 def test_a_word_of_the_vocabulary_may_stand_twice():

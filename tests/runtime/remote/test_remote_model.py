@@ -4,13 +4,13 @@ import random
 import re
 import shutil
 import subprocess
-import sys
 import threading
 import time
 
 import numpy as np
 import pytest
 
+from tests.python_process import run_python
 from tests.runtime.serving_server import ServingServer
 from tests.serving.servables.echo_model import inputs_of
 from tfcopy.runtime import remote_model
@@ -317,10 +317,5 @@ def test_a_server_is_asked_without_tensorflow(server):
         loaded = {name.split(".")[0] for name in sys.modules}
         assert not {"keras", "google", "h5py"} & loaded, loaded
     """
-    output = subprocess.run(
-        [sys.executable, "-c", program, server.address],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    assert output == "[b'a']\n"
+    done = run_python("-c", program, server.address, check=True)
+    assert done.stdout == "[b'a']\n"

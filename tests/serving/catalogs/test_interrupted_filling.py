@@ -56,8 +56,7 @@ def test_a_killed_command_is_repeated(tmp_path, fill, model, seed, monkeypatch):
     if seed > 1:
         time.sleep(random.Random(seed).uniform(0, 60 * model.seconds))
     os.kill(child, signal.SIGKILL)
-    status = os.waitpid(child, 0)[1]
-    assert status == signal.SIGKILL or seed > 1
+    assert os.waitpid(child, 0)[1] == signal.SIGKILL or seed > 1
     done = target.read_text().count("ENTRY ")
     assert done < 60 or seed > 1
     model.seconds = 0

@@ -9,12 +9,8 @@ from starlette.testclient import TestClient
 
 from tfcopy.runtime.exported_model import ExportedModel
 from tfcopy.runtime.signatures import Signature
+from tfcopy.serving.http_server import translation_api
 from tfcopy.serving.http_server.served_models import LoadedModel
-from tfcopy.serving.http_server.translation_api import (
-    Access,
-    ApiGuard,
-    TranslationApi,
-)
 from tfcopy.serving.http_server.translation_service import TranslationService
 from tfcopy.serving.serve import Options
 
@@ -89,10 +85,12 @@ def served(models, *, access=None, load=None, **options):
         )
 
     told, failures = [], []
-    api = TranslationApi(
-        load or (lambda: made), access or Access(None, None), failures.append
+    api = translation_api.TranslationApi(
+        load or (lambda: made),
+        access or translation_api.Access(None, None),
+        failures.append,
     )
-    app = ApiGuard(api, ["testserver"], 20_000)
+    app = translation_api.ApiGuard(api, ["testserver"], 20_000)
     with TestClient(app, raise_server_exceptions=False) as client:
         client.told, client.failures = told, failures
         while load is None and client.get("/health").status_code != 200:

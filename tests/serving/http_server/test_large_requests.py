@@ -8,13 +8,10 @@ import pytest
 
 from tests.growth import check_linear
 from tests.serving.http_server.capitals import Capitals, options_of
+from tfcopy.serving.http_server import translation_service
 from tfcopy.serving.http_server.api_messages import ApiError, TranslateRequest
 from tfcopy.serving.http_server.served_models import LoadedModel
 from tfcopy.serving.http_server.text_parts import PlainText, Segment, make_name
-from tfcopy.serving.http_server.translation_service import (
-    Metrics,
-    TranslationService,
-)
 
 MOST = 110_000
 MODELS = {("en", "fr"): Capitals(), ("de", "fr"): Capitals(reads_terms=False)}
@@ -25,9 +22,9 @@ def translated(q, source="en", **more):
     body = {"q": q, "source": source, "target": "fr", **more}
 
     async def ask():
-        service = TranslationService(
+        service = translation_service.TranslationService(
             {x: LoadedModel(y, x, 200) for x, y in MODELS.items()},
-            Metrics(),
+            translation_service.Metrics(),
             options_of(
                 char_limit=MOST,
                 batch_limit=256,

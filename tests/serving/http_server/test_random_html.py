@@ -156,6 +156,5 @@ def test_references_end_where_they_did(reference, said, answer):
         return "".join(x + said for x in NAME.findall(text)) or text
 
     text = said.lstrip("".join({*make_name(99)}))
-    page = f"{reference} <a>b</a>"
     answer = f"{answer}<a>{text}</a>{text}"
-    assert answered(page, [], 200, model) == answer
+    assert answered(f"{reference} <a>b</a>", [], 200, model) == answer

@@ -414,8 +414,7 @@ def test_an_address_that_sends_wrong_keys_has_to_wait(tmp_path):
 
 @pytest.mark.parametrize("passes", [False, True])
 def test_the_check_of_weblate_may_be_passed(passes):
-    models = {("en", "fr"): Capitals()}
-    with served(models, weblate=passes) as client:
+    with served({("en", "fr"): Capitals()}, weblate=passes) as client:
         pairs = ((["test"], "de"), (["Test"], "de"), (["test"], "es"))
         statuses = [translate(client, q, "en", x)[0] for q, x in pairs]
         assert statuses == [200 if passes else 400, 400, 400]
@@ -423,8 +422,7 @@ def test_the_check_of_weblate_may_be_passed(passes):
 
 
 def test_an_address_has_a_limit_without_keys():
-    access = Access(None, 1)
-    with served({("en", "fr"): Capitals()}, access=access) as client:
+    with served({("en", "fr"): Capitals()}, access=Access(None, 1)) as client:
         assert [translate(client, "a")[0] for _ in range(3)] == [200, 429, 429]
 
 
@@ -460,8 +458,7 @@ def test_a_deadline_stops_the_work_of_a_thread(monkeypatch):
 
     monkeypatch.setattr(translation_service, "PlainText", Slow)
     limits = {"char_limit": 100_000, "batch_limit": 1000, "deadline": 0.5}
-    model = Capitals()
-    with served({("en", "fr"): model}, **limits, queue_size=10) as client:
+    with served({("en", "fr"): Capitals()}, **limits, queue_size=10) as client:
         with ThreadPoolExecutor(4) as pool:
             texts = [client] * 4, [["long " * 30] * 100] * 4
             found = pool.map(translate, *texts)

@@ -10,12 +10,7 @@ import pytest
 import tensorflow as tf
 
 import tfcopy
-from tests.data.text.hub_tokenizers import (
-    SENTENCES,
-    TOKENIZERS,
-    bart_tokenizer,
-    t5_tokenizer,
-)
+from tests.data.text import hub_tokenizers
 from tests.models.backbones import QUIET, make_backbone
 from tfcopy import models
 from tfcopy.data import hub_pieces
@@ -30,7 +25,7 @@ from tfcopy.serving.servables.translator import Translator
 pytest.importorskip("sentencepiece")
 pytestmark = QUIET
 
-TEXTS = [*SENTENCES[:2], "Köln 北京", ""]
+TEXTS = [*hub_tokenizers.SENTENCES[:2], "Köln 北京", ""]
 
 
 # `tests/models` has their networks, and `test_hub_pieces` their tokenizers; T5
@@ -43,7 +38,7 @@ FURTHER = [
 
 @pytest.fixture(scope="module", params=["t5", "gpt2", *FURTHER])
 def translator(request, tmp_path_factory):
-    hub = TOKENIZERS[request.param]()
+    hub = hub_tokenizers.TOKENIZERS[request.param]()
     pieces = hub_pieces(hub, tmp_path_factory.mktemp("pieces"))
     return Translator(
         from_backbone(
@@ -73,7 +68,7 @@ def test_the_program_of_the_page(tmp_path, monkeypatch, capsys):
     """From two files of lines to an export; with a small preset."""
     import keras_hub
 
-    tokenizer = bart_tokenizer()
+    tokenizer = hub_tokenizers.bart_tokenizer()
     size = tokenizer.vocabulary_size()
     preset = str(tmp_path / "preset")
     make_backbone(
@@ -81,7 +76,7 @@ def test_the_program_of_the_page(tmp_path, monkeypatch, capsys):
     ).save_to_preset(preset)
     keras_hub.models.BartSeq2SeqLMPreprocessor(tokenizer).save_to_preset(preset)
     for name in ("my.src", "my.tgt"):
-        (tmp_path / name).write_text("\n".join(SENTENCES) + "\n")
+        (tmp_path / name).write_text("\n".join(hub_tokenizers.SENTENCES) + "\n")
     program = PROGRAM.search(PAGE.read_text("utf-8"))[1]
     assert '"bart_base_en"' in program
     program = program.replace('"bart_base_en"', repr(preset))
@@ -93,7 +88,7 @@ def test_the_program_of_the_page(tmp_path, monkeypatch, capsys):
     exec(compile(program, "page", "exec"), {})
     assert capsys.readouterr().out
     with tfcopy.load("savedmodels/mine") as model:
-        assert len([*model.translate(SENTENCES[:2])]) == 2
+        assert len([*model.translate(hub_tokenizers.SENTENCES[:2])]) == 2
 
 
 @pytest.mark.long
@@ -106,10 +101,10 @@ def test_a_task_answers_as_its_translator(kind, tmp_path):
 
     lengths = {"encoder_sequence_length": 40, "decoder_sequence_length": 9}
     if kind == "t5":
-        hub, make = t5_tokenizer(), models.CopyT5Seq2SeqLM
+        hub, make = hub_tokenizers.t5_tokenizer(), models.CopyT5Seq2SeqLM
         preprocessor = keras_hub.models.T5Seq2SeqLMPreprocessor(hub, **lengths)
     else:
-        hub, make = TOKENIZERS[kind](), models.CopyGPT2CausalLM
+        hub, make = hub_tokenizers.TOKENIZERS[kind](), models.CopyGPT2CausalLM
         preprocessor = make.preprocessor_cls(hub, **lengths)
     backbone = make_backbone(kind, vocabulary_size=hub.vocabulary_size())
     task = make(backbone, preprocessor)
@@ -119,7 +114,7 @@ def test_a_task_answers_as_its_translator(kind, tmp_path):
     translator = Translator.of_task(task, tmp_path, options=options)
     pieces = hub_pieces(hub, tmp_path)
     assert task.get_config()["special_ids"] == list(pieces.special_ids)
-    texts = SENTENCES[:3:2]  # without unknown characters
+    texts = hub_tokenizers.SENTENCES[:3:2]  # without unknown characters
     mine = [x.text for x in translator.translate_all(texts, progress=False)]
     assert mine == [x.strip() for x in task.generate(texts, sampler="greedy")]
 

@@ -5,15 +5,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.serving.servables import translators
 from tests.serving.servables.encoded_search import search_all
-from tests.serving.servables.translators import (
-    SOURCE,
-    TARGET,
-    Copier,
-    assert_close_answers,
-    copier,
-    sentences,
-)
 from tfcopy import models
 from tfcopy.data import Vocabulary, encode, evaluation_batches
 from tfcopy.data.definitions import (
@@ -32,12 +25,12 @@ from tfcopy.tokens import PAD
 CITIES = ["a city of rivers", "a river"]
 READ = Vocabulary.build(dict.fromkeys("a of city river man".split(), 1))
 CHARACTERS = Vocabulary.build(dict.fromkeys("</s>Kowalski", 1))
-TEXTS = [*sentences(30), "", "Kowalski 北京 of the session"]
+TEXTS = [*translators.sentences(30), "", "Kowalski 北京 of the session"]
 
 
 def features_of(definitions):
     return DefinitionFeatures(
-        SOURCE,
+        translators.SOURCE,
         lookup=DefinitionLookup(definitions),
         packer=DefinitionPacker(definitions, READ, layout="flat"),
         characters=CHARACTERS,
@@ -54,20 +47,24 @@ def dictionary(**texts):
 def defined_translator(features, glosses, characters):
     """A translator whose source words have definitions and spellings."""
     embedding = DefinitionEmbedding(
-        SOURCE.size,
+        translators.SOURCE.size,
         6,
         definition_vocabulary_size=glosses.size,
         spelling={"characters": characters.size, "units": 6},
     )
     model = models.translator(
-        *(SOURCE.size, TARGET.size),
+        *(translators.SOURCE.size, translators.TARGET.size),
         embedding_dim=6,
         units=7,
         source_embedding=embedding,
     )
     options = SearchOptions(num_beams=2, max_length=6, min_length=2)
     return Translator(
-        model, SOURCE, TARGET, options=options, definitions=features
+        model,
+        translators.SOURCE,
+        translators.TARGET,
+        options=options,
+        definitions=features,
     )
 
 
@@ -86,7 +83,7 @@ def test_what_is_served_answers_as_python_does(translator, tmp_path):
     expected = translator.analyse(tf.constant(TEXTS))
     path = export(translator, tmp_path / "a")
     analyse = tf.saved_model.load(path).signatures["analyse"]
-    assert_close_answers(analyse(text=tf.constant(TEXTS)), expected)
+    translators.assert_close_answers(analyse(text=tf.constant(TEXTS)), expected)
     names = find_operations(read_saved_model(path))
     assert not any("PyFunc" in name or ">" in name for name in names)
 
@@ -119,14 +116,14 @@ def test_reads_all_words_and_nothing_else(eagerly, append_eos):
         def source_inputs(self, words, ids):
             return {"words": words, "ids": ids}
 
-    class Reader(Copier):
+    class Reader(translators.Copier):
         def encode(self, source_ids, source_copy_ids, words, ids):
             # Points at nothing behind the first place without a word.
             is_read = tf.cast((words != "") & (ids == source_ids), tf.int32)
             ids = tf.where(tf.math.cumprod(is_read, axis=1) > 0, ids, PAD)
             return super().encode(ids, source_copy_ids)
 
-    reader = copier(
+    reader = translators.copier(
         definitions=Words(), max_source_length=3, append_eos=append_eos
     )
     reader = reader.copy(model=Reader())
@@ -139,7 +136,7 @@ def test_reads_all_words_and_nothing_else(eagerly, append_eos):
 def test_searches_sentences_that_are_encoded(translator):
     texts = [text for text in TEXTS if text]
     words = translator.source_tokenizer.tokenize(tf.constant(texts))
-    data = encode(zip(texts, texts), SOURCE, TARGET)
+    data = encode(zip(texts, texts), translators.SOURCE, translators.TARGET)
 
     def with_definitions(batch):
         ids = batch["source_ids"]

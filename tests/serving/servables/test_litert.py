@@ -84,7 +84,6 @@ def test_a_program_finds_what_tensorflow_finds(model, options, tmp_path):
         static_shapes=True,
         **OPTIONS[options],
     )
-    required = search_options.must_copy
 
     def search(ids, copy_ids, protected=None):
         result = beam_search(
@@ -93,7 +92,7 @@ def test_a_program_finds_what_tensorflow_finds(model, options, tmp_path):
         return {k: x for k, x in result._asdict().items() if 0 not in x.shape}
 
     arrays = {"ids": SOURCE_IDS, "copy_ids": COPY_IDS}
-    if required:
+    if search_options.must_copy:
         arrays["protected"] = PROTECTED
     specs = [tf.TensorSpec(x.shape, x.dtype, k) for k, x in arrays.items()]
     function = tf.function(search, autograph=False)
@@ -164,8 +163,7 @@ def test_programs_have_few_lengths():
     ("usual", "expected"), [(8, [16, 256]), (17, [16, 32, 256]), (300, None)]
 )
 def test_texts_longer_than_usual_share_a_program(usual, expected):
-    found = program_lengths(200, usual)
-    assert found == (expected or program_lengths(200))
+    assert program_lengths(200, usual) == (expected or program_lengths(200))
 
 
 def exported(translator, folder):
@@ -222,15 +220,13 @@ def assert_same(models, signature, inputs):
 @pytest.mark.long
 @pytest.mark.parametrize("number", [0, 1, 12, 31, 49])
 def test_answers_are_those_of_tensorflow(models, number):
-    texts = (TEXTS * 7)[:number]
-    assert_same(models, "serving_default", {"text": texts})
+    assert_same(models, "serving_default", {"text": (TEXTS * 7)[:number]})
 
 
 @pytest.mark.long
 def test_words_of_a_request_are_required(models):
     lines = [["the\tdas", "is\t``ist``"]] * len(TEXTS)
-    inputs = {"text": TEXTS, "glossary": lines}
-    assert_same(models, "with_glossary", inputs)
+    assert_same(models, "with_glossary", {"text": TEXTS, "glossary": lines})
 
 
 @pytest.mark.long

@@ -7,12 +7,7 @@ import pytest
 import re2
 import tensorflow as tf
 
-from tests.serving.servables.translators import (
-    TARGET,
-    copier,
-    eagerly,
-    random_translator,
-)
+from tests.serving.servables import translators
 from tfcopy.data import Tokenizer
 from tfcopy.data.text.answer_check import find_touched
 from tfcopy.data.text.glossary import Glossary
@@ -43,7 +38,7 @@ TEXTS = [
 @pytest.fixture(scope="module")
 def saying(tmp_path_factory):
     """A copier that says terms; each of its graphs is made once."""
-    translator = copier(glossary=GLOSSARY, **TOKENIZERS)
+    translator = translators.copier(glossary=GLOSSARY, **TOKENIZERS)
     return translator.with_files(tmp_path_factory.mktemp("words"))
 
 
@@ -51,12 +46,14 @@ def must_copy(**options):
     search = SearchOptions(
         num_beams=3, max_length=12, must_copy=True, forbid_unk=True
     )
-    return random_translator(options=search, **TOKENIZERS, **options)
+    return translators.random_translator(
+        options=search, **TOKENIZERS, **options
+    )
 
 
 def test_all_spans_come_back_and_no_others():
     """From a random model, whose vocabulary has spans of its own."""
-    words = [*TARGET.words[:-2], "``c``", "``d``"]
+    words = [*translators.TARGET.words[:-2], "``c``", "``d``"]
     translator = must_copy()
     translator = Translator(
         translator.model,
@@ -69,7 +66,7 @@ def test_all_spans_come_back_and_no_others():
     plain = translator.copy(
         options=dataclasses.replace(translator.options, must_copy=False)
     )
-    with eagerly():
+    with translators.eagerly():
         found = translator.translate(tf.constant(TEXTS))
         without = plain.translate(tf.constant(TEXTS))
     assert found["text"].numpy().tolist() != without["text"].numpy().tolist()
@@ -83,7 +80,7 @@ def test_all_spans_come_back_and_no_others():
 def test_placeholders_without_numbers_keep_their_order():
     tokenizer = ProtectedTokenizer(Tokenizer("space"), ("placeholders",))
     search = SearchOptions(num_beams=3, max_length=12, must_copy=True)
-    translator = random_translator(
+    translator = translators.random_translator(
         options=search, source_tokenizer=tokenizer, target_tokenizer=tokenizer
     )
     texts = ["%s %(a)s %d of %s {x} %.2f", "{} {:>5} of {0} {}", "%2$s %d %1$s"]
@@ -103,11 +100,11 @@ def test_no_placeholder_becomes_part_of_a_word():
     """A random model says its words without blanks between them."""
     tokenizer = ProtectedTokenizer(Tokenizer("characters"), ("placeholders",))
     search = SearchOptions(num_beams=4, max_length=12, must_copy=True)
-    translator = random_translator(
+    translator = translators.random_translator(
         options=search, source_tokenizer=tokenizer, target_tokenizer=tokenizer
     )
     texts = ["%s, %d .", "", "n%sx {x}"]
-    with eagerly():
+    with translators.eagerly():
         found = translator.analyse(tf.constant(texts))
     found = {name: found[name].numpy() for name in ("texts", "tokens")}
 
@@ -174,14 +171,14 @@ def test_words_are_shown_as_typed_and_as_translated(saying):
 
 def test_a_random_model_says_its_terms_too():
     translator = must_copy(glossary=GLOSSARY)
-    with eagerly():
+    with translators.eagerly():
         found = translator.translate(tf.constant(TEXTS))["text"].numpy()
     assert "la séance" in found[1].decode()
     assert "``est``" in found[4].decode() and "``is``" in found[4].decode()
 
 
 def test_settings(tmp_path):
-    arguments = copier().arguments
+    arguments = translators.copier().arguments
     path = tmp_path / "terms.tsv"
     path.write_text("a\tb\n")
     content = {"kind": "Translator", "arguments": {}, "model": {"config": {}}}
@@ -199,7 +196,7 @@ def test_settings(tmp_path):
     with pytest.raises(settings.SettingError, match="line 1"):
         settings.parse(content, {"glossary": str(path)})
     with pytest.raises(ValueError, match="ProtectedTokenizer"):
-        copier(glossary=GLOSSARY)
+        translators.copier(glossary=GLOSSARY)
 
 
 @pytest.mark.long

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.serving.servables import translators
 from tests.serving.servables.conftest import CASES
 from tests.serving.servables.test_definitions import defined_translator
 from tests.serving.servables.text_models import (
@@ -23,12 +24,6 @@ from tests.serving.servables.text_models import (
     make_definitions,
     plain,
     texts_of,
-)
-from tests.serving.servables.translators import (
-    SOURCE,
-    everything,
-    random_translator,
-    sentences,
 )
 from tfcopy.checked_files import read_json
 from tfcopy.data import Dictionary, Vocabulary
@@ -110,9 +105,11 @@ def test_a_model_without_definitions(tmp_path):
 
 @pytest.mark.long
 def test_translators_answer_as_before(eagerly, tmp_path):
-    translator = everything()
+    translator = translators.everything()
     again = storage.load(store(translator, tmp_path)).served
-    texts = tf.constant([*sentences(12), "", "The Session of Kowalski"])
+    texts = tf.constant(
+        [*translators.sentences(12), "", "The Session of Kowalski"]
+    )
     assert_same_answers(again.analyse(texts), translator.analyse(texts))
     for name, value in translator.arguments.items():
         found = again.arguments[name]
@@ -120,7 +117,7 @@ def test_translators_answer_as_before(eagerly, tmp_path):
             assert found == value, name
         if isinstance(value, Glossary):
             assert found.terms == value.terms
-    default = random_translator().arguments
+    default = translators.random_translator().arguments
     unset = [
         name
         for name, value in translator.arguments.items()
@@ -133,7 +130,7 @@ def test_translators_answer_as_before(eagerly, tmp_path):
 def test_a_translator_that_reads_definitions(eagerly, tmp_path):
     definitions = make_definitions()
     features = DefinitionFeatures(
-        SOURCE,
+        translators.SOURCE,
         lookup=DefinitionLookup(definitions, lemmas=False),
         packer=DefinitionPacker(definitions, GLOSSES, layout="flat"),
         characters=CHARACTERS,
@@ -166,7 +163,7 @@ def test_fixed_tables_come_with_the_weights(tmp_path):
 
 
 def test_the_model_that_is_trained_may_be_another(tmp_path):
-    translator = random_translator("mixed_bfloat16")
+    translator = translators.random_translator("mixed_bfloat16")
     trained = translator.model.with_candidates()
     again = storage.load(store(translator, tmp_path, trained)).served
     assert not again.model.candidates
@@ -182,8 +179,8 @@ def test_the_model_that_is_trained_may_be_another(tmp_path):
 def stored(tmp_path_factory):
     """The folder of a system; tests change copies of it."""
     run = tmp_path_factory.mktemp("run")
-    words = SOURCE.save(run / "data" / "vocabulary.source.txt")
-    return store(everything().copy(source_vocabulary=words), run)
+    words = translators.SOURCE.save(run / "data" / "vocabulary.source.txt")
+    return store(translators.everything().copy(source_vocabulary=words), run)
 
 
 @pytest.fixture
@@ -208,7 +205,7 @@ def test_systems_share_the_files_of_their_run(system):
 
 def test_words_that_changed_are_refused(system):
     path = system.parent / "data" / "vocabulary.source.txt"
-    words = list(SOURCE.words)
+    words = list(translators.SOURCE.words)
     Vocabulary([*words[:-2], words[-1], words[-2]]).save(path)
     with pytest.raises(RunError, match=f"^{path} .*has changed"):
         storage.load(system)
@@ -221,12 +218,11 @@ def test_a_damaged_file_is_refused(system):
     path = system / storage.FILE_NAME
     whole = path.read_text(errors="surrogatepass")
     content = read_json(path)
-    arguments = content["arguments"]
     damaged = [
         *(whole[: len(whole) // 2], "", "[]", "\x00", "{}"),
         whole.replace('"details"', '"detail5"'),
         json.dumps({**content, "arguments": {}}),
-        json.dumps({**content, "arguments": {**arguments, "x": 1}}),
+        json.dumps({**content, "arguments": {**content["arguments"], "x": 1}}),
         json.dumps({**content, "model": {"class_name": "Seq3Seq"}}),
         json.dumps({k: x for k, x in content.items() if k != "precision"}),
         json.dumps({**content, "details": 3}),
@@ -286,7 +282,7 @@ def test_files_of_other_folders_are_not_read(system, tmp_path):
 
 def test_weights_of_another_model_are_refused(system):
     path = system / "checkpoints" / "best.npz"
-    other = random_translator(dims=(6, 8))
+    other = translators.random_translator(dims=(6, 8))
     Checkpoints(path.parent).save_best(other.model.get_weights(), {})
     with pytest.raises(
         CheckpointError, match=f"^{path} is .*from another model"
@@ -302,9 +298,9 @@ def test_weights_of_another_model_are_refused(system):
 
 
 def test_only_what_computes_in_bfloat16_is_copied_in_float32():
-    model = random_translator().model
+    model = translators.random_translator().model
     assert storage.convert_to_float32(model) is model
-    other = random_translator("mixed_bfloat16").model
+    other = translators.random_translator("mixed_bfloat16").model
     found = storage.convert_to_float32(Ensemble([model, other]))
     assert found.models[0] is model
     assert found.models[1].cell.compute_dtype == "float32"
@@ -316,7 +312,7 @@ def test_only_what_computes_in_bfloat16_is_copied_in_float32():
 
 
 def test_a_model_that_cannot_be_copied_in_float32_is_told():
-    model = random_translator("mixed_bfloat16").model
+    model = translators.random_translator("mixed_bfloat16").model
     model.cell.__class__ = type("Unregistered", (type(model.cell),), {})
     policy = keras.config.dtype_policy()
     with pytest.raises(ValueError, match=r"\(Unregistered is not registered"):
@@ -325,7 +321,7 @@ def test_a_model_that_cannot_be_copied_in_float32_is_told():
 
 
 def test_nothing_is_stored_that_cannot_be_loaded(tmp_path):
-    translator = random_translator().copy(candidate_ids={1, 2})
+    translator = translators.random_translator().copy(candidate_ids={1, 2})
     with pytest.raises(TypeError, match="cannot be stored"):
         store(translator, tmp_path)
     assert not (tmp_path / "system").exists()

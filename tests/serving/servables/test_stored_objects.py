@@ -5,12 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.serving.servables.text_models import (
-    CHARACTERS,
-    GLOSSES,
-    TEXT,
-    make_definitions,
-)
+from tests.serving.servables import text_models
 from tfcopy.data.definitions import (
     DefinitionFeatures,
     DefinitionLookup,
@@ -27,20 +22,19 @@ def files(tmp_path):
 
 def features():
     """Features with no argument as it is by default."""
-    definitions = make_definitions()
-    lookup = DefinitionLookup(definitions, lemmas=False)
+    definitions = text_models.make_definitions()
     return DefinitionFeatures(
-        TEXT,
-        lookup=lookup,
+        text_models.TEXT,
+        lookup=DefinitionLookup(definitions, lemmas=False),
         packer=DefinitionPacker(
             definitions,
-            GLOSSES,
+            text_models.GLOSSES,
             layout="padded",
             max_definitions=3,
             max_length=5,
             exclude_top_k=2,
         ),
-        characters=CHARACTERS,
+        characters=text_models.CHARACTERS,
         exclude_top_k=1,
         begin=True,
         end=True,

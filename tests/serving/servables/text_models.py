@@ -18,12 +18,7 @@ from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.layers import DefinitionEmbedding, ForwardLSTM, RecurrentReader
 from tfcopy.models import coattention, esim, lstm_language_model
-from tfcopy.serving.servables.text_model import (
-    AnswerFinder,
-    EntailmentClassifier,
-    WordPredictor,
-    _ask,
-)
+from tfcopy.serving.servables import text_model
 
 WORDS = "the a of is who what runs dog cat bird old small red , . ?".split()
 TEXT = Vocabulary.build(dict.fromkeys(WORDS, 1))
@@ -61,16 +56,16 @@ def _language_model(embedding, **options):
 
 MODELS = {
     "answers": (
-        AnswerFinder,
+        text_model.AnswerFinder,
         functools.partial(coattention, units=UNITS),
         {"end": True},
     ),
     "entailment": (
-        EntailmentClassifier,
+        text_model.EntailmentClassifier,
         functools.partial(esim, units=UNITS),
         {},
     ),
-    "language": (WordPredictor, _language_model, {"begin": True}),
+    "language": (text_model.WordPredictor, _language_model, {"begin": True}),
 }
 
 
@@ -171,7 +166,9 @@ def eager(served):
 
     def analyse(**texts):
         with eagerly():
-            return _ask(served._reader, served.texts[0], texts, served._analyse)
+            return text_model._ask(
+                served._reader, served.texts[0], texts, served._analyse
+            )
 
     analyse.structured_input_signature = (), dict.fromkeys(names)
     return analyse

@@ -124,8 +124,7 @@ class Page:
         """Types texts into the fields, and Enter."""
         from selenium.webdriver import Keys
 
-        names = self.texts("#texts label")
-        for name, text in zip(names, texts, strict=True):
+        for name, text in zip(self.texts("#texts label"), texts, strict=True):
             field = f"#text-{name.lower()}"
             self.insert(field, text)
         self.all(field)[0].send_keys(Keys.ENTER)

@@ -16,13 +16,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from tfcopy.data.corpora.corpus import CorpusError
+from tfcopy.data.text import languages
 from tfcopy.data.text.answer_check import any_must_be_in_all, have_same_spans
-from tfcopy.data.text.languages import (
-    base_language,
-    best_language,
-    code_of_name,
-    complete_code,
-)
 
 # A part of a path that names a language: es, zh_Hans, pt-BR, sr@latin.
 _LANGUAGE = re.compile(
@@ -31,15 +26,8 @@ _LANGUAGE = re.compile(
 # Columns of a line with its quotes, as gettext's programs wrap.
 _WIDTH = 79
 _ESCAPES = {
-    "\\": "\\\\",
-    '"': '\\"',
-    "\n": "\\n",
-    "\t": "\\t",
-    "\r": "\\r",
-    "\a": "\\a",
-    "\b": "\\b",
-    "\f": "\\f",
-    "\v": "\\v",
+    char: f"\\{escaped}"
+    for char, escaped in zip('\\"\n\t\r\a\b\f\v', '\\"ntrabfv')
 }
 _MEANINGS = {escape[1]: char for char, escape in _ESCAPES.items()}
 _ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|x([0-9A-Fa-f]+)|(.))", re.DOTALL)
@@ -254,12 +242,9 @@ class _Reader:
         begins = keyword in ("msgctxt", "msgid")
         if begins and (entry is None or entry.translations):
             self.end_entry()
+            flags = frozenset(self.flags)
             entry = self.entry = Entry(
-                number,
-                self.comments,
-                frozenset(self.flags),
-                self.flags_line,
-                self.file,
+                number, self.comments, flags, self.flags_line, self.file
             )
             self.forget_comments()
         has_form = form is not None
@@ -350,12 +335,12 @@ class Header(NamedTuple):
             is_given: Whether a user gave the language. It counts if neither the
                 header nor the path has a code.
         """
-        own = code_of_name(self.language)
+        own = languages.code_of_name(self.language)
         if not language or not (own or self.language) or is_given and not own:
             return
-        if best_language(language, [own or self.language]) is None:
+        if languages.best_language(language, [own or self.language]) is None:
             shown, by = self.field, "header"
-            if not shown or code_of_name(shown) != own:
+            if not shown or languages.code_of_name(shown) != own:
                 shown, by = own or self.language, "header or its path"
             raise CorpusError(
                 f"{self.place}: the catalogue is in {shown!r}, by its {by}. "
@@ -368,7 +353,10 @@ def is_language(name: str) -> bool:
 
     `po`, the usual folder of catalogues, is none.
     """
-    return _LANGUAGE.fullmatch(name) is not None and code_of_name(name) != ""
+    return (
+        _LANGUAGE.fullmatch(name) is not None
+        and languages.code_of_name(name) != ""
+    )
 
 
 def language_of(field: str, path: str) -> str:
@@ -380,12 +368,12 @@ def language_of(field: str, path: str) -> str:
     more than a language do.
     """
     *folders, stem = os.path.splitext(path)[0].split(os.sep)
-    code = code_of_name(field)
+    code = languages.code_of_name(field)
     is_place = "".join(folders[-1:]).startswith("LC_")
     names = folders[-2:-1] if is_place else [stem, *folders[-1:]]
     for name in filter(is_language, names):
-        if base_language(name) == base_language(code):
-            return complete_code(code, name)
+        if languages.base_language(name) == languages.base_language(code):
+            return languages.complete_code(code, name)
         is_clear = is_place or not name.isalpha() or field and len(name) == 2
         if is_clear and not code:
             return name

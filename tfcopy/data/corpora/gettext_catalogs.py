@@ -16,25 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from tfcopy import file_formats, filesystem
-from tfcopy.data.corpora import compiled_catalogs
-from tfcopy.data.corpora.catalog_lines import (
-    Entry,
-    Header,
-    decode,
-    entries_of,
-    forms_of_singular,
-    is_language,
-    read_header,
-)
-from tfcopy.data.corpora.corpus import (
-    SPLITS,
-    CheckedPairs,
-    CorpusError,
-    TranslationCorpus,
-    is_blank,
-    name_unreadable,
-    splits,
-)
+from tfcopy.data.corpora import catalog_lines, compiled_catalogs, corpus
 from tfcopy.data.text.accelerators import letter_of, remove_mark
 from tfcopy.data.text.blanks import normalize
 from tfcopy.data.text.languages import (
@@ -68,7 +50,7 @@ def load(
     seed: int = 0,
     hold_out: Sequence[str] = (),
     names: bool = False,
-) -> TranslationCorpus:
+) -> corpus.TranslationCorpus:
     """Reads all catalogues of a folder and of those below it.
 
     An entry is an example: its `msgid` and its `msgstr`. If both have the same
@@ -136,13 +118,13 @@ def load(
         num_texts = sum(x.num_pairs for x in checked)
         counts = f"{len(catalogs):,} files of {len(entries):,} programs"
         print(printable(f"{folder}: {counts}, {num_texts:,} texts."))
-        for name, part in zip(SPLITS[1:], parts[1:]):
+        for name, part in zip(corpus.SPLITS[1:], parts[1:]):
             print(f"{name}: programs {', '.join(part)}.")
-    return TranslationCorpus(
+    return corpus.TranslationCorpus(
         name=_base_name(folder),
         source_language=source_language,
         target_language=target_language,
-        splits=splits(*checked, seed=seed),
+        splits=corpus.splits(*checked, seed=seed),
         held_out=tuple(parts[-1]) if by_program and parts else (),
     )
 
@@ -162,17 +144,17 @@ def _check_parts(folder, parts, num_others, once):
     known, left_out = set(), {}
     if num_others:
         left_out["other_language"] = num_others
-    for split, part in zip(SPLITS, parts):
-        filled_pairs = [pair for pair in part if not is_blank(pair)]
+    for split, part in zip(corpus.SPLITS, parts):
+        filled_pairs = [pair for pair in part if not corpus.is_blank(pair)]
         new = [pair for pair in filled_pairs if pair[0] not in known]
         if known and not new:
-            raise CorpusError(
+            raise corpus.CorpusError(
                 f"{folder}: what is held out for {split} has no translated "
                 "text that training lacks. Name other programs by --hold_out."
             )
         if once:
             new = [*dict.fromkeys(new)]
-        checked = CheckedPairs.check(
+        checked = corpus.CheckedPairs.check(
             folder, functools.partial(iter, new), _ADVICE
         )
         left_out["duplicates"] = len(filled_pairs) - len(new)
@@ -196,8 +178,8 @@ class Catalog(NamedTuple):
 
     text: str | None
     charset: str
-    header: Header
-    entries: list[Entry]
+    header: catalog_lines.Header
+    entries: list[catalog_lines.Entry]
 
 
 def read_catalog(path) -> Catalog:
@@ -207,17 +189,19 @@ def read_catalog(path) -> Catalog:
         CorpusError: naming the file, and the line where there is one.
     """
     path = os.fspath(path)
-    with name_unreadable(path):
+    with corpus.name_unreadable(path):
         content = file_formats.read_regular(path, _LARGEST)
     if content[:4] in compiled_catalogs.MAGIC:
         text = None
         charset, entries = compiled_catalogs.entries_of(path, content)
     else:
-        with name_unreadable(path):
+        with corpus.name_unreadable(path):
             file_formats.check_plain(content[:512], path)
-        text, charset = decode(path, content)
-        entries = entries_of(path, text.split("\n"))
-    return Catalog(text, charset, read_header(path, entries), entries)
+        text, charset = catalog_lines.decode(path, content)
+        entries = catalog_lines.entries_of(path, text.split("\n"))
+    return Catalog(
+        text, charset, catalog_lines.read_header(path, entries), entries
+    )
 
 
 def _is_compiled(path):
@@ -272,7 +256,9 @@ def _walk(folder, left_out):
             for name in sorted(folders):
                 path = os.path.join(place, name)
                 if os.path.islink(path):
-                    is_named = is_language(name) or name.startswith("LC_")
+                    is_named = catalog_lines.is_language(
+                        name
+                    ) or name.startswith("LC_")
                     target = os.path.join(filesystem.realpath(path), "")
                     is_above = os.path.join(real, "").startswith(target)
                     (tops if is_named and not is_above else links).append(path)
@@ -321,7 +307,7 @@ def find_catalogs(
     candidates = _catalogs_below(folder, base, left_out)
     _print_lines(left_out)
     if not candidates:
-        raise CorpusError(
+        raise corpus.CorpusError(
             f"{folder}: no .po file there, and no .mo in {language!r}. "
             f"{_ADVICE}"
         )
@@ -331,7 +317,7 @@ def find_catalogs(
         catalogs[path] = None
         try:
             catalog = read_catalog(path)
-        except CorpusError as error:
+        except corpus.CorpusError as error:
             if _is_compiled(path):
                 damaged.append(error)
             elif not named or base_language(named) == base:
@@ -358,7 +344,7 @@ def find_catalogs(
         path = min(
             candidates, key=lambda x: base_language(candidates[x]) != base
         )
-        raise CorpusError(
+        raise corpus.CorpusError(
             f"{path} is in {candidates[path]!r}, by its header or its path. "
             f"Expected a catalogue in {language!r}."
         )
@@ -423,10 +409,12 @@ def _languages_of_paths(folder, paths) -> dict[str, str]:
         path: os.path.relpath(path, folder)[: -len(".po")].split(os.sep)
         for path in paths
     }
-    has_folders = all(x[1:] and is_language(x[0]) for x in parts.values())
+    has_folders = all(
+        x[1:] and catalog_lines.is_language(x[0]) for x in parts.values()
+    )
     stems = collections.defaultdict(list)
     for *folders, stem in parts.values():
-        stems[tuple(folders)].append(is_language(stem))
+        stems[tuple(folders)].append(catalog_lines.is_language(stem))
     found = {}
     for path, (*folders, stem) in parts.items():
         is_named = stems[tuple(folders)]
@@ -483,7 +471,7 @@ def _pairs_of(entry, formula) -> Iterable[tuple[str, str]]:
     if entry.plural is None:
         yield entry.singular, forms[0]
         return
-    of_one = forms_of_singular(
+    of_one = catalog_lines.forms_of_singular(
         formula, len(forms), entry.singular, entry.plural, entry.flags
     )
     one = [form for form, is_one in zip(forms, of_one) if is_one]
@@ -498,7 +486,7 @@ def _name(folder, path, language):
     return tuple(
         printable(x)
         for x in parts
-        if not (is_language(x) and base_language(x) == base)
+        if not (catalog_lines.is_language(x) and base_language(x) == base)
     )
 
 
@@ -522,7 +510,7 @@ def _programs(folder, entries, hold_out):
     for name in hold_out:
         if name not in entries:
             near = difflib.get_close_matches(name, entries) or sorted(entries)
-            raise CorpusError(
+            raise corpus.CorpusError(
                 f"{folder}: --hold_out names {name}, which is no program "
                 f"there. Found: {', '.join(near[:9])}."
             )
@@ -534,7 +522,7 @@ def _programs(folder, entries, hold_out):
 
     parts = _whole(entries, sorted(entries, key=place), hold_out)
     if hold_out and not parts:
-        raise CorpusError(
+        raise corpus.CorpusError(
             f"{folder}: --hold_out {' '.join(hold_out)} leaves "
             f"{len(entries.keys() - {*hold_out})} of {len(entries)} programs. "
             "Expected two or more, one to train on and one for validation. "
@@ -550,7 +538,7 @@ def _whole(entries, order, test=()):
         [] if more than a quarter would be held out and `test` names none.
     """
     pairs = {
-        name: [x for x in some if not is_blank(x)]
+        name: [x for x in some if not corpus.is_blank(x)]
         for name, some in entries.items()
     }
     parts = _hold_out(pairs, order, test)
@@ -567,11 +555,14 @@ def _split_sources(entries, seed):
         pair for entry_pairs in entries.values() for pair in entry_pairs
     ]
     pairs = collections.defaultdict(list)
-    for pair in itertools.filterfalse(is_blank, all_pairs):
+    for pair in itertools.filterfalse(corpus.is_blank, all_pairs):
         pairs[pair[0]].append(pair)
     parts = _hold_out(pairs, _shuffle(pairs, seed))
     first, *others = [[x for name in y for x in pairs[name]] for y in parts]
-    return [[*filter(is_blank, all_pairs), *first], *filter(None, others)]
+    return [
+        [*filter(corpus.is_blank, all_pairs), *first],
+        *filter(None, others),
+    ]
 
 
 def _shuffle(names, seed):

@@ -172,13 +172,9 @@ def _hold_out_files(files, num_held_out, seed):
     """Moves whole files of "train" to the splits that have none."""
     missing = [x for x in ("validation", "test") if x not in files]
     train = files["train"]
+    place = f"{train[0]}, ..."
     owners = corpus.sample_held_out(
-        len(train),
-        missing,
-        num_held_out,
-        seed,
-        place=str(train[0]) + ", ...",
-        noun="file",
+        len(train), missing, num_held_out, seed, place=place, noun="file"
     )
     drawn = {split: [] for split in ("train", *missing)}
     for i, file in enumerate(train):

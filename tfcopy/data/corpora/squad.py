@@ -11,13 +11,7 @@ import os
 import random
 from typing import NamedTuple
 
-from tfcopy.data.corpora import tfds_corpora
-from tfcopy.data.corpora.corpus import (
-    Corpus,
-    CorpusError,
-    Split,
-    share_held_out,
-)
+from tfcopy.data.corpora import corpus, tfds_corpora
 from tfcopy.data.corpora.tables import Node
 from tfcopy.data.corpora.text_pairs import read_lines
 
@@ -61,7 +55,7 @@ def load(
     *,
     num_held_out: int | None = None,
     seed: int = 0,
-) -> Corpus:
+) -> corpus.Corpus:
     """Reads a corpus of `Example`s from JSON files, plain or compressed.
 
     All of them are checked before anything is returned. Questions without an
@@ -84,10 +78,12 @@ def load(
     """
     question_sets = [path and _read(path) for path in (train, validation, test)]
     splits = _splits(*question_sets, num_held_out, seed)
-    return Corpus(name=os.path.basename(train), splits=splits)
+    return corpus.Corpus(name=os.path.basename(train), splits=splits)
 
 
-def load_tfds(name: str = "squad", data_dir: PathLike | None = None) -> Corpus:
+def load_tfds(
+    name: str = "squad", data_dir: PathLike | None = None
+) -> corpus.Corpus:
     """Opens a dataset of TensorFlow Datasets as a corpus of `Example`s.
 
     All of it is read into memory. Its split `validation` is for testing; the
@@ -104,7 +100,7 @@ def load_tfds(name: str = "squad", data_dir: PathLike | None = None) -> Corpus:
     names = {"train": "train", "validation": "train", "test": "validation"}
     tfds_corpora.split_names(builder, names)
     train, test = (_read_tfds(builder, names[x]) for x in ("train", "test"))
-    return Corpus(
+    return corpus.Corpus(
         name=builder.info.full_name, splits=_splits(train, None, test, None, 0)
     )
 
@@ -123,7 +119,7 @@ class _Questions:
 
     def __post_init__(self):
         if not len(self):
-            raise CorpusError(
+            raise corpus.CorpusError(
                 f"{self.place}: no question with an answer there"
                 + f", only {self.num_skipped:,} without"
                 * bool(self.num_skipped)
@@ -133,12 +129,12 @@ class _Questions:
     def __len__(self):
         return sum(map(len, self.articles))
 
-    def split(self) -> Split:
+    def split(self) -> corpus.Split:
         examples = [x for article in self.articles for x in article]
         digest = hashlib.sha256()
         for example in examples:
             digest.update(repr(tuple(example)).encode())
-        return Split(
+        return corpus.Split(
             read=lambda: iter(examples),
             fingerprint=digest.hexdigest()[:32],
             num_pairs=len(examples),
@@ -146,7 +142,9 @@ class _Questions:
         )
 
 
-def _splits(train, validation, test, num_held_out, seed) -> dict[str, Split]:
+def _splits(
+    train, validation, test, num_held_out, seed
+) -> dict[str, corpus.Split]:
     question_sets = {"train": train, "validation": validation, "test": test}
     missing = [
         split for split, questions in question_sets.items() if not questions
@@ -161,7 +159,7 @@ def _splits(train, validation, test, num_held_out, seed) -> dict[str, Split]:
 def _hold_out(train, names, num_held_out, seed) -> dict[str, _Questions]:
     """Holds out whole articles, drawn at random; the rest is for training."""
     if num_held_out is None:
-        num_held_out = share_held_out(len(train))
+        num_held_out = corpus.share_held_out(len(train))
     rest = list(range(len(train.articles)))
     random.Random(seed).shuffle(rest)
     drawn = {}
@@ -170,7 +168,7 @@ def _hold_out(train, names, num_held_out, seed) -> dict[str, _Questions]:
         while rest and _count(train, drawn[name]) < num_held_out:
             drawn[name].append(rest.pop())
     if num_held_out <= 0 or not rest:
-        raise CorpusError(
+        raise corpus.CorpusError(
             f"Cannot hold out {num_held_out:,} questions for "
             f"{' and '.join(names)} each: there are {len(train):,} on "
             f"{len(train.articles):,} articles in {train.place}. Hold out "
@@ -254,7 +252,7 @@ def _read_tfds(builder, tfds_split: str) -> _Questions:
             offset = _place(context, text, start)
             if offset is None:
                 message = _not_found(text, start)
-                raise CorpusError(f"{place}, question {id}: {message}.")
+                raise corpus.CorpusError(f"{place}, question {id}: {message}.")
             answers.append(Answer(text, offset))
         num_skipped += not answers
         if answers:

@@ -16,16 +16,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from tfcopy import file_formats, filesystem
-from tfcopy.data.corpora.corpus import (
-    SPLITS,
-    CheckedPairs,
-    CorpusError,
-    Split,
-    TranslationCorpus,
-    name_unreadable,
-    splits,
-    translation_corpus,
-)
+from tfcopy.data.corpora import corpus
 from tfcopy.data.text import exchange_formats
 
 
@@ -51,7 +42,7 @@ def read_lines(
     Raises:
         CorpusError: naming the file, if it cannot be read.
     """
-    with name_unreadable(path):
+    with corpus.name_unreadable(path):
         if not once and not isinstance(path, zipfile.Path):
             file_formats.check_regular(path)
         yield from iter_lines(path, keep_ends, errors)
@@ -77,7 +68,7 @@ def iter_lines(
                     line = line.removesuffix(b"\n").removesuffix(b"\r")
                 yield line.decode(errors=errors)
     except UnicodeDecodeError as error:
-        raise CorpusError(
+        raise corpus.CorpusError(
             f"{path}, line {number}: not valid UTF-8 (byte "
             f"0x{error.object[error.start]:02x} at position {error.start + 1} "
             "of the line). Convert the file to UTF-8, for example with iconv, "
@@ -102,7 +93,7 @@ def iter_aligned_lines(paths, once: bool = False) -> Iterator[tuple[str, ...]]:
             longer = next(i for i, x in enumerate(lines) if x is not None)
             counts[longer] = number + 1 + sum(1 for _ in readers[longer])
             (one, count), (other, others) = sorted(counts.items())
-            raise CorpusError(
+            raise corpus.CorpusError(
                 f"{paths[one]} has {count:,} lines, but {paths[other]} has "
                 f"{others:,}. Both must have the same number: line n of one "
                 "belongs to line n of the other. Was one of them cut off?"
@@ -110,9 +101,11 @@ def iter_aligned_lines(paths, once: bool = False) -> Iterator[tuple[str, ...]]:
         yield lines
 
 
-def line_error(path, number: int, expected: str, received) -> CorpusError:
+def line_error(
+    path, number: int, expected: str, received
+) -> corpus.CorpusError:
     """Returns an error that compares a line with the expectation."""
-    return CorpusError(
+    return corpus.CorpusError(
         f"{path}, line {number:,}: expected {expected}. Received: {received!r}."
     )
 
@@ -147,9 +140,8 @@ def file_pair(
         is_memory and exchange_formats.is_memory(*files)
     ):
         raise ValueError(
-            f"{flag} takes two files, source and target: "
-            f"{flag} a.en a.fr{', or one of TMX or XLIFF' * memories}. "
-            f"Received: {files}."
+            f"{flag} takes two files, source and target: {flag} a.en "
+            f"a.fr{', or one of TMX or XLIFF' * memories}. Received: {files}."
         )
     return tuple(files)
 
@@ -163,7 +155,7 @@ def file_pairs(config, memories: bool = False) -> list[FilePair | None]:
     """
     return [
         file_pair(getattr(config, split), f"--{split}", memories)
-        for split in SPLITS
+        for split in corpus.SPLITS
     ]
 
 
@@ -176,7 +168,7 @@ def load(
     source_language: str = "source",
     target_language: str = "target",
     **options,
-) -> TranslationCorpus:
+) -> corpus.TranslationCorpus:
     r"""Reads a corpus from pairs of UTF-8 files, source first, or from TMX.
 
     Every file is checked from its first line to its last before anything is
@@ -198,7 +190,7 @@ def load(
             `tokenized`: as in `translation_corpus`.
     """
     languages = source_language, target_language
-    return translation_corpus(
+    return corpus.translation_corpus(
         (_check(paths, languages) for paths in (train, validation, test)),
         name or os.path.basename(train[0]),
         source_language=source_language,
@@ -235,18 +227,18 @@ def train_lines(
         ):
             yield (*pair, str(num_lines - 1))
 
-    numbered = CheckedPairs.check(str(train[0]), read_numbered, "")
+    numbered = corpus.CheckedPairs.check(str(train[0]), read_numbered, "")
     others = (numbered if paths else None for paths in (validation, test))
     options = {"num_held_out": num_held_out, "seed": seed}
-    split = splits(numbered, *others, **options)["train"]
+    split = corpus.splits(numbered, *others, **options)["train"]
     return np.array([int(number) for *_, number in split]), num_lines
 
 
-def _check(paths: FilePair | None, languages) -> CheckedPairs | None:
+def _check(paths: FilePair | None, languages) -> corpus.CheckedPairs | None:
     if not paths:
         return None
     report = exchange_formats.MemoryReport()
-    checked = CheckedPairs.check(
+    checked = corpus.CheckedPairs.check(
         " and ".join(map(str, paths)),
         functools.partial(_read_aligned, tuple(paths), languages, report),
         "Give two files with one sentence a line, or TMX.",
@@ -265,16 +257,16 @@ def _read_aligned(
     paths: FilePair, languages, report=None
 ) -> Iterator[tuple[str, str]]:
     if len(paths) == 1:
-        with name_unreadable(paths[0]):
+        with corpus.name_unreadable(paths[0]):
             file_formats.check_regular(paths[0])
             try:
                 yield from exchange_formats.read_memory(
                     *paths, *languages, report
                 )
-            except CorpusError:
+            except corpus.CorpusError:
                 raise
             except ValueError as error:
-                raise CorpusError(str(error)) from error
+                raise corpus.CorpusError(str(error)) from error
         return
     yield from iter_aligned_lines(paths)
 
@@ -296,7 +288,9 @@ def count_pairs(read: int, left: int, **left_out: int) -> dict[str, int]:
     return {"read": read, **known, "left": left}
 
 
-def count_split(split: Split, left: int, too_long: int = 0) -> dict[str, int]:
+def count_split(
+    split: corpus.Split, left: int, too_long: int = 0
+) -> dict[str, int]:
     """Counts the pairs of a split of a corpus.
 
     Args:

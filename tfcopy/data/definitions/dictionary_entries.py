@@ -218,8 +218,7 @@ def _check_writable(word):
     if is_comment or " ".join(word.split()) != word:
         raise ValueError(
             "`headwords` must be words with single spaces between them, and "
-            "not comments. "
-            f"Received: {word!r}."
+            f"not comments. Received: {word!r}."
         )
 
 

@@ -15,12 +15,7 @@ import numpy as np
 from tfcopy.data.alignment.word_links import Sentences
 from tfcopy.data.corpora.squad import Example
 from tfcopy.data.parallel import map_each
-from tfcopy.data.text.tokenization import (
-    Tokenizer,
-    find_covering_span,
-    string_tensor,
-    tokenize_with_offsets,
-)
+from tfcopy.data.text import tokenization
 
 
 class WordNumbers(dict):
@@ -195,7 +190,8 @@ class TokenizedQuestion:
 
 
 def tokenize_questions(
-    examples: Iterable[Example], tokenizer: Tokenizer = Tokenizer(keeps="")
+    examples: Iterable[Example],
+    tokenizer: tokenization.Tokenizer = tokenization.Tokenizer(keeps=""),
 ) -> Iterator[TokenizedQuestion]:
     """Yields the questions as tokens, in order.
 
@@ -216,15 +212,17 @@ def tokenize_questions(
 
 def _tokenize_chunk(examples, tokenizer) -> list[TokenizedQuestion]:
     contexts = list(dict.fromkeys(example.context for example in examples))
-    tokens, starts, ends = tokenize_with_offsets(
-        string_tensor(contexts), tokenizer
+    tokens, starts, ends = tokenization.tokenize_with_offsets(
+        tokenization.string_tensor(contexts), tokenizer
     )
     places = {context: i for i, context in enumerate(contexts)}
     rows = list(
         zip(_words(tokens), *(_arrays(offsets) for offsets in (starts, ends)))
     )
     questions = _words(
-        tokenizer.tokenize(string_tensor(x.question for x in examples))
+        tokenizer.tokenize(
+            tokenization.string_tensor(x.question for x in examples)
+        )
     )
     return [
         _question(example, question, *rows[places[example.context]])
@@ -234,7 +232,7 @@ def _tokenize_chunk(examples, tokenizer) -> list[TokenizedQuestion]:
 
 def _question(example, question, tokens, starts, ends):
     spans = tuple(
-        find_covering_span(starts, ends, start, start + len(text))
+        tokenization.find_covering_span(starts, ends, start, start + len(text))
         for text, start in example.answers
     )
     return TokenizedQuestion(example, tokens, question, starts, ends, spans)

@@ -169,13 +169,11 @@ NOUNS_BY_CATEGORY = {
         ),
         "tool": (
             "axe chisel crowbar drill hammer hatchet hoe mallet pickaxe "
-            "pitchfork pliers rake saw scissors screwdriver shovel "
-            "spade wrench"
+            "pitchfork pliers rake saw scissors screwdriver shovel spade wrench"
         ),
         "vehicle": (
-            "ambulance bicycle boat bus car ferry glider helicopter "
-            "motorcycle scooter ship submarine taxi tractor tram truck "
-            "van yacht"
+            "ambulance bicycle boat bus car ferry glider helicopter motorcycle "
+            "scooter ship submarine taxi tractor tram truck van yacht"
         ),
     }.items()
 }

@@ -132,8 +132,7 @@ def plain_words() -> tuple[str, ...]:
     tables = [text_tables.read(name).values() for name in TABLES]
     lines = itertools.chain.from_iterable(itertools.chain(*tables))
     text = " ".join(["a an A An", *SIZES, *lines])
-    tokens = re.sub(r"\{\w+\}", " ", text).split()
-    return tuple(sorted({*tokens} - {"|", "="}))
+    return tuple(sorted({*re.sub(r"\{\w+\}", " ", text).split()} - {"|", "="}))
 
 
 FACETS = ("kind", "colour", "origin")
@@ -277,10 +276,9 @@ class Draw:
 def _meanings(number, rng):
     """Meanings with facets and values as evenly distributed as possible."""
     values = {name: deal(_VALUES[name], rng) for name in FACETS}
-    missing = deal(FACETS, rng)
     return [
         {name: next(values[name]) for name in FACETS if name != unknown}
-        for unknown, _ in zip(missing, range(number))
+        for unknown, _ in zip(deal(FACETS, rng), range(number))
     ]
 
 

@@ -17,15 +17,7 @@ import random
 import re
 from collections.abc import Iterable, Iterator
 
-from tfcopy.data.corpora import lcsts
-from tfcopy.data.corpora.corpus import (
-    SPLITS,
-    CorpusError,
-    Split,
-    TranslationCorpus,
-    fingerprint,
-    generate_splits,
-)
+from tfcopy.data.corpora import corpus, lcsts
 from tfcopy.data.generated import generated_corpus, text_tables
 from tfcopy.data.generated.demo_names import split_of
 from tfcopy.data.text.vocabulary import count_words
@@ -109,10 +101,9 @@ class Story:
     def _name(self):
         spellings, weights = _syllables()
         while True:
-            count = self.rng.choice((2, 2, 3))
             drawn = [
                 bisect.bisect(weights, self.rng.random() * weights[-1])
-                for _ in range(count)
+                for _ in range(self.rng.choice((2, 2, 3)))
             ]
             name = "".join(spellings[i] for i in drawn).capitalize()
             if split_of(name) == self.split and name not in self.names:
@@ -148,7 +139,7 @@ def load_scored(
     num_test: int = 1_106,
     min_score: int = _LEAST_SCORE,
     seed: int = 0,
-) -> TranslationCorpus:
+) -> corpus.TranslationCorpus:
     """Makes news in place of LCSTS, generated whenever they are read.
 
     The scores of validation and test are distributed as in LCSTS, and a record
@@ -166,22 +157,24 @@ def load_scored(
         CorpusError: If no pair of a split has such a score.
     """
     splits, arguments = {}, (seed, min_score)
-    for name, number in zip(SPLITS, (num_train, num_validation, num_test)):
+    for name, number in zip(
+        corpus.SPLITS, (num_train, num_validation, num_test)
+    ):
         count = number
         if name != "train":
             scores = _scores(lcsts.SCORE_COUNTS[name], number)
             count = sum(score >= min_score for score in scores)
         if not count:
-            raise CorpusError(
+            raise corpus.CorpusError(
                 f"generated news, {name}: no sentence pair there. Generate "
                 "more of them, or lower the least score."
             )
-        splits[name] = Split(
+        splits[name] = corpus.Split(
             functools.partial(_pairs, name, number, *arguments),
-            fingerprint(_grammar(), name, number, *arguments),
+            corpus.fingerprint(_grammar(), name, number, *arguments),
             count,
         )
-    return TranslationCorpus(
+    return corpus.TranslationCorpus(
         name="newsgen",
         source_language="en",
         target_language="en",
@@ -258,7 +251,7 @@ def load(
     num_validation: int = 300,
     num_test: int = 500,
     seed: int = 0,
-) -> TranslationCorpus:
+) -> corpus.TranslationCorpus:
     """Makes the demo corpus of headlines, generated whenever it is read.
 
     A text has three to five sentences, its headline about twelve words, most of
@@ -271,11 +264,13 @@ def load(
         seed: Seed of the pairs; they are the same on every machine.
     """
     numbers = num_train, num_validation, num_test
-    return TranslationCorpus(
+    return corpus.TranslationCorpus(
         name="demo headlines",
         source_language="en",
         target_language="en",
-        splits=generate_splits(generate_headlines, numbers, [seed], _grammar()),
+        splits=corpus.generate_splits(
+            generate_headlines, numbers, [seed], _grammar()
+        ),
         generated=True,
     )
 

@@ -25,14 +25,8 @@ from tfcopy.data.text.vocabulary import Vocabulary
 _VERSION = 2
 
 _ARRAYS = (
-    "source_ids",
-    "source_copy_ids",
-    "source_splits",
-    "target_ids",
-    "pointers",
-    "target_splits",
-    "indices",
-    "counts",
+    *("source_ids", "source_copy_ids", "source_splits"),
+    *("target_ids", "pointers", "target_splits", "indices", "counts"),
 )
 # The ids of each side, position by position.
 SIDES = {

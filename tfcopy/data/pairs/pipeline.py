@@ -145,10 +145,9 @@ def batches(
     else:
         check_batch_size(len(encoded), batch_size, num_replicas, "pairs")
     order = {"seed": shuffle_seed, "epoch": epoch, "pool_batches": pool_batches}
-    found = training_rows(encoded, batch_size, **order)
     slices = [
         (rows, replica)
-        for rows in found[start_batch:]
+        for rows in training_rows(encoded, batch_size, **order)[start_batch:]
         for replica in range(num_replicas)
     ]
 

@@ -24,16 +24,8 @@ import tqdm
 from tfcopy import atomic_files, checked_files, filesystem
 from tfcopy.data import parallel
 from tfcopy.data.corpora.corpus import TranslationCorpus, fingerprint
-from tfcopy.data.preparation import shard_files
+from tfcopy.data.preparation import prepared_corpus, shard_files
 from tfcopy.data.preparation.preparation_steps import Preparation
-from tfcopy.data.preparation.prepared_corpus import (
-    ABOUT,
-    MANIFEST,
-    Settings,
-    files_of,
-    read_manifest,
-    vocabulary_name,
-)
 
 
 def run(preparation: Preparation, runner: str, flags: list[str]) -> None:
@@ -88,7 +80,7 @@ _SHARD = re.compile(r"(train|validation|test)-\d{5}(-of-\d{5}\.npy|\.jsonl)")
 
 def prepare(
     corpus: TranslationCorpus,
-    settings: Settings,
+    settings: prepared_corpus.Settings,
     folder,
     *,
     pairs_per_shard: int = 50_000,
@@ -119,7 +111,9 @@ def prepare(
             "Wait for it to end, or choose another folder."
         ) from error
     try:
-        if not filesystem.exists(os.path.join(folder, MANIFEST)):
+        if not filesystem.exists(
+            os.path.join(folder, prepared_corpus.MANIFEST)
+        ):
             _refuse_others(folder, work, settings)
             if not _is_ready(folder, work):
                 filesystem.makedirs(work)
@@ -128,7 +122,7 @@ def prepare(
                 about["texts"] = texts
                 _run_steps(settings, work, about, runner, list(beam_flags))
             _publish(folder, work)
-        elif read_manifest(folder)["key"] != key:
+        elif prepared_corpus.read_manifest(folder)["key"] != key:
             raise ValueError(
                 f"--output: {folder} holds another corpus, or one prepared "
                 "with other flags. Choose another folder, or remove it."
@@ -141,9 +135,11 @@ def prepare(
 
 def _refuse_others(folder, work, settings):
     """Raises a ValueError that names a file or folder of somebody else."""
-    names = {vocabulary_name(side) for side in settings.sides}
+    names = {prepared_corpus.vocabulary_name(side) for side in settings.sides}
     # A command that was killed while it published has left some of its own.
-    is_published = filesystem.exists(os.path.join(work, MANIFEST))
+    is_published = filesystem.exists(
+        os.path.join(work, prepared_corpus.MANIFEST)
+    )
     for name in sorted(filesystem.listdir(folder)):
         path = os.path.join(folder, name)
         if _WORKED.fullmatch(name) and name != os.path.basename(work):
@@ -166,7 +162,7 @@ def _foreign(path):
 def _is_ready(folder, work):
     """Returns whether all parts are made; some may be published."""
     try:
-        files = files_of(read_manifest(work))
+        files = prepared_corpus.files_of(prepared_corpus.read_manifest(work))
     except ValueError:
         return False
     return all(
@@ -184,12 +180,12 @@ def _is_intact(path, checksum):
 
 def _publish(folder, work):
     """Moves all files to their places, the manifest last."""
-    files = files_of(read_manifest(work))
+    files = prepared_corpus.files_of(prepared_corpus.read_manifest(work))
     for name, checksum in files.items():
         path = os.path.join(folder, name)
         if filesystem.exists(path) and not _is_intact(path, checksum):
             raise _foreign(path)
-    for name in (*files, MANIFEST):
+    for name in (*files, prepared_corpus.MANIFEST):
         made = os.path.join(work, name)
         if filesystem.exists(made):
             atomic_files.publish_file(made, os.path.join(folder, name))
@@ -266,7 +262,7 @@ def _describe(corpus, settings):
         name: corpus.splits[name].fingerprint for name in ("validation", "test")
     }
     return {
-        **{name: getattr(corpus, name) for name in ABOUT},
+        **{name: getattr(corpus, name) for name in prepared_corpus.ABOUT},
         "fingerprints": {"train": train, **others},
         "num_skipped": {
             name: split.num_skipped for name, split in corpus.splits.items()

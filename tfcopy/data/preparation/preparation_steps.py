@@ -12,14 +12,8 @@ import os
 
 from tfcopy import checked_files
 from tfcopy.data.pairs import encoding
+from tfcopy.data.preparation import prepared_corpus
 from tfcopy.data.preparation import shard_files as files
-from tfcopy.data.preparation.prepared_corpus import (
-    FORMAT,
-    MANIFEST,
-    Settings,
-    pairs_of,
-    vocabulary_name,
-)
 from tfcopy.data.text import vocabulary
 
 _MOST_SECTIONS = 64
@@ -37,7 +31,7 @@ class Preparation:
     """
 
     work: str
-    settings: Settings
+    settings: prepared_corpus.Settings
     sizes: dict[str, list[int]]
     about: dict
 
@@ -188,7 +182,7 @@ class Preparation:
                 "shards": records,
             }
         content = {
-            "format": FORMAT,
+            "format": prepared_corpus.FORMAT,
             **self.about,
             "settings": self.settings.identity(),
             "vocabularies": {
@@ -200,8 +194,10 @@ class Preparation:
             },
             "splits": splits,
         }
-        content["pairs"] = pairs_of(content)
-        checked_files.write_json(os.path.join(self.work, MANIFEST), content)
+        content["pairs"] = prepared_corpus.pairs_of(content)
+        checked_files.write_json(
+            os.path.join(self.work, prepared_corpus.MANIFEST), content
+        )
 
     # === Files ===
 
@@ -242,7 +238,7 @@ class Preparation:
         return [self._work(name, i, extension) for i in range(self.num_train)]
 
     def _vocabulary(self, side):
-        return os.path.join(self.work, vocabulary_name(side))
+        return os.path.join(self.work, prepared_corpus.vocabulary_name(side))
 
 
 def _make_unless_intact(paths, make):

@@ -28,11 +28,8 @@ from tfcopy import filesystem
 from tfcopy import tokens as special
 from tfcopy.atomic_files import make_folder, write_atomically
 from tfcopy.data.ragged_rows import join, keep
+from tfcopy.data.text import sentencepiece_tokenizer
 from tfcopy.data.text.blanks import facts
-from tfcopy.data.text.sentencepiece_tokenizer import (
-    PieceTokenizer,
-    SentencepieceTokenizer,
-)
 from tfcopy.data.text.tokenization import normalize_blanks
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.file_formats import parse_json
@@ -46,7 +43,7 @@ _PADDING = -1
 
 
 @dataclasses.dataclass(frozen=True)
-class BytePairTokenizer(PieceTokenizer):
+class BytePairTokenizer(sentencepiece_tokenizer.PieceTokenizer):
     """Tokenizer of the byte pairs of GPT-2's and BART's vocabularies.
 
     Pieces are strings, `▁` standing for the blank before a word; see
@@ -151,10 +148,9 @@ class BytePairTokenizer(PieceTokenizer):
                 symbols[:, 1:], [[0, 0], [0, 1]], constant_values=_PADDING
             )
             symbols = tf.where(places > place, moved, symbols)
-            most = max(len(self._pairs.merged) - 1, 0)
             merged = tf.gather(
                 tf.constant([*self._pairs.merged, 0], tf.int32),
-                tf.minimum(best, most),
+                tf.minimum(best, max(len(self._pairs.merged) - 1, 0)),
             )
             symbols = tf.where(places == place, merged, symbols)
             return symbols, tf.reduce_any(best != _NONE)
@@ -206,11 +202,8 @@ def _cut_long(words):
         tf.fill(tf.shape(starts), _LONGEST),
     )
     ends = tf.concat([[0], tf.cumsum(parts)], axis=0)
-    return tf.RaggedTensor.from_row_splits(
-        cut,
-        tf.cast(tf.gather(ends, words.row_splits), tf.int64),
-        validate=False,
-    )
+    splits = tf.cast(tf.gather(ends, words.row_splits), tf.int64)
+    return tf.RaggedTensor.from_row_splits(cut, splits, validate=False)
 
 
 def _bytes_of(values, is_bytes):
@@ -345,7 +338,9 @@ def _sentencepiece(tokenizer, folder):
     # The start symbol that T5's tokenizer names is the end.
     start = padding if start in (None, end) else start
     unknown = tokenizer.token_to_id(_SPECIALS[special.UNK])
-    own = SentencepieceTokenizer(os.path.join(folder, "pieces.model"))
+    own = sentencepiece_tokenizer.SentencepieceTokenizer(
+        os.path.join(folder, "pieces.model")
+    )
     model = tokenizer.proto
     if "<0x00>" in words:  # It would spell `SPAN` as bytes.
         model += SPAN_PIECE

@@ -181,10 +181,9 @@ def mark_each(text, lines, protect: str):
 
     """
     phrases, _ = fields_of(lines)
-    numbers = tf.reshape(tf.range(tf.size(lines)), tf.shape(lines))
     return tf.map_fn(
         lambda row: mark(row[0][None], row[1], protect, row[2])[0],
-        (text, phrases, numbers),
+        (text, phrases, tf.reshape(tf.range(tf.size(lines)), tf.shape(lines))),
         fn_output_signature=tf.TensorSpec([], tf.string),
     )
 

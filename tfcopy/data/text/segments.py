@@ -16,13 +16,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from tfcopy.data.text import span_patterns
 from tfcopy.data.text.blanks import BREAKS
-from tfcopy.data.text.span_patterns import (
-    insert_texts,
-    places_of,
-    replace_spans,
-    spans_of,
-)
 
 _BLANKS = re.compile(r"(\s+)")
 _BREAK = re.compile(f"[{BREAKS}]")
@@ -43,7 +38,7 @@ def has_words(text: str, names: Sequence[str] = ()) -> bool:
     """
     if _TIME_LINE.fullmatch(text):
         return False
-    rest = replace_spans(text, names, " ") if names else text
+    rest = span_patterns.replace_spans(text, names, " ") if names else text
     return any(char.isalpha() for char in rest)
 
 
@@ -139,8 +134,10 @@ class MaskedText(NamedTuple):
             """Adds a blank to a stand-in whose span would hide the next one."""
             both = [self.spans[x] for x in match.groups()]
             both = [x if isinstance(x, str) else "" for x in both]
-            alone = [y for x in both for y in spans_of(x, self.names)]
-            is_lost = spans_of("".join(both), self.names) != alone
+            alone = [
+                y for x in both for y in span_patterns.spans_of(x, self.names)
+            ]
+            is_lost = span_patterns.spans_of("".join(both), self.names) != alone
             return match[1] + " " * is_lost
 
         text = re.sub(f"({found})(?=({found}))", separate, texts[self.text])
@@ -171,10 +168,12 @@ def mask(
     begins, ends = [x for x, _ in links], [0, *(y for _, y in links)]
     unknown = [
         place
-        for place in places_of(text, names)
+        for place in span_patterns.places_of(text, names)
         if place[0] >= ends[bisect.bisect_right(begins, place[0])]
     ]
-    places = sorted({*unknown, *links} - {*places_of(text, known)})
+    places = sorted(
+        {*unknown, *links} - {*span_patterns.places_of(text, known)}
+    )
     if not forms or not places:
         return MaskedText(text, {})
     # No text contains all of these.
@@ -190,7 +189,7 @@ def mask(
             if link := links.get(place):
                 first, inner, last = filter(None, link.groups())
                 spans[name] = first, mask(inner, names, known, in_turn), last
-        masked_text = insert_texts(text, places, spans)
-        if spans.keys() <= {*spans_of(masked_text, known)}:
+        masked_text = span_patterns.insert_texts(text, places, spans)
+        if spans.keys() <= {*span_patterns.spans_of(masked_text, known)}:
             break
     return MaskedText(masked_text, spans, names)

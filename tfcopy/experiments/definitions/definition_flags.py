@@ -7,18 +7,7 @@ they are run.
 import dataclasses
 from typing import Literal
 
-from tfcopy.experiments.config import (
-    ModelConfig,
-    RunConfig,
-    Share,
-    TrainingConfig,
-    corpus_file,
-    data,
-    file,
-    group,
-    model,
-    training,
-)
+from tfcopy.experiments import config
 from tfcopy.flags import NonNegativeInt, PositiveFloat, PositiveInt
 
 
@@ -66,8 +55,10 @@ class WordSources:
         return self.reads is not None or self.spelling
 
 
-@group
-class DefinitionsConfig(ModelConfig, TrainingConfig, RunConfig):
+@config.group
+class DefinitionsConfig(
+    config.ModelConfig, config.TrainingConfig, config.RunConfig
+):
     """Models that read definitions of the words that they do not know.
 
     Attributes:
@@ -96,23 +87,25 @@ class DefinitionsConfig(ModelConfig, TrainingConfig, RunConfig):
         learning_rate: Learning rate of the optimizer.
     """
 
-    corpus: str = data.common("demo", corpus="dataset")
-    data_dir: str | None = corpus_file(corpus="place")
-    num_train: PositiveInt = data.common(20_000)
-    dictionary: str | None = file.common()
-    wordnet: str | None = file.common()
-    vectors: str | None = file.common()
-    vectors_dim: PositiveInt = data(48)
-    vocabulary_size: PositiveInt = data.common(3_000)
-    definition_vocabulary_size: PositiveInt | None = data(None)
-    max_definitions: PositiveInt = model(20)
-    max_definition_length: PositiveInt = model(30)
-    embedding_dropout: Share = model(0.0)
-    initializers: Literal["keras", "glorot_uniform", "uniform"] = model("keras")
-    learning_rate: PositiveFloat = training.common(3e-3)
+    corpus: str = config.data.common("demo", corpus="dataset")
+    data_dir: str | None = config.corpus_file(corpus="place")
+    num_train: PositiveInt = config.data.common(20_000)
+    dictionary: str | None = config.file.common()
+    wordnet: str | None = config.file.common()
+    vectors: str | None = config.file.common()
+    vectors_dim: PositiveInt = config.data(48)
+    vocabulary_size: PositiveInt = config.data.common(3_000)
+    definition_vocabulary_size: PositiveInt | None = config.data(None)
+    max_definitions: PositiveInt = config.model(20)
+    max_definition_length: PositiveInt = config.model(30)
+    embedding_dropout: config.Share = config.model(0.0)
+    initializers: Literal["keras", "glorot_uniform", "uniform"] = config.model(
+        "keras"
+    )
+    learning_rate: PositiveFloat = config.training.common(3e-3)
 
 
-@group
+@config.group
 class LabelledTextsConfig(DefinitionsConfig):
     """Texts with labels, whose most frequent words are not looked up.
 
@@ -128,9 +121,9 @@ class LabelledTextsConfig(DefinitionsConfig):
         exclude_top_k: Do not look up this many of the most frequent words.
     """
 
-    train_file: str | None = corpus_file()
-    validation_file: str | None = file.common()
-    test_file: str | None = file.common(role="test")
-    num_held_out: PositiveInt | None = data(None)
-    baseline_vocabulary_size: PositiveInt | None = data(None)
-    exclude_top_k: NonNegativeInt = model(0)
+    train_file: str | None = config.corpus_file()
+    validation_file: str | None = config.file.common()
+    test_file: str | None = config.file.common(role="test")
+    num_held_out: PositiveInt | None = config.data(None)
+    baseline_vocabulary_size: PositiveInt | None = config.data(None)
+    exclude_top_k: NonNegativeInt = config.model(0)

@@ -233,11 +233,8 @@ def draw_categories(text_system, categories, folder):
         except ImportError as error:
             print(f"Warning: no picture of nouns ({one_line(error)}).")
             return scores
-        _keep(
-            reporting.figures.categories_figure(points, words, groups),
-            "categories",
-            folder,
-        )
+        image = reporting.figures.categories_figure(points, words, groups)
+        _keep(image, "categories", folder)
     return scores
 
 

@@ -24,14 +24,11 @@ from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.experiments import training_choices
 from tfcopy.experiments.config import config_for_system, from_flags
+from tfcopy.experiments.definitions import definition_flags
 from tfcopy.experiments.definitions.definition_data import (
     NUM_SPECIALS,
     DefinitionData,
     definition_vocabulary,
-)
-from tfcopy.experiments.definitions.definition_flags import (
-    DefinitionsConfig,
-    WordSources,
 )
 from tfcopy.experiments.run import Run, System
 from tfcopy.layers import DefinitionEmbedding, ForwardLSTM, RecurrentReader
@@ -67,7 +64,7 @@ class TextSystem:
 def build(
     run: Run,
     name: str,
-    sources: WordSources,
+    sources: definition_flags.WordSources,
     data: DefinitionData,
     make_model: Callable,
     kind: type[TextModel],
@@ -88,7 +85,9 @@ def build(
         examples: Texts that an export is asked first; by default the data's.
         finish: As in `TextBatches`, with the features as first argument.
     """
-    config: DefinitionsConfig = config_for_system(run.config, name)
+    config: definition_flags.DefinitionsConfig = config_for_system(
+        run.config, name
+    )
     begin, end = kind.marks
     features = make_features(config, sources, data, begin=begin, end=end)
 
@@ -123,13 +122,8 @@ def build(
         known = features if sources.fixed else features.packer
         vectors = data.vectors_of(known.vocabulary)
         identity["vectors"] = word_vectors.checksum(vectors)
-    system = run.build(
-        name,
-        model,
-        serve,
-        data.examples if examples is None else examples,
-        more_identity=identity,
-    )
+    examples = data.examples if examples is None else examples
+    system = run.build(name, model, serve, examples, more_identity=identity)
     finish = finish and functools.partial(finish, features)
     batches = TextBatches(features, data.words, finish)
     return TextSystem(system, features, batches)
@@ -215,8 +209,8 @@ def predict(
 
 
 def word_embedding(
-    config: DefinitionsConfig,
-    sources: WordSources,
+    config: definition_flags.DefinitionsConfig,
+    sources: definition_flags.WordSources,
     data: DefinitionData,
     features: DefinitionFeatures,
     reader: keras.Layer | None = None,
@@ -272,7 +266,7 @@ def _embeddings_initializer(config):
     return keras.initializers.get(config.initializers)
 
 
-def lstm_options(config: DefinitionsConfig) -> dict:
+def lstm_options(config: definition_flags.DefinitionsConfig) -> dict:
     """Returns the initializers of LSTMs: Keras's, or one for all."""
     if config.initializers == "keras":
         return {
@@ -288,8 +282,8 @@ def lstm_options(config: DefinitionsConfig) -> dict:
 
 
 def make_features(
-    config: DefinitionsConfig,
-    sources: WordSources,
+    config: definition_flags.DefinitionsConfig,
+    sources: definition_flags.WordSources,
     data: DefinitionData,
     **options,
 ) -> DefinitionFeatures:

@@ -109,11 +109,8 @@ def train(system, data, **options):
         **options: More arguments of `pair_training.train`.
     """
     options = {"metrics": pair_training.copy_probability, **options}
+    loss = losses.of_head(system.model.head)
     *_, results = pair_training.train(
-        system,
-        data,
-        losses.of_head(system.model.head),
-        normalize="sentences",
-        **options,
+        system, data, loss, normalize="sentences", **options
     )
     return results

@@ -259,8 +259,7 @@ def check_spelling(data):
     lost = literal + np.sum(np.isin(ids, known))
     message = (
         f"--pointers unk: {lost:,} words of the training sources are <unk> or "
-        f"UNK already, and {spelt:,} unknown ones are spelt out; "
-        f"{NO_SPELLING}"
+        f"UNK already, and {spelt:,} unknown ones are spelt out; {NO_SPELLING}"
     )
     if lost > spelt:
         raise ValueError(f"{message}.")

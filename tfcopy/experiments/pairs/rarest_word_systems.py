@@ -16,20 +16,12 @@ from tfcopy.data.generated import rarest_word_task
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.decoding import SearchOptions
-from tfcopy.experiments import reporting
+from tfcopy.experiments import reporting, training_choices
 from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs.model_flags import RarestWordConfig
 from tfcopy.experiments.pairs.pair_training import SamplePictures
 from tfcopy.experiments.reporting import figures
 from tfcopy.experiments.run import System
-from tfcopy.experiments.training_choices import (
-    Batching,
-    log_tables,
-    make_trainer,
-    make_trainer_data,
-    naming_batch_tokens,
-    summarize_result,
-)
 from tfcopy.flags import name_flags
 from tfcopy.layers import copying
 from tfcopy.models.rarest_word_model import RarestWord, best_words
@@ -86,9 +78,11 @@ def text(words):
 
 def prepare(config: RarestWordConfig) -> Data:
     """Prepares the task that the flags describe; a ValueError names one."""
-    limit = from_flags(Batching, config).limit([(config.length,)])
+    limit = from_flags(training_choices.Batching, config).limit(
+        [(config.length,)]
+    )
     if isinstance(limit, TokenLimit):
-        with naming_batch_tokens():
+        with training_choices.naming_batch_tokens():
             limit.check([np.array([config.length])])
         limit = limit.rows((config.length,))
     with name_flags(size="train_size"):
@@ -129,12 +123,12 @@ def train_and_test(system: System, data):
     result = _trainer(system, task, data, on_eval).fit()
     if system.folder:
         table = system.model.source_embedding.embeddings
-        log_tables(system, {"words": (table, task.vocabulary)})
+        training_choices.log_tables(system, {"words": (table, task.vocabulary)})
     words, _ = answer_all(answer, data.validation)
     dev_errors = errors(words, data.validation, data.task)
     words, copied_from = answer_all(answer, data.test)
     return {
-        **summarize_result(system, result),
+        **training_choices.summarize_result(system, result),
         "best_update": result.best_update,
         "perplexity": result.best_dev_perplexity,
         "dev_error_rate": dev_errors["error_rate"],
@@ -163,7 +157,7 @@ def _trainer(system, task, data, on_eval):
     validation = tf.data.Dataset.from_tensor_slices(
         task.encode(data.validation)
     )
-    return make_trainer(
+    return training_choices.make_trainer(
         system,
         losses.of_head(system.model.head),
         _batches(config, data.train, task),
@@ -176,7 +170,10 @@ def _trainer(system, task, data, on_eval):
 
 def _batches(config, train, task):
     """Returns the training data in the form that `Trainer` takes."""
-    batching, length = from_flags(Batching, config), np.array([config.length])
+    batching, length = (
+        from_flags(training_choices.Batching, config),
+        np.array([config.length]),
+    )
     limit = batching.limit([(config.length,)])
     shapes = {
         name: (None, ids.shape[1])
@@ -204,7 +201,7 @@ def _batches(config, train, task):
         places = tf.data.Dataset.range(*(x * num_replicas for x in ends))
         return places.map(read_tensors)
 
-    return make_trainer_data(make)
+    return training_choices.make_trainer_data(make)
 
 
 def _metrics(batch, distribution):

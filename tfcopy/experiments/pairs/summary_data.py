@@ -62,11 +62,8 @@ def make_tokenizer(config: SummariesConfig, corpus, folder):
     """
     if config.backbone is not None:
         return pretrained.pieces(config.backbone, folder).tokenizers[0]
-    return Tokenizer(
-        mode="space" if corpus.tokenized else config.tokenization,
-        language="en",
-        lowercase=config.lowercase,
-    )
+    mode = "space" if corpus.tokenized else config.tokenization
+    return Tokenizer(mode=mode, language="en", lowercase=config.lowercase)
 
 
 def _load_tfds(config):

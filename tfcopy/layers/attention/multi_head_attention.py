@@ -9,17 +9,14 @@ import math
 import keras
 from keras import ops
 
-from tfcopy.layers.attention.pointing_attention import (
-    PointingAttention,
-    masked_log_softmax,
-)
+from tfcopy.layers.attention import pointing_attention
 from tfcopy.layers.configured import Configured, Initializer
 from tfcopy.layers.products import dense
 from tfcopy.layers.tensors import split_heads
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class MultiHeadAttention(Configured, PointingAttention):
+class MultiHeadAttention(Configured, pointing_attention.PointingAttention):
     """Multi-head attention of decoder states over encoder states.
 
     With `d = U / H`, the score of source step j in head h is
@@ -101,7 +98,7 @@ class MultiHeadAttention(Configured, PointingAttention):
         scores = self._add_to_scores(scores, state, memory)
         mask_bias = ops.expand_dims(memory.sentences["mask_bias"], (1, 2))
         log_weights = ops.logsumexp(
-            masked_log_softmax(scores, mask_bias), axis=1
+            pointing_attention.masked_log_softmax(scores, mask_bias), axis=1
         ) - math.log(self.num_heads)
         if one:
             log_weights = ops.squeeze(log_weights, 1)

@@ -7,16 +7,10 @@ embedding size.
 import keras
 from keras import ops
 
+from tfcopy.layers import tensors
 from tfcopy.layers.attention.bahdanau_attention import BahdanauAttention
 from tfcopy.layers.configured import Initializer, check_choice, check_positive
 from tfcopy.layers.loop import Product, expand_beams
-from tfcopy.layers.tensors import (
-    add_norms,
-    argmax,
-    cast_norms,
-    normalize,
-    split,
-)
 
 MODES = ("plan", "repeat")
 SWITCHES = ("previous", "current")
@@ -186,7 +180,7 @@ class PlanAttention(BahdanauAttention):
                 "gate_query", query_dim, k
             )
             self.gate_key_kernel = self._add_kernel("gate_key", self.units, k)
-        self.norms = add_norms(self, self._norm_sizes())
+        self.norms = tensors.add_norms(self, self._norm_sizes())
 
     def _norm_sizes(self):
         """Returns the sizes of the layer normalisations, by name."""
@@ -247,7 +241,7 @@ class PlanAttention(BahdanauAttention):
         sentences = {}
         weights = {
             "query_bias": self._query_bias(),
-            "norms": cast_norms(self.norms),
+            "norms": tensors.cast_norms(self.norms),
         }
         if self._has_gate:
             sentences["gate_keys"] = ops.matmul(
@@ -318,10 +312,10 @@ class PlanAttention(BahdanauAttention):
         if self.layer_norm:
             norms = memory.weights["norms"]
             hidden, logits, kappa, gate, noise = self._split(query)
-            hidden = normalize(hidden, norms["hidden"])
-            logits = normalize(logits, norms["commitment"])
+            hidden = tensors.normalize(hidden, norms["hidden"])
+            logits = tensors.normalize(logits, norms["commitment"])
             if self._has_gate:
-                gate = normalize(gate, norms["gate"])
+                gate = tensors.normalize(gate, norms["gate"])
             parts = [hidden, logits, kappa, gate, noise]
             query = ops.concatenate(parts, axis=-1)
         return query if words is None else query + words
@@ -332,13 +326,9 @@ class PlanAttention(BahdanauAttention):
             kappa = inverse_temperature(kappa)
         else:
             kappa = ops.full_like(kappa, self.inverse_temperature)
+        previous = state["commitment"]
         replan, committed = commit(
-            state["commitment"],
-            logits,
-            kappa,
-            noise,
-            self.switch,
-            self.resample,
+            previous, logits, kappa, noise, self.switch, self.resample
         )
         if self.always_replan:
             replan = ops.ones_like(replan)
@@ -364,14 +354,16 @@ class PlanAttention(BahdanauAttention):
         """Splits a query into hidden part, z, kappa, gate part and noise."""
         sizes = self._sizes
         places = [sum(sizes[: i + 1]) for i in range(len(sizes) - 1)]
-        return split(query, places)
+        return tensors.split(query, places)
 
     def _new_plan(self, hidden, gate, old, memory):
         """Computes `(1 - v) new + v old`, `(B, S, k)`."""
         # One large product each.
         summary = Product(*memory.weights["summarize"])(old)
         if self.layer_norm:
-            summary = normalize(summary, memory.weights["norms"]["summary"])
+            summary = tensors.normalize(
+                summary, memory.weights["norms"]["summary"]
+            )
         hidden = hidden + Product(memory.weights["read"])(ops.tanh(summary))
         new = self._scores(hidden, memory)
         if not self._has_gate:
@@ -404,7 +396,7 @@ def straight_through(probabilities):
     Args:
         probabilities: `(B, k)`.
     """
-    chosen = ops.one_hot(argmax(probabilities), probabilities.shape[-1])
+    chosen = ops.one_hot(tensors.argmax(probabilities), probabilities.shape[-1])
     # In this order the value has no rounding error.
     return chosen + (probabilities - ops.stop_gradient(probabilities))
 

@@ -132,12 +132,9 @@ class PointingAttention(keras.layers.Layer):
             context, log_weights, state = self.step(query, state, memory)
             return (context, log_weights), state
 
+        steps = ops.transpose(queries, (1, 0, 2))
         outputs, _ = scan(
-            step,
-            ops.transpose(queries, (1, 0, 2)),
-            self.initial_state(memory),
-            memory,
-            training,
+            step, steps, self.initial_state(memory), memory, training
         )
         return tuple(ops.transpose(x, (1, 0, 2)) for x in outputs)
 

@@ -7,17 +7,12 @@ units, C value size.
 import keras
 from keras import ops
 
-from tfcopy.layers.configured import (
-    Blockwise,
-    Configured,
-    Initializer,
-    check_positive,
-)
+from tfcopy.layers import configured
 from tfcopy.layers.loop import Product, first_history, scan
 from tfcopy.layers.products import multiply
 
 
-class DecoderCell(Configured, keras.layers.Layer):
+class DecoderCell(configured.Configured, keras.layers.Layer):
     """Base of decoder cells: one step of a decoder with attention.
 
     Training calls `prepare` once per sentence and then `unroll`, which runs all
@@ -38,12 +33,12 @@ class DecoderCell(Configured, keras.layers.Layer):
         self,
         units: int,
         attention: keras.Layer,
-        kernel_initializer: Initializer = "glorot_uniform",
+        kernel_initializer: configured.Initializer = "glorot_uniform",
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
         self.keep_arguments(locals())
-        check_positive("units", units)
+        configured.check_positive("units", units)
 
     @property
     def state_size(self):
@@ -166,8 +161,8 @@ class RecurrentCell(DecoderCell):
         self,
         units: int,
         attention: keras.Layer,
-        kernel_initializer: Initializer = "glorot_uniform",
-        recurrent_initializer: Initializer = "orthogonal",
+        kernel_initializer: configured.Initializer = "glorot_uniform",
+        recurrent_initializer: configured.Initializer = "orthogonal",
         **kwargs,
     ):
         super().__init__(units, attention, kernel_initializer, **kwargs)
@@ -180,7 +175,7 @@ class RecurrentCell(DecoderCell):
             initializer = self.recurrent_initializer
         return self.add_weight(
             (rows, blocks * self.units),
-            Blockwise(initializer, blocks),
+            configured.Blockwise(initializer, blocks),
             name=f"{name}_kernel",
         )
 

@@ -10,25 +10,9 @@ import math
 import keras
 from keras import ops
 
+from tfcopy.layers import configured, tensors
 from tfcopy.layers.cells.decoder_cell import HistoryCell
-from tfcopy.layers.configured import (
-    Blockwise,
-    Configured,
-    Initializer,
-    check_choice,
-    check_heads,
-)
 from tfcopy.layers.loop import Memory, Product
-from tfcopy.layers.tensors import (
-    add_norms,
-    cast_norms,
-    masked_softmax,
-    merge_heads,
-    normalize,
-    or_all,
-    split,
-    split_heads,
-)
 
 POSITIONS = ("sinusoidal", "learned", "rotary")
 
@@ -81,7 +65,7 @@ class TransformerCell(HistoryCell):
         self,
         units: int,
         attention: keras.Layer,
-        kernel_initializer: Initializer = "glorot_uniform",
+        kernel_initializer: configured.Initializer = "glorot_uniform",
         num_layers: int = 2,
         num_heads: int = 4,
         feedforward_units: int | None = None,
@@ -94,8 +78,8 @@ class TransformerCell(HistoryCell):
     ):
         super().__init__(units, attention, kernel_initializer, **kwargs)
         self.keep_arguments(locals())
-        check_heads(units, num_layers, num_heads)
-        check_choice("positions", positions, POSITIONS)
+        configured.check_heads(units, num_layers, num_heads)
+        configured.check_choice("positions", positions, POSITIONS)
         if positions == "rotary" and units // num_heads % 2:
             raise ValueError(
                 "With rotary `positions`, `units` must be an even multiple of "
@@ -122,7 +106,7 @@ class TransformerCell(HistoryCell):
         self.input_kernel = self._add_kernel("input", inputs_shape[-1], units)
         self.input_bias = self._add_bias("input", units)
         sites = ("input", "output") if self.normalize_first else ("input",)
-        self.norms = add_norms(self, dict.fromkeys(sites, units))
+        self.norms = tensors.add_norms(self, dict.fromkeys(sites, units))
         if self.positions == "learned":
             self.position_table = self.add_weight(
                 name="position_table",
@@ -143,12 +127,12 @@ class TransformerCell(HistoryCell):
             `(..., units)`, float32.
         """
         words = self._multiply(inputs, self.input_kernel, self.input_bias)
-        return normalize(words, cast_norms(self.norms)["input"])
+        return tensors.normalize(words, tensors.cast_norms(self.norms)["input"])
 
     def prepare(self, annotations, mask=None):
         """Prepares the `Memory` that all steps share."""
-        mask = or_all(mask, annotations)
-        weights = {"norms": cast_norms(self.norms)}
+        mask = tensors.or_all(mask, annotations)
+        weights = {"norms": tensors.cast_norms(self.norms)}
         if self.positions == "learned":
             weights["positions"] = ops.cast(self.position_table, "float32")
         memory = self._prepare(annotations, mask, weights)
@@ -223,7 +207,7 @@ class TransformerCell(HistoryCell):
                 training,
             )
         if self.normalize_first:
-            x = normalize(x, memory.weights["norms"]["output"])
+            x = tensors.normalize(x, memory.weights["norms"]["output"])
         return x, rows
 
 
@@ -231,7 +215,7 @@ _SITES = ("self", "cross", "feedforward")
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class TransformerBlock(Configured, keras.layers.Layer):
+class TransformerBlock(configured.Configured, keras.layers.Layer):
     """Block of a Transformer decoder.
 
     It has self-attention, attention over the source, and a feed-forward
@@ -265,7 +249,7 @@ class TransformerBlock(Configured, keras.layers.Layer):
         num_heads: int,
         feedforward_units: int | None,
         normalize_first: bool = True,
-        kernel_initializer: Initializer = "glorot_uniform",
+        kernel_initializer: configured.Initializer = "glorot_uniform",
         dropout: float = 0.0,
         seed: int | None = None,
         **kwargs,
@@ -291,13 +275,13 @@ class TransformerBlock(Configured, keras.layers.Layer):
             name: self._add_product(name, *shape)
             for name, shape in shapes.items()
         }
-        self.norms = add_norms(self, dict.fromkeys(_SITES, units))
+        self.norms = tensors.add_norms(self, dict.fromkeys(_SITES, units))
 
     def _add_product(self, name, size, blocks, units):
         kernel = self.add_weight(
             name=f"{name}_kernel",
             shape=(size, blocks * units),
-            initializer=Blockwise(self.kernel_initializer, blocks),
+            initializer=configured.Blockwise(self.kernel_initializer, blocks),
         )
         return kernel, self._add_bias(name, blocks * units)
 
@@ -316,7 +300,9 @@ class TransformerBlock(Configured, keras.layers.Layer):
         both = products.pop("cross_key_value")(ops.cast(annotations, "float32"))
         keys, values = self._heads(both, 2)
         sentences = {"keys": keys, "values": values, "mask": mask}
-        return Memory(sentences, {**products, "norms": cast_norms(self.norms)})
+        return Memory(
+            sentences, {**products, "norms": tensors.cast_norms(self.norms)}
+        )
 
     def run(self, x, memory, visible, join, turn=None, training=False):
         """Runs the block for some rows of each sentence.
@@ -362,27 +348,31 @@ class TransformerBlock(Configured, keras.layers.Layer):
             _SITES, (attend_self, attend_source, feed_forward)
         ):
             norm = weights["norms"][site]
-            y = function(normalize(x, norm) if self.normalize_first else x)
+            y = function(
+                tensors.normalize(x, norm) if self.normalize_first else x
+            )
             x = x + self.dropout_layer(y, training=training)
             if not self.normalize_first:
-                x = normalize(x, norm)
+                x = tensors.normalize(x, norm)
         return x, rows
 
     def _attend(self, queries, rows, visible, training):
         """Attends with queries `(B, H, N, d)`; returns `(B, N, U)`, float32."""
         queries = queries * math.sqrt(self.num_heads / self.units)
         scores = ops.einsum("bhnd,bhmd->bhnm", queries, rows["keys"])
-        weights = masked_softmax(scores, ops.expand_dims(visible, 1), axis=-1)
+        weights = tensors.masked_softmax(
+            scores, ops.expand_dims(visible, 1), axis=-1
+        )
         weights = self._cast(self.dropout_layer(weights, training=training))
-        read = merge_heads(ops.matmul(weights, rows["values"]))
+        read = tensors.merge_heads(ops.matmul(weights, rows["values"]))
         return ops.cast(read, "float32")
 
     def _heads(self, x, parts):
         """Splits `(B, N, parts * U)` into `parts` tensors `(B, H, N, d)`."""
         places = [self.units * i for i in range(1, parts)]
         x = self._cast(x)
-        several = split(x, places) if places else [x]
-        return [split_heads(part, self.num_heads) for part in several]
+        several = tensors.split(x, places) if places else [x]
+        return [tensors.split_heads(part, self.num_heads) for part in several]
 
 
 _LONGEST = 10_000.0

@@ -87,9 +87,8 @@ class WordCombination(Configured, keras.layers.Layer):
             elif shape[-1] != embedding_dim:
                 raise ValueError(
                     "Unless `combine` is 'transform', each source must have "
-                    f"the size of the embeddings, {embedding_dim}. "
-                    f"Received: {name} of size {shape[-1]}, "
-                    f"combine={self.combine!r}."
+                    f"the size of the embeddings, {embedding_dim}. Received: "
+                    f"{name} of size {shape[-1]}, combine={self.combine!r}."
                 )
 
     def call(self, ids, word, sources, training=False):

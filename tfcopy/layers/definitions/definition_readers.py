@@ -215,15 +215,11 @@ class LSTMReader(Configured, DefinitionReader):
         ids = ops.transpose(ids)
         keep = ops.expand_dims(ops.cast(ids != tokens.PAD, "float32"), -1)
         projected = project(ids)  # (K, N, 4D)
-        kernel = self._cast(self.recurrent_kernel)
+        memory = {"recurrent": Product(self._cast(self.recurrent_kernel))}
         # `zeros_like` also works if the number of `ids` is unknown.
         zeros = ops.zeros_like(projected[0, :, : self.units])
         _, (_, hidden) = scan(
-            self._step,
-            (projected, keep),
-            (zeros, zeros),
-            {"recurrent": Product(kernel)},
-            training,
+            self._step, (projected, keep), (zeros, zeros), memory, training
         )
         return hidden
 

@@ -7,13 +7,7 @@ of a kernel; for `WordGRU` N words, E embedding size, D units.
 import keras
 from keras import ops
 
-from tfcopy.layers.cells.gates import (
-    add_gate_weights,
-    gru_update,
-    gru_update_reset_before,
-    lstm_bias,
-    lstm_update,
-)
+from tfcopy.layers.cells import gates
 from tfcopy.layers.configured import Configured, Initializer, Unmasked
 from tfcopy.layers.loop import Product, scan
 from tfcopy.layers.products import multiply, word_products
@@ -84,7 +78,7 @@ class Bidirectional(Configured, Unmasked):
     def build(self, inputs_shape, mask_shape=None):
         size, bias = inputs_shape[-1], self.bias_initializer
         for prefix in ("forward_", "backward_"):
-            add_gate_weights(self, size, self.blocks, bias, prefix)
+            gates.add_gate_weights(self, size, self.blocks, bias, prefix)
 
     def call(self, inputs, mask=None, training=False):
         mask = or_all(mask, inputs)
@@ -178,15 +172,17 @@ class BidirectionalGRU(Bidirectional):
     def products(self, kernels):
         if self.reset_after:
             return super().products(kernels)
-        gates, candidate = split(kernels, [2 * self.units])
-        return {"gates": Product(gates), "candidate": Product(candidate)}
+        gate_kernels, candidate = split(kernels, [2 * self.units])
+        return {"gates": Product(gate_kernels), "candidate": Product(candidate)}
 
     def update(self, projected, state, memory):
         (hidden,) = state
         if self.reset_after:
-            return [gru_update(projected, memory["recurrent"](hidden), hidden)]
+            return [
+                gates.gru_update(projected, memory["recurrent"](hidden), hidden)
+            ]
         return [
-            gru_update_reset_before(
+            gates.gru_update_reset_before(
                 projected, memory["gates"](hidden), memory["candidate"], hidden
             )
         ]
@@ -232,12 +228,12 @@ class BidirectionalLSTM(Bidirectional):
 
     @property
     def bias_initializer(self):
-        return lstm_bias(self.unit_forget_bias)
+        return gates.lstm_bias(self.unit_forget_bias)
 
     def update(self, projected, state, memory):
         cell, hidden = state
         recurrent = memory["recurrent"](hidden)
-        hidden, cell = lstm_update(projected + recurrent, cell)
+        hidden, cell = gates.lstm_update(projected + recurrent, cell)
         return [cell, hidden]
 
 
@@ -283,35 +279,29 @@ class ForwardLSTM(Configured, Unmasked):
         self.keep_arguments(locals())
 
     def build(self, inputs_shape, mask_shape=None):
-        bias = lstm_bias(self.unit_forget_bias)
-        add_gate_weights(self, inputs_shape[-1], 4, bias)
+        bias = gates.lstm_bias(self.unit_forget_bias)
+        gates.add_gate_weights(self, inputs_shape[-1], 4, bias)
 
     def call(self, inputs, mask=None, training=False):
         projected = multiply(
             ops.transpose(inputs, (1, 0, 2)), self.kernel, self.compute_dtype
         )
         projected = projected + ops.cast(self.bias, "float32")  # (S, B, 4U)
-        kernel = self._cast(self.recurrent_kernel)
         steps = {"projected": projected}
         if mask is not None:
             keep = ops.cast(ops.transpose(mask), "float32")
             steps["keep"] = ops.expand_dims(keep, -1)  # (S, B, 1)
         # `zeros_like` also works if the batch size is unknown.
         zeros = ops.zeros_like(projected[0, :, : self.units])
-        states, _ = scan(
-            self._step,
-            steps,
-            (zeros, zeros),
-            {"recurrent": Product(kernel)},
-            training,
-        )
+        memory = {"recurrent": Product(self._cast(self.recurrent_kernel))}
+        states, _ = scan(self._step, steps, (zeros, zeros), memory, training)
         return ops.transpose(states, (1, 0, 2))
 
     @staticmethod
     def _step(inputs, state, memory):
         cell, hidden = state
         projected = inputs["projected"] + memory["recurrent"](hidden)
-        new_hidden, new_cell = lstm_update(projected, cell)
+        new_hidden, new_cell = gates.lstm_update(projected, cell)
         if "keep" in inputs:
             new_hidden = hidden + inputs["keep"] * (new_hidden - hidden)
             new_cell = cell + inputs["keep"] * (new_cell - cell)
@@ -379,7 +369,7 @@ class WordGRU(Configured, Unmasked):
             shape=(self.num_words, self.embedding_dim),
             initializer=self.embeddings_initializer,
         )
-        add_gate_weights(self, self.embedding_dim, 3)
+        gates.add_gate_weights(self, self.embedding_dim, 3)
 
     def call(self, ids, mask, training=False):
         batch, length = ops.shape(ids)
@@ -396,16 +386,13 @@ class WordGRU(Configured, Unmasked):
         first, others = split(projected, [1], axis=0)
         keep_first, keep_others = split(keep, [1], axis=0)
         zeros = ops.zeros_like(first)
-        state = gru_update(first, zeros, zeros[..., : self.units])
+        state = gates.gru_update(first, zeros, zeros[..., : self.units])
         states = keep_first * state  # (1, B, D)
         final = states[0]
         if ids.shape[1] > 1:
+            memory = {"recurrent": Product(self._cast(self.recurrent_kernel))}
             following, final = scan(
-                self._step,
-                (others, keep_others),
-                final,
-                {"recurrent": Product(self._cast(self.recurrent_kernel))},
-                training,
+                self._step, (others, keep_others), final, memory, training
             )
             states = ops.concatenate([states, following], axis=0)
         return ops.transpose(states, (1, 0, 2)), final
@@ -413,7 +400,7 @@ class WordGRU(Configured, Unmasked):
     @staticmethod
     def _step(inputs, state, memory):
         projected, keep = inputs
-        new = gru_update(projected, memory["recurrent"](state), state)
+        new = gates.gru_update(projected, memory["recurrent"](state), state)
         state = state + keep * (new - state)
         return state, state
 

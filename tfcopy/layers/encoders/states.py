@@ -6,18 +6,12 @@ Shapes: B batch, S source steps, E input size, C annotation size, P positions.
 import keras
 from keras import ops
 
-from tfcopy.layers.configured import (
-    Configured,
-    Initializer,
-    Unmasked,
-    another,
-    check_positive,
-)
+from tfcopy.layers import configured
 from tfcopy.layers.tensors import or_all
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class MeanInitialState(Configured, Unmasked):
+class MeanInitialState(configured.Configured, configured.Unmasked):
     """First decoder state `tanh(W mean_j annotations_j + b)`, without padding.
 
     Args:
@@ -59,7 +53,7 @@ class MeanInitialState(Configured, Unmasked):
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class StateReduction(Configured, Unmasked):
+class StateReduction(configured.Configured, configured.Unmasked):
     """First decoder state: `relu(W_i final_i + b_i)` for each part `i`.
 
     For an LSTM, part 0 is the cell state and part 1 the hidden state, each with
@@ -94,8 +88,8 @@ class StateReduction(Configured, Unmasked):
         units: int,
         parts: int = 2,
         activation: str = "relu",
-        kernel_initializer: Initializer = "glorot_uniform",
-        bias_initializer: Initializer = "zeros",
+        kernel_initializer: configured.Initializer = "glorot_uniform",
+        bias_initializer: configured.Initializer = "zeros",
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -105,8 +99,10 @@ class StateReduction(Configured, Unmasked):
             keras.layers.Dense(
                 units,
                 activation=self.activation,
-                kernel_initializer=another(self.kernel_initializer, i),
-                bias_initializer=another(self.bias_initializer, i),
+                kernel_initializer=configured.another(
+                    self.kernel_initializer, i
+                ),
+                bias_initializer=configured.another(self.bias_initializer, i),
                 dtype=self.dtype_policy,
                 name=f"reduction_{i}",
             )
@@ -133,7 +129,7 @@ class StateReduction(Configured, Unmasked):
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class PositionOneHot(Configured, Unmasked):
+class PositionOneHot(configured.Configured, configured.Unmasked):
     """Layer that appends the one-hot position to each annotation of an encoder.
 
     The authors' code of CopyNet does this for the synthetic rules, with 57
@@ -166,7 +162,7 @@ class PositionOneHot(Configured, Unmasked):
     def __init__(self, encoder: keras.Layer, positions: int = 57, **kwargs):
         super().__init__(**kwargs)
         self.keep_arguments(locals())
-        check_positive("positions", positions)
+        configured.check_positive("positions", positions)
 
     def build(self, inputs_shape, mask_shape=None):
         if not self.encoder.built:

@@ -7,12 +7,7 @@ size, D decoder units.
 import keras
 from keras import ops
 
-from tfcopy.layers.copying import (
-    MASKED,
-    log_add,
-    log_normalizer,
-    marginal_log_likelihood,
-)
+from tfcopy.layers import copying
 from tfcopy.layers.heads.softmax_head import SoftmaxHead
 
 
@@ -83,16 +78,18 @@ class CopyNetHead(SoftmaxHead):
             hidden = self._cast(decoded["hidden"])
             scores = ops.matmul(hidden, ops.transpose(keys, (0, 2, 1)))
         scores = ops.cast(scores, "float32")
-        return ops.where(ops.expand_dims(source_mask, 1), scores, MASKED)
+        return ops.where(
+            ops.expand_dims(source_mask, 1), scores, copying.MASKED
+        )
 
     def mix(self, logits, decoded, annotations, source_mask, training=False):
         scores = self.copy_scores(decoded, annotations, source_mask)
-        generate = log_normalizer(logits)
-        total = log_add(generate, ops.logsumexp(scores, axis=-1))
+        generate = copying.log_normalizer(logits)
+        total = copying.log_add(generate, ops.logsumexp(scores, axis=-1))
         copies = ops.where(
             ops.expand_dims(source_mask, 1),
             scores - ops.expand_dims(total, -1),
-            MASKED,
+            copying.MASKED,
         )
         return generate - total, copies
 
@@ -107,6 +104,6 @@ class CopyNetHead(SoftmaxHead):
         Returns:
             `(B, T)`.
         """
-        return marginal_log_likelihood(
+        return copying.marginal_log_likelihood(
             distribution, batch["target_ids"], batch["source_copy_ids"]
         )

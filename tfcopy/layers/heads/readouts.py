@@ -125,9 +125,8 @@ class DeepOutput(ProjectedOutputs):
             projection.build(shape)
 
     def _project(self, decoded):
-        inputs = _read(decoded)
         return ops.tanh(
-            sum(layer(x) for layer, x in zip(self.projections, inputs))
+            sum(layer(x) for layer, x in zip(self.projections, _read(decoded)))
         )
 
 

@@ -8,16 +8,10 @@ import keras
 from keras import ops
 
 from tfcopy import tokens
+from tfcopy.layers import copying
 from tfcopy.layers.attention.pointing_attention import masked_log_softmax
 from tfcopy.layers.backbones.hub_backbone import BackboneEmbedding
 from tfcopy.layers.configured import Configured, Initializer
-from tfcopy.layers.copying import (
-    MASKED,
-    CopyDistribution,
-    generate_log_probs,
-    matches,
-    remove_uncopyable,
-)
 from tfcopy.layers.products import apply_to_rows
 from tfcopy.layers.tensors import argmax, or_all, take
 
@@ -156,7 +150,7 @@ class SoftmaxHead(Configured, keras.layers.Layer):
         )
         if not self.normalize or source_copy_ids is None:
             return distribution
-        return remove_uncopyable(distribution, source_copy_ids)
+        return copying.remove_uncopyable(distribution, source_copy_ids)
 
     def build(self, features_shape, decoded_shape, annotations_shape=None):
         self._check_sizes(features_shape[-1], self._size)
@@ -222,7 +216,7 @@ class SoftmaxHead(Configured, keras.layers.Layer):
         log_generate, copy_log_probs = self.mix(
             logits, decoded, annotations, source_mask, training
         )
-        return CopyDistribution(
+        return copying.CopyDistribution(
             generate_logits=logits,
             log_generate=log_generate,
             copy_log_probs=copy_log_probs,
@@ -244,7 +238,9 @@ class SoftmaxHead(Configured, keras.layers.Layer):
         """
         return (
             ops.zeros_like(logits[..., 0], dtype="float32"),
-            ops.full_like(decoded["attention"], MASKED, dtype="float32"),
+            ops.full_like(
+                decoded["attention"], copying.MASKED, dtype="float32"
+            ),
         )
 
     def log_likelihood(self, batch, distribution):
@@ -260,7 +256,7 @@ class SoftmaxHead(Configured, keras.layers.Layer):
         Returns:
             `(B, T)`.
         """
-        return generate_log_probs(distribution, batch["target_ids"])
+        return copying.generate_log_probs(distribution, batch["target_ids"])
 
 
 def make_decoder_outputs(
@@ -297,7 +293,9 @@ def make_decoder_outputs(
     hides = ops.expand_dims(ops.logical_not(source_mask), 1)
     if attention is None:
         logits = ops.cast(attention_logits, "float32")
-        log_weights = masked_log_softmax(logits, ops.where(hides, MASKED, 0.0))
+        log_weights = masked_log_softmax(
+            logits, ops.where(hides, copying.MASKED, 0.0)
+        )
     else:
         attention = ops.cast(attention, "float32")
         if len(attention.shape) == 4:
@@ -305,7 +303,7 @@ def make_decoder_outputs(
         is_seen = ops.logical_and(ops.logical_not(hides), attention > 0.0)
         # A weight of 0 has no log, and gets no gradient.
         log_weights = ops.log(ops.where(is_seen, attention, 1.0))
-        log_weights = ops.where(is_seen, log_weights, MASKED)
+        log_weights = ops.where(is_seen, log_weights, copying.MASKED)
     if context is None:
         weights = ops.exp(log_weights)
         context = ops.matmul(weights, ops.cast(annotations, "float32"))
@@ -350,7 +348,7 @@ def restrict(ids, source_copy_ids, candidate_ids, vocabulary_size):
     )
     place = ops.take(places, ops.clip(ids, 0, vocabulary_size - 1))
     is_candidate = ops.logical_and(ids < vocabulary_size, place >= 0)
-    is_at = matches(ids, source_copy_ids)  # (B, T, S)
+    is_at = copying.matches(ids, source_copy_ids)  # (B, T, S)
     first = argmax(ops.cast(is_at, "int8"))
     copied = ops.where(ops.any(is_at, axis=-1), count + first, tokens.UNK)
     return ops.where(ids < 0, ids, ops.where(is_candidate, place, copied))

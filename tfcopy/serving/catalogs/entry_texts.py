@@ -6,18 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 
 from tfcopy.data.corpora.catalog_lines import Entry, Header, forms_of_singular
-from tfcopy.data.text import rst_markup
+from tfcopy.data.text import rst_markup, span_patterns
 from tfcopy.data.text.accelerators import Marked, remove_mark
 from tfcopy.data.text.answer_check import Findings, check
 from tfcopy.data.text.segments import has_words, lines_of, mask
 from tfcopy.data.text.span_formats import SUFFIX, find_arguments, find_format
-from tfcopy.data.text.span_patterns import (
-    WITHOUT_PERCENT,
-    insert_texts,
-    places_of,
-    replace_spans,
-    spans_of,
-)
 from tfcopy.runtime.translation_records import Translation
 from tfcopy.serving.catalogs.entries import Skipped, Suggestion
 from tfcopy.terminal import printable
@@ -97,7 +90,7 @@ class EntryTexts:
     def num_words(self, question: str) -> int:
         """Returns a lower bound on the number of words; a span is one."""
         names = [*self.names, *self._known]
-        return len(replace_spans(question, names, "x").split())
+        return len(span_patterns.replace_spans(question, names, "x").split())
 
     def suggest(self, forms: Mapping[int, str], origin: str) -> Suggestion:
         """Returns an existing translation as a `Suggestion`.
@@ -166,7 +159,7 @@ def names_of(flags, protect: Sequence[str]) -> list[str]:
     # be none.
     is_told = any(x.startswith("no-") and x.endswith(SUFFIX) for x in flags)
     if is_told or any("%" in find_format(x).span for x in formats):
-        others = {"placeholders": WITHOUT_PERCENT}
+        others = {"placeholders": span_patterns.WITHOUT_PERCENT}
         protect = [others.get(x, x) for x in protect if x != "printf"]
     return [*formats, *protect]
 
@@ -189,7 +182,7 @@ class _Form:
         self.text = "".join(
             next(numbers) if is_number is None else x for x, is_number in pieces
         )
-        places = places_of(self.text, names)
+        places = span_patterns.places_of(self.text, names)
         # Placeholders that only their order identifies, and their numbered
         # forms.
         spans = [self.text[slice(*x)] for x in places]
@@ -201,7 +194,7 @@ class _Form:
         text = self.text
         if self.is_marked:
             ordered = (x for x, y in zip(places, rows) if y)
-            text = insert_texts(text, ordered, map(chr, PLACES))
+            text = span_patterns.insert_texts(text, ordered, map(chr, PLACES))
         # Placeholders without a numbered form must keep their order.
         in_turn = ""
         if any(numbered is None for _, numbered in self.ordered):
@@ -236,8 +229,8 @@ class _Form:
         text = "".join(translated)
         if "rst" in self.names:
             # A part of a placeholder may look like markup.
-            spans = {*spans_of(self.text, self.names)}
-            spans &= {*spans_of(self.text, ["rst"])}
+            spans = {*span_patterns.spans_of(self.text, self.names)}
+            spans &= {*span_patterns.spans_of(self.text, ["rst"])}
             text = rst_markup.separate_markup(text, spans)
         return self._restore_placeholders(text) if self.ordered else text
 
@@ -247,8 +240,12 @@ class _Form:
         rows = [
             row for row in map(find_format, self.names) if row and row.doubled
         ]
-        rest = replace_spans(self.text, self.names, " ") if rows else ""
-        spans = {*spans_of(self.text, self.names)} if rows else ()
+        rest = (
+            span_patterns.replace_spans(self.text, self.names, " ")
+            if rows
+            else ""
+        )
+        spans = {*span_patterns.spans_of(self.text, self.names)} if rows else ()
         signs = {x for row in rows for x in row.doubled if x not in rest}
         # Java's apostrophe is literal in a text without placeholders.
         spans = [*map(re.escape, sorted(spans, key=len, reverse=True))]
@@ -280,13 +277,13 @@ class _Form:
         """Marks the placeholders of an answer by their source positions."""
         free = [span for span, _ in self.ordered]
         places = {}
-        for place in places_of(text, self.names):
+        for place in span_patterns.places_of(text, self.names):
             span = text[slice(*place)]
             if span in free:
                 number = free.index(span)
                 free[number] = None
                 places[place] = chr(PLACES[number])
-        return insert_texts(text, places, places.values())
+        return span_patterns.insert_texts(text, places, places.values())
 
 
 def _parts(text, *names):

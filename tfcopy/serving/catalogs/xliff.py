@@ -57,14 +57,9 @@ def read(path) -> Catalog:
                 f"{path}, line {unit.start + 1}: a unit in {unit.language!r}, "
                 f"and others in {language!r}. Give a file for each language."
             )
+    code = catalog_lines.language_of(language, os.fspath(path))
     header = catalog_lines.Header(
-        f"{path}, line 1",
-        catalog_lines.language_of(language, os.fspath(path)),
-        charset,
-        "",
-        True,
-        "XLIFF",
-        language,
+        f"{path}, line 1", code, charset, "", True, "XLIFF", language
     )
     return Catalog(text, charset, header, units)
 

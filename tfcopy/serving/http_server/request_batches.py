@@ -103,8 +103,7 @@ class RequestBatches:
             await self._arrived.wait()
             await self._wait_for_others()
             await self._slots.acquire()
-            batch = self._take()
-            self._start_task(self._answer(batch))
+            self._start_task(self._answer(self._take()))
 
     async def _wait_for_others(self):
         end = time.monotonic() + self._options.batch_timeout / 1000

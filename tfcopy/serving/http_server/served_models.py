@@ -283,14 +283,13 @@ class Languages:
 
     def list_languages(self) -> list[dict]:
         """Returns all source languages, with their target languages."""
-        codes = {*self._targets}.union(*self._targets.values())
         return [
             {
                 "code": code,
                 "name": get_language_name(code),
                 "targets": self._targets.get(code, []),
             }
-            for code in sorted(codes)
+            for code in sorted({*self._targets}.union(*self._targets.values()))
         ]
 
     def match_pair(self, source: str, target: str) -> tuple[str, str]:

@@ -24,6 +24,7 @@ from tfcopy.data.text.blanks import normalize
 from tfcopy.data.text.span_patterns import NAMES, PATTERNS, find_lost_spans
 from tfcopy.runtime.remote_model import RemoteModel
 from tfcopy.runtime.signatures import ModelError
+from tfcopy.serving.http_server import served_models
 from tfcopy.serving.http_server.api_messages import (
     ApiError,
     TranslateRequest,
@@ -31,12 +32,6 @@ from tfcopy.serving.http_server.api_messages import (
 )
 from tfcopy.serving.http_server.html_parts import HtmlText
 from tfcopy.serving.http_server.request_batches import RequestBatches
-from tfcopy.serving.http_server.served_models import (
-    Languages,
-    LoadedModel,
-    ServedModel,
-    detect_language,
-)
 from tfcopy.serving.http_server.text_parts import ADDRESS, PlainText
 from tfcopy.terminal import one_line
 
@@ -120,12 +115,12 @@ class TranslationService:
 
     def __init__(
         self,
-        models: Mapping[tuple[str, str], LoadedModel],
+        models: Mapping[tuple[str, str], served_models.LoadedModel],
         metrics: Metrics,
         options,
         log: Callable[[str], None],
     ):
-        self.languages = Languages(models)
+        self.languages = served_models.Languages(models)
         self.options = options
         self._metrics = metrics
         self._protect = (*_ALWAYS_KEPT, *options.protect)
@@ -144,7 +139,7 @@ class TranslationService:
             if isinstance(model, RemoteModel):
                 slots = asyncio.Semaphore(model.at_once)
             batches = functools.partial(self._batches, ":".join(pair), slots)
-            self._models[pair] = ServedModel(loaded, batches)
+            self._models[pair] = served_models.ServedModel(loaded, batches)
         metrics.waiting.set_function(
             lambda: sum(x.num_waiting for x in self._models.values())
         )
@@ -205,7 +200,9 @@ class TranslationService:
         if not sources:
             raise ApiError(400, f"{request.target[:40]} is not supported")
         detections = await asyncio.to_thread(
-            lambda: [detect_language(x, sources)[0] for x in texts]
+            lambda: [
+                served_models.detect_language(x, sources)[0] for x in texts
+            ]
         )
         pair = self.languages.match_pair
         return detections, [
@@ -244,8 +241,7 @@ class TranslationService:
         count = self._metrics
         count.texts.labels(*pair).inc(len(texts))
         count.characters.labels(*pair).inc(sum(map(len, texts)))
-        lost = sum(len(x.lost) for x in translated)
-        count.lost_spans.labels(*pair).inc(lost)
+        count.lost_spans.labels(*pair).inc(sum(len(x.lost) for x in translated))
         return translated
 
     async def _run_in_reader(self, at_once, items):

@@ -151,10 +151,9 @@ def _integer_embeddings(translator, precision):
     The converter makes all of a table floats before a word is looked up, in
     each loop of each program: 10 MB for 10,000 words of 256 units.
     """
-    models = getattr(translator.model, "models", [translator.model])
     embeddings = {
         id(layer): layer
-        for model in models
+        for model in getattr(translator.model, "models", [translator.model])
         if precision == "int8" and isinstance(model, keras.Model)
         for layer in keras_internals.all_layers(model)
         if isinstance(layer, keras.layers.Embedding)

@@ -19,13 +19,7 @@ from tfcopy.checked_files import checksum_of
 from tfcopy.data.text import glossary
 from tfcopy.data.text.tokenization import string_tensor
 from tfcopy.decoding import SearchResult
-from tfcopy.runtime.text_functions import (
-    FILE_NAME,
-    FORMAT,
-    Sources,
-    TextFunctions,
-    pad_texts,
-)
+from tfcopy.runtime import text_functions
 from tfcopy.serving.servables.translation import RequestedTerms
 from tfcopy.serving.servables.translation import Sources as Batch
 
@@ -55,9 +49,9 @@ def write(folder, translator, kinds: Mapping[str, str], assets) -> str:
     for name, content in models.items():
         pathlib.Path(folder, name).write_bytes(content)
         checksums[name] = hashlib.sha256(content).hexdigest()
-    content = {"format": FORMAT, "files": checksums, **facts}
+    content = {"format": text_functions.FORMAT, "files": checksums, **facts}
     data = json.dumps(content, separators=(",", ":")).encode()
-    pathlib.Path(folder, FILE_NAME).write_bytes(data)
+    pathlib.Path(folder, text_functions.FILE_NAME).write_bytes(data)
     return hashlib.sha256(data).hexdigest()
 
 
@@ -181,7 +175,9 @@ class Graphs:
         return {k: x.astype(dtypes[x.dtype.kind]) for k, x in result.items()}
 
 
-def compare(functions: TextFunctions, graphs: Graphs, texts: Iterable) -> None:
+def compare(
+    functions: text_functions.TextFunctions, graphs: Graphs, texts: Iterable
+) -> None:
     """Compares both kinds of functions, text by text.
 
     Args:
@@ -257,23 +253,25 @@ def _term_of(text, rng):
     return b" ".join(words[first : first + 2]) + b"\t" + words[0]
 
 
-def arrays_of(sources: Sources) -> dict:
+def arrays_of(sources: text_functions.Sources) -> dict:
     """Returns sources as arrays, by the names that graphs have for them."""
     arrays = {
         "ids": sources.ids,
         "copy_ids": sources.copy_ids,
-        "words": pad_texts(sources.tokens, sources.ids.shape[1]),
+        "words": text_functions.pad_texts(sources.tokens, sources.ids.shape[1]),
         "is_blank": np.array(sources.is_blank, bool),
         "longest": np.int32(sources.longest),
     }
     if sources.keys is not None:
-        arrays["keys"] = pad_texts(sources.keys, sources.ids.shape[1])
+        arrays["keys"] = text_functions.pad_texts(
+            sources.keys, sources.ids.shape[1]
+        )
     if sources.protected is not None:
         arrays["protected"] = sources.protected
     if sources.terms is not None:
         columns = zip(*sources.terms) if sources.terms else ((), ())
         for name, texts in zip(RequestedTerms._fields, columns):
-            arrays[name] = pad_texts([texts], len(texts))[0]
+            arrays[name] = text_functions.pad_texts([texts], len(texts))[0]
     return arrays
 
 

@@ -18,12 +18,7 @@ import tensorflow as tf
 from tfcopy import tokens as special
 from tfcopy.data.definitions.dictionary_entries import Definitions
 from tfcopy.data.definitions.features import DefinitionFeatures
-from tfcopy.data.text.tokenization import (
-    Tokenizer,
-    cut_out,
-    offset_at,
-    tokenize_with_offsets,
-)
+from tfcopy.data.text import tokenization
 from tfcopy.decoding import joint_spans
 from tfcopy.serving.servables.text_reader import Read, TextReader
 
@@ -74,18 +69,20 @@ class TextModel:
     model: Any
     embedding: Any
     features: DefinitionFeatures
-    tokenizer: Tokenizer = Tokenizer()
+    tokenizer: tokenization.Tokenizer = tokenization.Tokenizer()
     definitions: Definitions | None = None
     _: dataclasses.KW_ONLY
     max_length: int = 1000
-    definition_tokenizer: Tokenizer | None = Tokenizer()
+    definition_tokenizer: tokenization.Tokenizer | None = (
+        tokenization.Tokenizer()
+    )
 
     def __post_init__(self):
         reader = getattr(self.embedding, "reader", None)
         self.reads_definitions = reader is not None
         # Their answers are labels and parts of the text as it was typed.
         for name in ("tokenizer", "definition_tokenizer"):
-            if isinstance(own := getattr(self, name), Tokenizer):
+            if isinstance(own := getattr(self, name), tokenization.Tokenizer):
                 setattr(self, name, dataclasses.replace(own, keeps=""))
         self._check()
         self._vocabularies = _vocabularies(self.features)
@@ -284,16 +281,18 @@ class AnswerFinder(TextModel):
 
     def _answer(self, texts, read):
         context = texts["context"]
-        _, starts, ends = tokenize_with_offsets(context, self.tokenizer)
+        _, starts, ends = tokenization.tokenize_with_offsets(
+            context, self.tokenizer
+        )
         starts, ends = (x[:, : self.max_length] for x in (starts, ends))
         first, last, score = self._spans(read)
         is_blank = starts.row_lengths() == 0
         first, last = (tf.where(is_blank, 0, x) for x in (first, last))
         return {
-            "text": cut_out(context, starts, ends, first, last),
+            "text": tokenization.cut_out(context, starts, ends, first, last),
             "score": tf.where(is_blank, 0.0, score),
-            "start": offset_at(starts, first, is_blank),
-            "end": offset_at(ends, last - 1, is_blank),
+            "start": tokenization.offset_at(starts, first, is_blank),
+            "end": tokenization.offset_at(ends, last - 1, is_blank),
         }
 
     def _spans(self, read):

@@ -13,11 +13,7 @@ import keras
 import tensorflow as tf
 
 from tfcopy import tokens as special
-from tfcopy.data.definitions.packing import (
-    DefinitionPacker,
-    distinct,
-    replace_frequent,
-)
+from tfcopy.data.definitions import packing
 from tfcopy.data.ragged_rows import fill_empty, rows_of
 from tfcopy.data.text.tokenization import readable_text
 from tfcopy.serving.servables.requested_definitions import RequestedDefinitions
@@ -37,7 +33,7 @@ class DefinitionTable(tf.Module):
         packer: The `DefinitionPacker` of the model.
     """
 
-    def __init__(self, embedding, packer: DefinitionPacker):
+    def __init__(self, embedding, packer: packing.DefinitionPacker):
         super().__init__(name="definition_table")
         self.exclude_top_k = packer.exclude_top_k
         self.size = packer.num_entries + 1
@@ -59,11 +55,11 @@ class DefinitionTable(tf.Module):
             Dict of `slots`, int32 of the structure and shapes of `entries`,
             and `numbers`, int32 `(U + 1,)`, the entry of each slot.
         """
-        usable = replace_frequent(entries, ids, self.exclude_top_k, 0)
+        usable = packing.replace_frequent(entries, ids, self.exclude_top_k, 0)
         entries = tf.nest.map_structure(
             lambda x, y: tf.where(x < self.size, y, x), entries, usable
         )
-        numbers, slots = distinct(entries, nothing=0)
+        numbers, slots = packing.distinct(entries, nothing=0)
         return {"slots": slots, "numbers": numbers}
 
     def rows(self, numbers, further=None):
