@@ -9,6 +9,7 @@ compiles (`tfcopy.data.pairs.pipeline`). Cells are the positions of sources
 and targets. Nothing is trained.
 """
 
+import functools
 import gzip
 import sys
 import time
@@ -51,14 +52,8 @@ def main(arguments=None):
         start = time.monotonic()
         shapes = choose_shapes([*epochs[0], longest], number)
         seconds = time.monotonic() - start
-        report(
-            f"{number} shapes",
-            lambda lengths, shapes=shapes: shape_for(lengths, shapes),
-            epochs,
-            size,
-            words,
-            seconds,
-        )
+        fitting = functools.partial(shape_for, shapes=shapes)
+        report(f"{number} shapes", fitting, epochs, size, words, seconds)
 
 
 def read_lengths(path):

@@ -61,30 +61,15 @@ def measure(arguments):
 
     before = timing.peak_memory()
     keras.utils.set_random_seed(0)
-    model = planner(
-        SOURCE_PIECES,
-        CHARACTERS,
-        system=arguments.system,
-        decoder=arguments.decoder,
-        units=arguments.units,
-        embedding_dim=arguments.units,
-        initializers="dl4mt",
-        seed=0,
-    )
-    batch = timing.random_batch(
-        np.random.default_rng(0),
-        arguments.batch_size,
-        (SOURCE_PIECES, CHARACTERS),
-        (50, arguments.length),
-    )
-    step = timing.make_step(
-        model,
-        losses.generation_loss,
-        Adam(3e-4),
-        timing.specs(batch),
-        normalize="sentences",
-        clip_norm=5.0,
-    )
+    kinds = {"system": arguments.system, "decoder": arguments.decoder}
+    sizes = {"units": arguments.units, "embedding_dim": arguments.units}
+    words = SOURCE_PIECES, CHARACTERS
+    model = planner(*words, **kinds, **sizes, initializers="dl4mt", seed=0)
+    rng, lengths = np.random.default_rng(0), (50, arguments.length)
+    batch = timing.random_batch(rng, arguments.batch_size, words, lengths)
+    loss, specs = losses.generation_loss, timing.specs(batch)
+    options = {"normalize": "sentences", "clip_norm": 5.0}
+    step = timing.make_step(model, loss, Adam(3e-4), specs, **options)
     seconds = timing.seconds_of(lambda: step(batch), arguments.steps).min()
     peak = timing.peak_memory()
     return {"before": before, "peak": peak, "seconds": seconds}

@@ -43,12 +43,8 @@ OPTIMIZERS = {
     ),
     "t5": keras.optimizers.Adafactor,
 }
-SIZES = {
-    "num_layers": 4,
-    "num_heads": 6,
-    "hidden_dim": 384,
-    "intermediate_dim": 1536,
-}
+SIZES = {"num_layers": 4, "num_heads": 6, "hidden_dim": 384}
+SIZES["intermediate_dim"] = 1536
 
 
 def main():
@@ -76,31 +72,21 @@ def run(arguments):
     if kind == "bart":
         tokenizer = backbone_copying.bart_tokenizer(lines, arguments.pieces)
     else:
-        tokenizer = backbone_copying.t5_tokenizer(
-            lines,
-            arguments.pieces,
-            user_defined_symbols=[MASK["t5"]],
-            character_coverage=1.0,
-        )
+        more = {"user_defined_symbols": [MASK["t5"]], "character_coverage": 1.0}
+        make = backbone_copying.t5_tokenizer
+        tokenizer = make(lines, arguments.pieces, **more)
     pieces = data.hub_pieces(tokenizer, f"{folder}.pieces")
     backbone = make_backbone(kind, tokenizer, arguments.dtype)
     if arguments.random:
         store(kind, folder, backbone, tokenizer)
         return {"kind": kind, "weights": backbone.count_params()}
-    model = models.from_backbone(
-        backbone,
-        head="softmax",
-        vocabulary_size=pieces.vocabulary.size,
-        special_ids=pieces.special_ids,
-    )
-    encoded = functools.partial(
-        data.encode,
-        source_vocabulary=pieces.vocabulary,
-        target_vocabulary=pieces.vocabulary,
-        source_tokenizer=pieces.tokenizer,
-        target_tokenizer=pieces.tokenizer,
-        max_length=LONGEST,
-    )
+    words, size = pieces.vocabulary, {"vocabulary_size": pieces.vocabulary.size}
+    size["special_ids"] = pieces.special_ids
+    model = models.from_backbone(backbone, head="softmax", **size)
+    sides = {"source_vocabulary": words, "target_vocabulary": words}
+    for side in ("source", "target"):
+        sides[f"{side}_tokenizer"] = pieces.tokenizer
+    encoded = functools.partial(data.encode, **sides, max_length=LONGEST)
     dev, train = (
         [(line, line) for line in part]
         for part in (lines[:HELD_OUT], lines[HELD_OUT:])
@@ -110,13 +96,9 @@ def run(arguments):
     limit = TokenLimit(arguments.tokens)
 
     def batches(epoch, start_batch, context):
-        return data.batches(
-            infilled(epoch),
-            limit,
-            shuffle_seed=0,
-            epoch=epoch,
-            start_batch=start_batch,
-        )
+        options = {"shuffle_seed": 0, "epoch": epoch}
+        options["start_batch"] = start_batch
+        return data.batches(infilled(epoch), limit, **options)
 
     warm_up = max(1, arguments.updates // 10)
     rate = WarmUp(InverseSquareRoot(arguments.rate, warm_up), warm_up)

@@ -4,23 +4,19 @@
     python -m benchmarks.transformers_equality compare FOLDER     # has tfcopy
     python benchmarks/transformers_equality.py make_tokens FOLDER TEXTS KIND
     python -m benchmarks.transformers_equality compare_tokens FOLDER TEXTS KIND
-    python -m benchmarks.transformers_equality digest FOLDER_OR_ARCHIVE ...
 
 The first command writes checkpoints of 44 configs by transformers' own
 `save_pretrained`, and its logits; the second prints the largest difference. The
 third learns the subwords of the lines of a file and writes a tokenizer, and the
 ids of each line, as a source and as a target, by the tokenizer of transformers;
 the fourth counts the lines whose ids differ, with and without spans in place.
-KIND is Marian, M2M100, SMALL100 or Nllb. The last prints a checksum of the
-weights of each checkpoint, whatever its format.
+KIND is Marian, M2M100, SMALL100 or Nllb.
 """
 
-import hashlib
 import itertools
 import json
 import pathlib
 import sys
-import tempfile
 
 import numpy as np
 
@@ -177,17 +173,6 @@ def compare_tokens(folder, texts, kind):
             # A text without tokens has no language, either.
             differ = [x for x in pairs if x[1] != x[2] and len(x[2]) > 2]
             print(protect, len(differ), "of", len(lines), differ[:3])
-
-
-def digest(*checkpoints):
-    from tfcopy.serving import opus_mt, published_network
-
-    for path in checkpoints:
-        with tempfile.TemporaryDirectory() as folder:
-            loaded = published_network.load(opus_mt.convert(path, folder))
-        arrays = [loaded.logit_bias, *loaded.backbone.trainable_weights]
-        data = b"".join(np.asarray(x).tobytes() for x in arrays)
-        print(path, hashlib.sha256(data).hexdigest())
 
 
 if __name__ == "__main__":
