@@ -50,7 +50,7 @@ coattention dropout=0.2 kernel_initializer='uniform'
     recurrent_initializer='uniform' units=200
 copynet head=None
 esim dropout=0.5 recurrent_initializer='glorot_uniform'
-from_backbone num_heads=None
+from_backbone num_heads=None start=None
 translator embedding_dim=512 head='pointer_softmax' units=1024
 lstm_language_model kernel_initializer='uniform'
     recurrent_initializer='uniform' units=500
