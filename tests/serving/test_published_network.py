@@ -83,6 +83,21 @@ def test_a_search_steps_through_the_same_network(
     helpers.assert_close(ops.sum(log_probs), score, atol=1e-5)
 
 
+def test_it_points_with_the_last_cross_attention(tmp_path):
+    weights = checkpoints.make_weights(checkpoints.MARIAN)
+    folder = checkpoints.write(tmp_path, checkpoints.MARIAN, weights)
+    model = from_backbone(published_network.load(folder).backbone)
+    published_network.point_as_network(model)
+    attention = model.cell.attention
+    for ours, theirs in (
+        (attention.value_projection.kernel, "k_proj.weight"),
+        (attention.query_kernel, "q_proj.weight"),
+        (attention.query_bias, "q_proj.bias"),
+    ):
+        theirs = weights[f"model.decoder.layers.0.encoder_attn.{theirs}"]
+        helpers.assert_close(ours, theirs.T)
+
+
 def test_copies_of_a_shared_table_may_be_stored(tmp_path):
     weights = checkpoints.make_weights(checkpoints.MARIAN)
     table = weights["model.shared.weight"]

@@ -151,6 +151,28 @@ def load(folder, dtype=None) -> Checkpoint:
     return Checkpoint(backbone, bias, config)
 
 
+def point_as_network(model):
+    """Has a model point as the last cross-attention of its network reads.
+
+    Its queries are then the decoder's outputs, after that layer, so that its
+    weights are near the network's own, not the same.
+
+    Args:
+        model: Model of `from_backbone`, which points with heads.
+    """
+    from tfcopy.keras_internals import own_layers  # late: it takes seconds
+
+    backbone, ours = model.cell.parts.backbone, model.cell.attention
+    block = own_layers(backbone.decoder_transformer_layers[-1])
+    theirs = own_layers(block.cross_attention_layer)
+    for weight, array in (
+        (ours.value_projection.kernel, theirs.key_dense.kernel),
+        (ours.query_kernel, theirs.query_dense.kernel),
+        (ours.query_bias, theirs.query_dense.bias),
+    ):
+        weight.assign(np.reshape(array, weight.shape))
+
+
 class _Weights:
     """Moves the weights of a checkpoint into a backbone."""
 

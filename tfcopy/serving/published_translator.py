@@ -88,6 +88,7 @@ def read(
             start=tokens.start,
             normalize=True,
         )
+        published_network.point_as_network(model)
         checkpoint.logit_bias[list(tokens.never)] = -1e3
         bias = checkpoint.logit_bias[model.target_embedding.rows]
         if normalizes:

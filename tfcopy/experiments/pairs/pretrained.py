@@ -103,6 +103,8 @@ def make_model(config, head, pieces, **coverage):
         )
     if bias is not None:
         model.head.bias.assign(bias[model.target_embedding.rows])
+        if config.pointing == "heads" and config.attention_units is None:
+            published_network.point_as_network(model)
     if config.freeze == "encoder":
         frozen = [*model.encoder.encoder_layers]
         if frozen[0] in model.encoder.parts.decoder_layers:
