@@ -29,6 +29,10 @@ def make_preset(kind, folder):
         folder.mkdir()
         checkpoints.write_marian(folder, max_position_embeddings=64)
         return str(folder)
+    if kind == "m2m_100":
+        folder.mkdir()
+        checkpoints.write_m2m_100(folder)
+        return str(folder)
     tokenizer, (name, _) = TOKENIZERS[kind](), KINDS[kind]
     name += "CausalLM" if kind in DECODERS else "Seq2SeqLM"
     preprocessor = getattr(keras_hub.models, f"{name}Preprocessor")
@@ -186,6 +190,11 @@ def test_flags_say_what_is_trained_with_which_dropout(preset, tmp_path):
 def test_a_decoder_alone_has_no_encoder_to_freeze(preset, tmp_path):
     with pytest.raises(ValueError, match="--freeze encoder: .* decoder alone"):
         make_model(preset("gpt2"), tmp_path, freeze="encoder")
+
+
+def test_a_translator_of_many_languages_is_refused(preset, tmp_path):
+    with pytest.raises(ValueError, match="--backbone: .* several languages"):
+        pretrained.pieces(preset("m2m_100"), tmp_path)
 
 
 @pytest.mark.long

@@ -64,11 +64,15 @@ def test_the_export_says_where_it_is_from(model, imported, checkpoint):
     assert card.endswith("## Licence\n\ncc-by-4.0\n")
 
 
-def test_terms_are_in_answers_but_not_read(checkpoint, tmp_path):
+@pytest.mark.parametrize(
+    "given, term",
+    [("là", "là"), ("l\ue0010\ue002\ue000z", "l\ufffd0\ufffd\ufffdz")],
+)
+def test_terms_are_in_answers_but_not_read(given, term, checkpoint, tmp_path):
     translator = published_translator.read(
         checkpoint, None, "fra", ("printf",)
     )(tmp_path)
-    text, lines = ["the session %s is open"], [["session\tlà"]]
+    text, lines = ["the session %s is open"], [[f"session\t{given}"]]
     options = translator.search_options()
     one = tf.constant([0])
     _, plain, _ = translator.read(options, tf.constant(text), one)
@@ -78,7 +82,7 @@ def test_terms_are_in_answers_but_not_read(checkpoint, tmp_path):
     assert end > count and not source.ids[0, count:end].numpy().any()
     assert source.ids[0, end] == EOS
     (answer,) = translator.translate_with_glossary(text, lines)["text"].numpy()
-    assert answer.decode().count("là") == 1
+    assert answer.decode().count(term) == 1
     assert answer.count(b"%s") == 1
 
 

@@ -35,6 +35,7 @@ def test_network_and_tokens_are_those_of_hugging_face(tmp_path):
         ("swish", "gelu", "transformer-ffn-activation: 'gelu' is not"),
         ("postprocess: dan", "postprocess: da", "postprocess-top: ' da ' is"),
         ("- a.npz", "- ../a.npz", "decoder.yml .*models: "),
+        ("- a.npz", '- "a\\0.npz"', "decoder.yml .*models: "),
         ("normalize: 1", "normalize: &a [*a]", "decoder.yml cannot be read"),
         ("enc-depth: 2", "enc-depth: 90000", "expected at least"),
         ('"<unk>": 1', '"<unk>": 2', "a.yml .*each id once"),

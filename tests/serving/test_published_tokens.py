@@ -90,6 +90,14 @@ def test_an_answer_keeps_the_blank_before_a_span_that_began_a_source(
     assert found == [b"the parliament!", b"parliament"]
 
 
+def test_no_letter_is_beside_a_term(folder, tmp_path):
+    target = read(folder, tmp_path, protect=("printf",))[1][1]
+    (term,) = target.tokenize_terms(tf.ragged.constant([["50 %"]])).to_list()
+    answer = tf.ragged.constant([[*term, b"s"], [*term, b"."], [*term, *term]])
+    found = target.detokenize(answer).numpy().tolist()
+    assert found == [b"50 % s", b"50 %.", b"50 % 50 %"]
+
+
 def test_a_language_is_the_first_token(tmp_path):
     folder = checkpoints.write_tokens(tmp_path, [">>fra<<", ">>deu<<"])
     ids = json.loads((folder / "vocab.json").read_text())
@@ -140,8 +148,14 @@ def test_a_pair_of_languages_is_chosen(kind, tmp_path):
 
 def test_the_published_languages_of_nllb(tmp_path):
     config, _ = checkpoints.write_m2m_100(tmp_path, "NLLB", vocab_size=248)
-    (tmp_path / "tokenizer.json").unlink()
     pair = "eng_Latn", "zul_Latn"
+    added = [None, *({"id": 48, "content": x} for x in pair)]
+    (tmp_path / "tokenizer.json").write_text(
+        json.dumps({"added_tokens": added})
+    )
+    with pytest.raises(ValueError, match="zul_Latn after .* alone. Rec"):
+        published_tokens.read(tmp_path, config, *pair)
+    (tmp_path / "tokenizer.json").unlink()
     tokens = published_tokens.read(tmp_path, config, *pair)
     assert tokens.special_ids == (1, 3, 46 + 201, 2)
     with pytest.raises(ValueError, match="language zul_Latn after 46 pieces"):

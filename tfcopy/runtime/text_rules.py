@@ -307,7 +307,8 @@ class Glossary:
         """Replaces marks by phrases; returns the translations as well."""
         phrases, translations = ([x[i] for x in terms] for i in (0, 1))
         marks = self._mark.split(text)[1::2]
-        wanted = [self.unmark(x, translations) for x in marks]
+        wanted = (self.unmark(x, translations) for x in marks)
+        wanted = [self._private.replace(x, LOST.encode()) for x in wanted]
         return self.unmark(text, phrases), wanted
 
     def unmark(self, text: bytes, texts: Sequence[bytes]) -> bytes:

@@ -440,12 +440,15 @@ class Spans(_Tokenizer):
                 runs[-1].append(token)
             else:
                 runs.append([token])
-        for run in runs:
+        for run, (after, *_) in zip(runs, [*runs[1:], [b""]]):
             pieces = [self.unmark(x) for x in run]
             if self._is_piece(run[0]) and run[0][:1] not in self._marks[2::2]:
                 whole = b"".join(x.partition(_SURFACE)[2] for x in run)
                 if not self.in_place:
                     whole = self._inner.detokenize(pieces)
+                elif run[-1][:1] in self._marks[3:]:
+                    # Beside a term are no letters, as beside a mark.
+                    whole += b" " * self._is["begins_word"](after)
                 yield whole, True
             else:
                 yield pieces[0], self._is_term(pieces[0])

@@ -27,6 +27,10 @@ _FIRST_ROWS = ["<s>", "<pad>", "</s>", "<unk>"]
 _FIRST_PIECES = ["<unk>", "<s>", "</s>"]
 
 
+class SeveralLanguages(ValueError):
+    """A checkpoint has several languages, of which none was chosen."""
+
+
 class PublishedTokens(NamedTuple):
     """Tokens of a checkpoint.
 
@@ -147,10 +151,10 @@ def _read_m2m_100(folder, config, source_language, target_language):
     count, size = len(pieces), config["vocab_size"]
     pieces += [""] * (size - count)
     for code, row in rows.items():
-        if not count <= row < size:
+        if not count <= row < size or pieces[row]:
             raise ValueError(
                 f"{path}: expected the language {code} after {count} pieces, "
-                f"within {size} rows by config.json. Received: {row}."
+                f"within {size} rows by config.json, alone. Received: {row}."
             )
         pieces[row] = form.format(code)
     pad, unknown, start, end = _find_specials(path, pieces, config)
@@ -190,7 +194,7 @@ def _find_nllb_rows(folder, first):
     return {
         x["content"]: x.get("id") or 0
         for x in content["added_tokens"]
-        if re.fullmatch("[a-z]{3}_[A-Z][a-z]{3}", x.get("content") or "")
+        if x and re.fullmatch("[a-z]{3}_[A-Z][a-z]{3}", x.get("content") or "")
     }
 
 
@@ -230,7 +234,7 @@ def _choose(side, language, known, path):
     if language in known:
         return known[language]
     given = "none" if language is None else repr(language)
-    raise ValueError(
+    raise SeveralLanguages(
         f"--{side}_language: {path} has several {side} languages. Give one "
         f"of {', '.join(sorted(known))}. Received: {given}."
     )

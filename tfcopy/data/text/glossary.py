@@ -20,10 +20,10 @@ from tfcopy.data.ragged_rows import join
 from tfcopy.data.text import exchange_formats
 from tfcopy.data.text.blanks import IN_ASCII, KEPT, facts, normalize
 from tfcopy.data.text.tokenization import normalize_blanks
-from tfcopy.tokens import EDGE, LOST, MARK_CLOSE, MARK_OPEN, WORD_EDGE
+from tfcopy.tokens import EDGE, LOST, MARK_CLOSE, MARK_OPEN, SPAN, WORD_EDGE
 
 MARK = f"{MARK_OPEN}[0-9]+{MARK_CLOSE}"
-_MARK_EDGES = f"[{MARK_OPEN}{MARK_CLOSE}]"
+_MARK_EDGES = f"[{SPAN}{MARK_OPEN}{MARK_CLOSE}]"
 _WORD = r"[\pL\pN\pM_]+"
 _PUNCTUATION = r"[!-/:-@\[-^`{-~]"  # of ASCII, all but the underscore
 
@@ -134,7 +134,7 @@ def fields_of(lines):
 
 
 def remove_marks(text):
-    """Replaces the private characters of marks in texts."""
+    """Replaces the private characters of marks and spans in texts."""
     return tf.strings.regex_replace(text, _MARK_EDGES, LOST)
 
 

@@ -30,6 +30,7 @@ _LAST_WORD = r"(?s)^(?:.*\s)?(\S*)$"
 _FIRST, _FIRST_IN_TURN, _LATER, _FIRST_UNREAD, _LATER_UNREAD = PIECE_MARKS
 _ANY_MARK = f"[{''.join(PIECE_MARKS)}]"
 _ANY_LATER = f"[{_LATER}{_LATER_UNREAD}]"
+_ANY_UNREAD = f"[{_FIRST_UNREAD}{_LATER_UNREAD}]"
 # First and last characters of spans, as patterns spell them.
 _SPAN_EDGES = ("`", "<", ">", r"\{", r"\}", r"\|")
 
@@ -362,6 +363,12 @@ class ProtectedTokenizer:
             pieces = tf.strings.regex_replace(
                 values, f"^[^{SURFACE}]*{SURFACE}", ""
             )
+            # Beside a term are no letters, as beside a mark.
+            touches = _begin_with(values, _ANY_UNREAD)[:-1]
+            touches &= _matches(values[1:], _BEGINS_WORD)
+            touches &= rows[:-1] == rows[1:]
+            touches = tf.concat([touches, [False]], 0)[: tf.size(values)]
+            pieces = tf.where(touches, pieces + " ", pieces)
         groups = tf.RaggedTensor.from_value_rowids(
             pieces, tf.cumsum(tf.cast(~goes_on, tf.int64)) - 1
         )

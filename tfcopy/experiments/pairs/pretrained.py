@@ -49,11 +49,20 @@ def pieces(backbone: str, folder) -> Pieces:
     Args:
         backbone: The value of the flag.
         folder: Where its tokenizers' files are kept, in a folder of their own.
+
+    Raises:
+        ValueError: In one line that names the flag or a file.
     """
     folder = os.path.join(folder, "pieces")
     if _is_published(backbone):
         config = published_network.read_config(backbone)
-        tokens = published_tokens.read(backbone, config)
+        try:
+            tokens = published_tokens.read(backbone, config)
+        except published_tokens.SeveralLanguages:
+            raise ValueError(
+                f"--backbone: {backbone} has several languages. Only a "
+                "translator of one pair can be trained on."
+            ) from None
         os.makedirs(folder, exist_ok=True)
         return Pieces(*tokens.make(folder), tokens.special_ids, tokens.start)
     tokenizer = _from_preset("tokenizers", "Tokenizer", backbone)

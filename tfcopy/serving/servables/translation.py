@@ -48,8 +48,8 @@ class RequestedTerms(NamedTuple):
         """Replaces marks by phrases; returns ragged translations as well."""
         parts, is_mark = terms.cut(text, terms.MARK)
         marks = keep(parts, is_mark)
-        wanted = marks.with_values(self.insert_translations(marks.values))
-        return self.insert_phrases(text), wanted
+        wanted = terms.remove_marks(self.insert_translations(marks.values))
+        return self.insert_phrases(text), marks.with_values(wanted)
 
 
 def mark_terms(text, glossary: Glossary | None, lines, tokenizer):

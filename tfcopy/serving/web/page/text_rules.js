@@ -148,7 +148,8 @@ export class Glossary {
     const [phrases, translations] = [0, 1].map((i) => terms.map((x) => x[i]));
     const marks = this.mark.split(text).filter((_, i) => i % 2);
     const wanted = marks.map((x) => this.unmark(x, translations));
-    return [this.unmark(text, phrases), wanted];
+    const plain = wanted.map((x) => this.private.replace(x, "\ufffd"));
+    return [this.unmark(text, phrases), plain];
   }
 
   /** Replaces marks by texts of their numbers, if there are such. */

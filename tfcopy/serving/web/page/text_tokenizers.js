@@ -300,14 +300,17 @@ export class Spans extends Tokenizer {
         runs.at(-1).push(token);
       else runs.push([token]);
     }
-    const whole = runs.map((run) => {
+    const whole = runs.map((run, i) => {
       if (!this.facts.in_pieces) return [run[0], this.isSpan(run[0])];
       const pieces = run.map((x) => this.unmark(x));
       const text = run.map((x) => x.split(SURFACE)[1]);
       if (!this.isPiece(run[0]) || isLater(run[0]))
         return [pieces[0], this.mark.matches(pieces[0])];
-      const isInPlace = this.facts.in_place;
-      return [isInPlace ? text.join("") : this.inner.detokenize(pieces), true];
+      if (!this.facts.in_place) return [this.inner.detokenize(pieces), true];
+      // Beside a term are no letters, as beside a mark.
+      const isTerm = marks.slice(3).includes(run.at(-1)[0]);
+      const touches = isTerm && this.is.begins_word(runs[i + 1]?.[0] ?? "");
+      return [text.join("") + (touches ? " " : ""), true];
     });
     const isAfterBlank = (x) => this.facts.in_place && x.startsWith(" ");
     const rest = whole.map(([x, isSpan]) =>
