@@ -256,7 +256,8 @@ def test_a_model_of_mixed_precision_is_exported(tmp_path):
     assert model.compute_dtype == model.cell.compute_dtype == "float32"
     for mine, theirs in zip(model.weights, translator.model.weights):
         np.testing.assert_array_equal(mine, theirs)
-    expected = translator.copy(model=model).translate(texts)
+    same = translator.copy(model=model)
+    expected = same.translate(texts)
     with LocalModel(path, engine="litert") as runtime:
         answers = runtime.translate(list(translators.sentences(5)))
     assert [x.text.encode() for x in answers] == expected[
