@@ -87,6 +87,8 @@ def test_objects_are_read_as_they_were_written(tmp_path):
     assert checked_files.read_json(path) == {**CONTENT, "b": {"2": [3]}}
     path.write_text('{"a": 1}')
     assert checked_files.read_json(path) == {"a": 1}
+    path.write_text('{"a": 1, "sha256": 2}')  # a vocabulary's subword
+    assert checked_files.read_json(path) == {"a": 1, "sha256": 2}
 
 
 @pytest.mark.parametrize("kind", ["arrays", "json"])

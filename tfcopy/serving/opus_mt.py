@@ -88,7 +88,7 @@ def convert(model, folder) -> str | os.PathLike:
     }
     contents = config, config, *vocabularies
     for name, content in zip(FORMAT["files"], contents):
-        checked_files.write_json(root / name, content)
+        (root / name).write_text(json.dumps(content))
     return root
 
 
