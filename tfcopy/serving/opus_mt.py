@@ -29,6 +29,8 @@ _LARGEST_SETTINGS, _LARGEST_VOCABULARY = 1 << 16, 1 << 26
 _PLACE = re.compile(r"(?!\.\.?/)([^/\\]+/)?[^/\\]*")
 _ENTRY = re.compile(r"^(?:\? (.*)\n|(.*)): +([0-9]{1,9})\r?$", re.MULTILINE)
 _WRONG = "cannot be read"
+# Files that both formats have.
+_KEPT = "*.spm", "README.md", "LICENSE"
 
 
 def convert(model, folder) -> str | os.PathLike:
@@ -50,21 +52,26 @@ def convert(model, folder) -> str | os.PathLike:
         ValueError: In one line that names the file and the field.
     """
     root = pathlib.Path(folder, os.path.basename(os.path.abspath(model)))
+    place = pathlib.Path(model)
     if os.path.isfile(model):
         _check_members(model)
         with damage_of(model, _WRONG), zipfile.ZipFile(model) as archive:
             archive.extractall(root)
         root = min(root.glob("*/decoder.yml"), default=root / "x").parent
-    elif os.path.exists(os.path.join(model, "decoder.yml")):
+        place = root
+    elif os.path.isfile(place / "decoder.yml"):
         root.mkdir(parents=True)
-        for path in filter(pathlib.Path.is_file, pathlib.Path(model).iterdir()):
-            shutil.copy(path, root)
+        for path in filter(pathlib.Path.is_file, place.iterdir()):
+            if any(map(path.match, _KEPT)):
+                shutil.copy(path, root)
     else:
         return model
-    path = root / "decoder.yml"
+    path = place / "decoder.yml"
     fields = _read_fields(path, path.read_bytes(), path.name)
-    names, path = fields["vocabs"].split(), root / fields["models"]
-    vocabularies = [_read_vocabulary(root / x) for x in names]
+    names, path = fields["vocabs"].split(), place / fields["models"]
+    vocabularies = [_read_vocabulary(place / x) for x in names]
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such file.")
     _check_members(path)
     try:
         arrays = checked_files.read_arrays(path)
@@ -74,7 +81,7 @@ def convert(model, folder) -> str | os.PathLike:
     fields |= _read_fields(path, data.rstrip(b"\0"), "special:model.yml")
     is_shared, pad = "Wemb" in arrays, vocabularies[0]["<pad>"]
     if is_shared and vocabularies[0] != vocabularies[1]:
-        raise ValueError(f"{root / names[1]}: not the same as {names[0]}.")
+        raise ValueError(f"{place / names[1]}: not the same as {names[0]}.")
     is_first = fields["transformer-preprocess"] == "n"
     with damage_of(path, _WRONG):
         arrays = dict(_iter_renamed(arrays, "_pre" * is_first))

@@ -38,8 +38,10 @@ _RANGES = {
 # Of architectures that other programs have under the same name.
 _ABSENT = "normalize_before", "normalize_embedding", "add_final_layer_norm"
 _DTYPES = "float64", "float32", "float16", "bfloat16"
-_FILES = "model.safetensors", "model.safetensors.index.json", "tf_model.h5"
-_FILES = ("model.npz", *_FILES)  # the first by `opus_mt`
+_FILES = (
+    "model.npz",  # by `opus_mt`
+    *("model.safetensors", "model.safetensors.index.json", "tf_model.h5"),
+)
 
 
 class Checkpoint(NamedTuple):
@@ -123,6 +125,7 @@ def load(folder, dtype=None) -> Checkpoint:
             f"{arrays.path}: expected at least {least:,} weights by "
             f"config.json. Received: {arrays.size:,}."
         )
+    dropout = config.get("dropout")
     name = "MarianBackbone" if is_marian else "M2M100Backbone"
     backbone = getattr(marian_backbone, name)(
         vocabulary_size=config["vocab_size"],
@@ -136,7 +139,7 @@ def load(folder, dtype=None) -> Checkpoint:
         activation=_ACTIVATIONS[config["activation_function"]],
         normalize_first=config.get("normalize_first", not is_marian),
         scale_embedding=config["scale_embedding"],
-        dropout=float(config.get("dropout") or 0),
+        dropout=0.1 if dropout is None else float(dropout),
         max_sequence_length=config["max_position_embeddings"],
         dtype=dtype,
     )

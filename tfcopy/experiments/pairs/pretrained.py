@@ -20,13 +20,11 @@ class Pieces(NamedTuple):
         tokenizers: Of source and target.
         vocabularies: The same.
         special_ids: As in `from_backbone`.
-        start: As in `from_backbone`.
     """
 
     tokenizers: tuple
     vocabularies: tuple
     special_ids: tuple
-    start: int | None = None
 
 
 def check(config: BackboneConfig):
@@ -64,7 +62,7 @@ def pieces(backbone: str, folder) -> Pieces:
                 "translator of one pair can be trained on."
             ) from None
         os.makedirs(folder, exist_ok=True)
-        return Pieces(*tokens.make(folder), tokens.special_ids, tokens.start)
+        return Pieces(*tokens.make(folder), tokens.special_ids)
     tokenizer = _from_preset("tokenizers", "Tokenizer", backbone)
     hub = hub_pieces(tokenizer, folder)
     return Pieces((hub.tokenizer,) * 2, (hub.vocabulary,) * 2, hub.special_ids)
@@ -106,7 +104,6 @@ def make_model(config, head, pieces, **coverage):
             head=head,
             vocabulary_size=pieces.vocabularies[1].size,
             special_ids=pieces.special_ids,
-            start=pieces.start,
             trainable=False if config.freeze == "all" else None,
             **coverage,
         )

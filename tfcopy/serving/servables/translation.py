@@ -183,10 +183,11 @@ def read_sources(translator, text, rows, must_have=None, terms=None) -> Sources:
     protected = None
     if needed is not None:
         needed = tf.cast(needed, tf.int32)
-        limit = translator.max_source_length
-        unread = (needed[:, :limit] >= UNREAD).to_tensor(False, shape=shape)
-        ids = tf.where(unread, special.PAD, ids)
-        needed = needed.with_values(tf.gather(PROTECTED, needed.values))
+        if terms is not None:
+            limit = translator.max_source_length
+            unread = (needed[:, :limit] >= UNREAD).to_tensor(False, shape=shape)
+            ids = tf.where(unread, special.PAD, ids)
+            needed = needed.with_values(tf.gather(PROTECTED, needed.values))
         protected = _read(needed, translator, shape)
     keys = None
     if translator.entities is not None:
